@@ -1,0 +1,41 @@
+# The short way in: each target installs what it needs (scripts/packages), has Meson build, and runs.
+
+FUZZ_SECONDS ?= 600
+SOAK_SECONDS ?= 3600
+PREFIX ?= /usr/local
+
+build:
+	@scripts/packages build
+	@scripts/configure build
+	@ninja -C build
+
+demo: build
+	@build/inkling demo
+
+test:
+	@scripts/packages test
+	@scripts/test
+
+fuzz:
+	@scripts/packages test
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/test fuzz
+
+soak: build
+	@ninja -C build tests/soak
+	@build/tests/soak $(SOAK_SECONDS)
+
+bench:
+	@scripts/packages bench
+	@scripts/configure build-bench -Dbench=true -Dtests=disabled
+	@ninja -C build-bench
+	@build-bench/bench/ink-bench $(BENCH)
+
+install: build
+	@meson configure build -Dprefix="$(PREFIX)"
+	@meson install -C build
+	@$(if $(DESTDIR),,if [ "$$(id -u)" = 0 ]; then ldconfig; fi)
+
+clean:
+	rm -rf build build-*
+
+.PHONY: build demo test fuzz soak bench install clean
