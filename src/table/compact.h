@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The compact line: quotienting inside 64 bytes.
+ *
+ * A flow's id names a line, a small bucket in it (0 .. q-1) and a remainder of
+ * r bits. Only the remainder is stored; the bucket is where it stands. The
+ * entries of a line are kept in the order of their buckets, and the metadata
+ * tell in unary how many each bucket has: a 1 for every entry, then a 0.
+ *
+ *     entries   bucket 0: A B   bucket 1: -   bucket 2: C   ...
+ *     metadata            1 1 0             0           1 0 ...
+ *
+ * The 512 bits of a line with h slots (for r = 8, 4 state bits and 1 age bit:
+ * h = 32, q = 62), bit i being bit i % 64 of word i / 64:
+ *
+ *     0                h*r               h*(r+s+a)      510-(h+q)        510  511
+ *     +-----------------+-----------------+------- - - ---+---------------+----+----+
+ *     | h remainders    | a + s planes    | 0             | metadata      |side|over|
+ *     +-----------------+-----------------+------- - - ---+---------------+----+----+
+ *
+ * Plane j holds bit j of every slot's code (state << a | age): so a shift of
+ * entries is a shift of each plane, and a tick works on all slots at once. The
+ * metadata lie in the last two words, with at least one bit before them, which
+ * serves as the end of "bucket -1". Free slots are 0: zeroed memory is an empty
+ * line. The flags mean the same as in line.h.
+ *
+ * The second line follows from the first, bucket and remainder, as in line.h.
+ */
+#ifndef INKLING_COMPACT_H
+#define INKLING_COMPACT_H
+
+#include "table.h"
+
+__extension__ typedef unsigned __int128 uint128;
+
+enum {
+	COMPACT_WORDS = 8,
+	COMPACT_META_WORD = 6,  /* the metadata lie in this one and the next */
+	COMPACT_META_END = 126, /* in bits from there; then the flags */
+	COMPACT_MAX_PLANES = 10,
+};
+
+#define COMPACT_SIDE (1ull << 62)     /* in word 7 */
+#define COMPACT_OVERFLOW (1ull << 63) /* in word 7 */
+
+struct compact_line {
+	uint64_t word[COMPACT_WORDS];
+} __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct compact_line) == 64, "a line is one cache line");
+
+/* ------------------------------------------------------------------ bit fields */
+
+static inline uint64_t low_bits(unsigned n)
+{
+	return n >= 64 ? ~0ull : (1ull << n) - 1;
+}
+
+/* n bits (1 .. 57) from bit `at`; they may cross a word. */
+static inline uint64_t bits_get(const uint64_t *w, unsigned at, unsigned n)
+{
+	unsigned i = at / 64, shift = at % 64;
+	uint64_t bits = w[i] >> shift;
+
+	if (shift + n > 64)
+		bits |= w[i + 1] << (64 - shift);
+	return bits & low_bits(n);
+}
+
+static inline void bits_put(uint64_t *w, unsigned at, unsigned n, uint64_t bits)
+{
+	unsigned i = at / 64, shift = at % 64;
+
+	w[i] = (w[i] & ~(low_bits(n) << shift)) | bits << shift;
+	if (shift + n > 64)
+		w[i + 1] = (w[i + 1] & ~(low_bits(n) >> (64 - shift))) | bits >> (64 - shift);
+}
+
+/* Makes room for a bit, or takes one out, and moves those above it. */
+static inline uint64_t bit_open(uint64_t bits, unsigned at, uint64_t bit)
+{
+	uint64_t below = low_bits(at);
+
+	return (bits & below) | (bits & ~below) << 1 | bit << at;
+}
+
+static inline uint64_t bit_close(uint64_t bits, unsigned at)
+{
+	uint64_t below = low_bits(at);
+
+	return (bits & below) | (bits >> 1 & ~below);
+}
+
+/* -------------------------------------------------------------------- metadata */
+
+static inline uint128 meta_mask(const struct ink_compact_shape *s)
+{
+	return (uint128)s->meta[1] << 64 | s->meta[0];
+}
+
+static inline uint128 window(const uint64_t *w)
+{
+	return (uint128)w[COMPACT_META_WORD + 1] << 64 | w[COMPACT_META_WORD];
+}
+
+static inline unsigned line_count(const struct ink_compact_shape *s, const uint64_t *w)
+{
+	return (unsigned)(__builtin_popcountll(w[COMPACT_META_WORD] & s->meta[0]) +
+			  __builtin_popcountll(w[COMPACT_META_WORD + 1] & s->meta[1]));
+}
+
+/* The bits of the two words below a bit of the window, without a branch on which word it is in. */
+static inline void window_below(unsigned at, uint64_t below[2])
+{
+	uint64_t in_high = 0 - (uint64_t)(at >> 6), part = (1ull << at % 64) - 1;
+
+	below[0] = part | in_high;
+	below[1] = part & in_high;
+}
+
+/* Puts a 1 in front of the metadata from a bit on; the flags above stay. */
+static inline void meta_open(const struct ink_compact_shape *s, uint64_t *w, unsigned at)
+{
+	uint64_t *low = &w[COMPACT_META_WORD], *high = low + 1, below[2], move[2];
+
+	window_below(at, below);
+	move[0] = *low & s->meta[0] & ~below[0];
+	move[1] = *high & s->meta[1] & ~below[1];
+	*low = (*low & ~move[0]) | (move[0] << 1 & s->meta[0]) | (~below[0] & (below[0] + 1));
+	*high = (*high & ~move[1]) | ((move[1] << 1 | move[0] >> 63) & s->meta[1]);
+	*high |= (uint64_t)(at >> 6) << at % 64;
+}
+
+/* Takes the bit there out. */
+static inline void meta_close(const struct ink_compact_shape *s, uint64_t *w, unsigned at)
+{
+	uint64_t *low = &w[COMPACT_META_WORD], *high = low + 1, below[2], move[2];
+
+	window_below(at, below);
+	move[0] = *low & s->meta[0] & ~below[0];
+	move[1] = *high & s->meta[1] & ~below[1];
+	*low = (*low & ~move[0]) | ((move[0] >> 1 | move[1] << 63) & s->meta[0] & ~below[0]);
+	*high = (*high & ~move[1]) | (move[1] >> 1 & ~below[1]);
+}
+
+/* ---------------------------------------------------- remainders of any width */
+
+static inline uint32_t any_remainder_get(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot)
+{
+	return (uint32_t)bits_get(w, slot * s->remainder_bits, s->remainder_bits);
+}
+
+/* The slots among `among` (a run) that hold the remainder. */
+static inline uint64_t any_remainder_match(const struct ink_compact_shape *s, const uint64_t *w,
+					   uint32_t remainder, uint64_t among)
+{
+	uint64_t found = 0;
+
+	for (; among; among &= among - 1) {
+		unsigned slot = (unsigned)__builtin_ctzll(among);
+
+		if (any_remainder_get(s, w, slot) == remainder)
+			found |= 1ull << slot;
+	}
+	return found;
+}
+
+static inline void any_remainder_open(const struct ink_compact_shape *s, uint64_t *w, unsigned slot,
+				      unsigned count, uint32_t remainder)
+{
+	unsigned r = s->remainder_bits;
+
+	for (unsigned i = count; i > slot; i--)
+		bits_put(w, i * r, r, bits_get(w, (i - 1) * r, r));
+	bits_put(w, slot * r, r, remainder);
+}
+
+static inline void any_remainder_close(const struct ink_compact_shape *s, uint64_t *w, unsigned slot,
+				       unsigned count)
+{
+	unsigned r = s->remainder_bits;
+
+	for (unsigned i = slot; i + 1 < count; i++)
+		bits_put(w, i * r, r, bits_get(w, (i + 1) * r, r));
+	bits_put(w, (count - 1) * r, r, 0);
+}
+
+/* ------------------------------------------------------------ planes of any width */
+
+static inline unsigned any_code_get(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot)
+{
+	unsigned code = 0;
+
+	for (unsigned j = 0, at = s->planes_at + slot; j < s->planes; j++, at += s->slots)
+		code |= (unsigned)(w[at / 64] >> at % 64 & 1) << j;
+	return code;
+}
+
+static inline void any_code_put(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned code)
+{
+	for (unsigned j = 0, at = s->planes_at + slot; j < s->planes; j++, at += s->slots)
+		w[at / 64] = (w[at / 64] & ~(1ull << at % 64)) | (uint64_t)(code >> j & 1) << at % 64;
+}
+
+static inline void any_planes_open(const struct ink_compact_shape *s, uint64_t *w, unsigned slot,
+				   unsigned code)
+{
+	for (unsigned j = 0, at = s->planes_at; j < s->planes; j++, at += s->slots) {
+		uint64_t plane = bits_get(w, at, s->slots);
+
+		bits_put(w, at, s->slots, bit_open(plane, slot, code >> j & 1) & low_bits(s->slots));
+	}
+}
+
+static inline void any_planes_close(const struct ink_compact_shape *s, uint64_t *w, unsigned slot)
+{
+	for (unsigned j = 0, at = s->planes_at; j < s->planes; j++, at += s->slots)
+		bits_put(w, at, s->slots, bit_close(bits_get(w, at, s->slots), slot));
+}
+
+/* ---------------------------------------------------------------------- places */
+
+struct place {
+	uint32_t first, second;
+	uint32_t bucket, remainder;
+};
+
+static inline uint32_t other_line(const struct ink_compact_shape *s, uint32_t line, uint32_t bucket,
+				  uint32_t remainder)
+{
+	uint64_t stored = (uint64_t)bucket << s->remainder_bits | remainder;
+	uint64_t mixed = (stored * 0x9e3779b97f4a7c15ull) >> 32;
+	uint32_t sum = (uint32_t)((mixed * s->lines) >> 32);
+
+	return sum >= line ? sum - line : sum + s->lines - line;
+}
+
+/* Line, bucket and remainder are the leading digits of the id, read in mixed radix. */
+static inline struct place compact_place(const struct ink_compact_shape *s, uint64_t id)
+{
+	uint128 digits = (uint128)id * s->lines;
+	uint128 rest = (uint128)(uint64_t)digits * s->buckets;
+	struct place p = {.first = (uint32_t)(digits >> 64),
+			  .bucket = (uint32_t)(rest >> 64),
+			  .remainder = (uint32_t)((uint64_t)rest >> (64 - s->remainder_bits))};
+
+	p.second = other_line(s, p.first, p.bucket, p.remainder);
+	return p;
+}
+
+static inline struct ink_compact_shape compact_shape(const struct ink_geometry *g, unsigned planes)
+{
+	struct ink_compact_shape s = {.lines = g->b,
+				      .slots = g->h,
+				      .buckets = g->q,
+				      .remainder_bits = g->f,
+				      .planes = planes,
+				      .planes_at = g->h * g->f,
+				      .meta_at = 510 - (g->h + g->q),
+				      .meta_start = COMPACT_META_END - (g->h + g->q)};
+	uint128 mask = (((uint128)1 << (g->h + g->q)) - 1) << s.meta_start,
+		before = (uint128)1 << (s.meta_start - 1);
+
+	s.meta[0] = (uint64_t)mask;
+	s.meta[1] = (uint64_t)(mask >> 64);
+	s.before[0] = (uint64_t)before;
+	s.before[1] = (uint64_t)(before >> 64);
+	return s;
+}
+
+#endif

@@ -1,0 +1,721 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The cells of `compact`, for verbs.h. Included after compact_portable.h or
+ * compact_avx2.h. One writer; a change of a line is framed by its sequence
+ * counter (see ink_disturb), because a shift of entries can show a peek both a
+ * false miss and a false hit.
+ */
+#ifndef INKLING_COMPACT_CELLS_H
+#define INKLING_COMPACT_CELLS_H
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "compact.h"
+
+enum { CELLS_SHARED = 0 };
+
+#include "one_writer.h"
+#include "single_match.h"
+
+struct spot {
+	uint32_t line, bucket;
+	unsigned slot;
+	unsigned code;
+};
+
+/* ------------------------------------------------------------------ where it is */
+
+static inline const struct ink_compact_shape *shape_of(const struct ink_table *t)
+{
+	return &t->shape.compact;
+}
+
+static inline struct compact_line *line_at(const struct ink_table *t, uint32_t line)
+{
+	return (struct compact_line *)t->body + line;
+}
+
+INK_HOT struct place place_of(const struct ink_table *t, uint64_t id)
+{
+	return compact_place(shape_of(t), id);
+}
+
+static inline uint32_t place_home(const struct place *p)
+{
+	return p->first;
+}
+
+INK_HOT void places_fetch(const struct ink_table *t, const uint64_t *ids, size_t n, struct place *places)
+{
+	for (size_t i = 0; i < n; i++) {
+		places[i] = place_of(t, ids[i]);
+		__builtin_prefetch(line_at(t, places[i].first), 1);
+		__builtin_prefetch(line_at(t, places[i].second), 1);
+	}
+}
+
+static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)
+{
+	return ink_calm(t, p->first, p->second);
+}
+
+static inline int place_still_calm(const struct ink_table *t, const struct place *p, uint64_t calm)
+{
+	return ink_still_calm(t, p->first, p->second, calm);
+}
+
+/* ------------------------------------------------------------------------ flags */
+
+static inline uint64_t *flags_at(const struct ink_table *t, uint32_t line)
+{
+	return &line_at(t, line)->word[COMPACT_WORDS - 1];
+}
+
+static inline int flag_is_set(const struct ink_table *t, uint32_t line, uint64_t flag)
+{
+	return (__atomic_load_n(flags_at(t, line), __ATOMIC_ACQUIRE) & flag) != 0;
+}
+
+static void flag_write(struct ink_table *t, uint32_t line, uint64_t flag, uint64_t value)
+{
+	uint64_t *word = flags_at(t, line);
+
+	__atomic_store_n(word, (*word & ~flag) | value, __ATOMIC_RELEASE);
+}
+
+static inline int side_flagged(const struct ink_table *t, const struct place *p)
+{
+	return flag_is_set(t, p->first, COMPACT_SIDE);
+}
+
+static int unit_side_flagged(const struct ink_table *t, uint64_t line)
+{
+	return flag_is_set(t, (uint32_t)line, COMPACT_SIDE);
+}
+
+static void flag_side(struct ink_table *t, const struct place *p)
+{
+	flag_write(t, p->first, COMPACT_SIDE, COMPACT_SIDE);
+}
+
+static void unflag_side(struct ink_table *t, const struct place *p)
+{
+	flag_write(t, p->first, COMPACT_SIDE, 0);
+}
+
+static inline int overflowed(const struct ink_table *t, const struct place *p)
+{
+	return flag_is_set(t, p->first, COMPACT_OVERFLOW) && flag_is_set(t, p->second, COMPACT_OVERFLOW);
+}
+
+static void flag_overflow(struct ink_table *t, const struct place *p)
+{
+	flag_write(t, p->first, COMPACT_OVERFLOW, COMPACT_OVERFLOW);
+	flag_write(t, p->second, COMPACT_OVERFLOW, COMPACT_OVERFLOW);
+	t->aging.flagged = 1;
+}
+
+/* ---------------------------------------------------------------------- buckets */
+
+/*
+ * Which of the two words it is cannot be predicted, so one of two values is
+ * chosen by a mask: all ones for the second.
+ */
+static inline uint64_t choose(uint64_t first, uint64_t second, uint64_t mask)
+{
+	return first ^ ((first ^ second) & mask);
+}
+
+/* The k-th set bit of two words. */
+static inline unsigned select_in(uint64_t low, uint64_t high, unsigned k)
+{
+	unsigned in_low = (unsigned)__builtin_popcountll(low);
+	uint64_t mask = 0 - (uint64_t)(k >= in_low);
+
+	return select_bit(choose(low, high, mask), k - (in_low & (unsigned)mask)) + (64 & (unsigned)mask);
+}
+
+/* The 64 bits of the window from a bit on. */
+static inline uint64_t window_from(const uint64_t *w, unsigned at)
+{
+	uint64_t mask = 0 - (uint64_t)(at >> 6);
+	uint64_t low = choose(w[COMPACT_META_WORD], w[COMPACT_META_WORD + 1], mask);
+	uint64_t high = w[COMPACT_META_WORD + 1] & ~mask;
+
+	return low >> at % 64 | high << 1 << (63 - at % 64);
+}
+
+/*
+ * The bit of the window where a bucket's entries begin: just above the end of
+ * the bucket before, and the bit before the metadata ends "bucket -1".
+ */
+INK_HOT unsigned bucket_begin(const struct ink_compact_shape *s, const uint64_t *w, uint32_t bucket)
+{
+	uint64_t low = (~w[COMPACT_META_WORD] & s->meta[0]) | s->before[0];
+	uint64_t high = (~w[COMPACT_META_WORD + 1] & s->meta[1]) | s->before[1];
+
+	return select_in(low, high, bucket) + 1;
+}
+
+/* The slots of a bucket, as bits; slots of the line, even if a peek finds it half changed. */
+INK_HOT uint64_t bucket_slots(const struct ink_compact_shape *s, const uint64_t *w, uint32_t bucket)
+{
+	unsigned begin = bucket_begin(s, w, bucket);
+	uint64_t from_there = window_from(w, begin);
+	uint64_t run = from_there & ~(from_there + 1); /* the lowest ones */
+
+	return run << (begin - s->meta_start - bucket) % 64 & low_bits(s->slots);
+}
+
+/* ------------------------------------------------------------- find and change */
+
+/* The bucket of the entry in a slot; q or more if the slot is free. */
+static inline uint32_t slot_bucket(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot)
+{
+	uint64_t low = w[COMPACT_META_WORD] & s->meta[0], high = w[COMPACT_META_WORD + 1] & s->meta[1];
+
+	return select_in(low, high, slot) - s->meta_start - slot;
+}
+
+/*
+ * The slots of a line that hold the remainder: all of them where that is one
+ * comparison, and then each is asked for its bucket; else those of the bucket.
+ */
+INK_HOT uint64_t line_candidates(const struct ink_compact_shape *s, const uint64_t *w, const struct place *p)
+{
+	return remainders_are_vectors(s)
+		       ? remainder_slots(s, w, p->remainder)
+		       : any_remainder_match(s, w, p->remainder, bucket_slots(s, w, p->bucket));
+}
+
+/* The candidates in both lines. */
+struct hint {
+	uint64_t first, second;
+};
+
+INK_HOT struct hint cell_look(const struct ink_table *t, const struct place *p)
+{
+	struct compact_line copy[2];
+
+	return (struct hint){line_candidates(shape_of(t), line_open(line_at(t, p->first), &copy[0]), p),
+			     line_candidates(shape_of(t), line_open(line_at(t, p->second), &copy[1]), p)};
+}
+
+INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct hint *h, struct spot *spot)
+{
+	const struct ink_compact_shape *s = shape_of(t);
+	uint64_t first = h->first, second = h->second;
+
+	while (first | second) {
+		uint64_t mask = 0 - (uint64_t)(first == 0), found = choose(first, second, mask);
+		uint32_t line = (uint32_t)choose(p->first, p->second, mask);
+		unsigned slot = (unsigned)__builtin_ctzll(found);
+		struct compact_line copy;
+		const uint64_t *w = line_open(line_at(t, line), &copy);
+
+		if (__builtin_expect(slot_bucket(s, w, slot) == p->bucket, 1)) {
+			*spot = (struct spot){line, p->bucket, slot, code_get(s, w, slot)};
+			return 1;
+		}
+		second &= ~(found & mask & (0 - found));
+		first &= first - (first != 0);
+	}
+	return 0;
+}
+
+INK_HOT int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
+{
+	struct compact_line copy;
+	uint64_t *w = line_open(line_at(t, spot->line), &copy);
+
+	ink_disturb(t, spot->line);
+	code_put(shape_of(t), w, spot->slot, code);
+	line_close(line_at(t, spot->line), w);
+	ink_settle(t, spot->line);
+	return 1;
+}
+
+/* Takes a slot whose entry's metadata bit is known out of a line. */
+INK_HOT void slot_close(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned meta)
+{
+	unsigned count = line_count(s, w);
+
+	remainder_close(s, w, slot, count);
+	planes_close(s, w, slot);
+	meta_close(s, w, meta);
+}
+
+INK_HOT int cell_clear(struct ink_table *t, struct spot *spot)
+{
+	const struct ink_compact_shape *s = shape_of(t);
+	struct compact_line copy;
+	uint64_t *w = line_open(line_at(t, spot->line), &copy);
+
+	ink_disturb(t, spot->line);
+	slot_close(s, w, spot->slot, s->meta_start + spot->slot + spot->bucket);
+	line_close(line_at(t, spot->line), w);
+	ink_settle(t, spot->line);
+	return 1;
+}
+
+static void cell_mark_all(struct ink_table *t, const struct place *p)
+{
+	struct hint h = cell_look(t, p);
+	struct spot s;
+
+	if (!cell_found(t, p, &h, &s) || ink_code_unsure(&t->coding, s.code))
+		return;
+	cell_recode(t, &s, ink_code(&t->coding, t->coding.unsure));
+	ink_bump(&t->counters.marked);
+}
+
+/* --------------------------------------------------------------------- storing */
+
+static inline unsigned count_at(const struct ink_table *t, uint32_t line)
+{
+	return line_count(shape_of(t), line_at(t, line)->word);
+}
+
+/* What is stored of a flow. */
+struct entry {
+	uint32_t bucket, remainder;
+	unsigned code;
+};
+
+INK_HOT void slot_open(const struct ink_compact_shape *s, uint64_t *w, struct entry e)
+{
+	unsigned begin = bucket_begin(s, w, e.bucket), slot = begin - s->meta_start - e.bucket;
+
+	remainder_open(s, w, slot, line_count(s, w), e.remainder);
+	planes_open(s, w, slot, e.code);
+	meta_open(s, w, begin);
+}
+
+/* The line's counter is the caller's affair. */
+INK_HOT void line_add(struct ink_table *t, uint32_t line, struct entry e)
+{
+	struct compact_line copy;
+	uint64_t *w = line_open(line_at(t, line), &copy);
+
+	slot_open(shape_of(t), w, e);
+	line_close(line_at(t, line), w);
+}
+
+static int displace(struct ink_table *t, const struct place *p, struct entry e);
+
+/* Into the emptier line, ties to the first; two full lines make room by moving an entry. */
+INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned code)
+{
+	struct entry e = {p->bucket, p->remainder, code};
+	unsigned first = count_at(t, p->first), second = count_at(t, p->second);
+	uint32_t line = (uint32_t)choose(p->first, p->second, 0 - (uint64_t)(second < first));
+
+	if (__builtin_expect((int)(first >= shape_of(t)->slots) & (int)(second >= shape_of(t)->slots), 0))
+		return displace(t, p, e);
+	ink_disturb(t, line);
+	line_add(t, line, e);
+	ink_settle(t, line);
+	return 0;
+}
+
+/* --------------------------------------------------------------- displacement */
+
+struct tenant {
+	struct entry entry;
+	uint32_t line, other;
+	unsigned slot, meta;
+};
+
+/* A walk over the entries of a line, in order. */
+struct walk {
+	struct compact_line copy;
+	const uint64_t *w;
+	uint128 left; /* metadata bits of the entries not yet met */
+	uint32_t line;
+	unsigned slot;
+};
+
+static inline void walk_begin(const struct ink_table *t, uint32_t line, struct walk *k)
+{
+	k->w = line_open(line_at(t, line), &k->copy);
+	k->left = window(k->w) & meta_mask(shape_of(t));
+	k->line = line;
+	k->slot = 0;
+}
+
+/* The next entry, and the line that it could move to; 0 at the end. */
+static inline int walk_next(const struct ink_compact_shape *s, struct walk *k, struct tenant *who)
+{
+	uint64_t low = (uint64_t)k->left, high = (uint64_t)(k->left >> 64);
+	unsigned meta =
+		low ? (unsigned)__builtin_ctzll(low) : 64 + (unsigned)__builtin_ctzll(high | 1ull << 63);
+	uint32_t bucket = meta - s->meta_start - k->slot, remainder = remainder_get(s, k->w, k->slot);
+
+	if (!k->left)
+		return 0;
+	*who = (struct tenant){
+		{bucket, remainder, 0}, k->line, other_line(s, k->line, bucket, remainder), k->slot, meta};
+	k->left &= k->left - 1;
+	k->slot++;
+	return 1;
+}
+
+/* Exchanges the tenant for our entry in its line. */
+static void replace_tenant(struct ink_table *t, const struct tenant *who, struct entry ours)
+{
+	struct compact_line copy;
+	uint64_t *w = line_open(line_at(t, who->line), &copy);
+
+	slot_close(shape_of(t), w, who->slot, who->meta);
+	slot_open(shape_of(t), w, ours);
+	line_close(line_at(t, who->line), w);
+}
+
+static void move_out(struct ink_table *t, const struct tenant *who, struct entry ours)
+{
+	ink_disturb_both(t, who->line, who->other);
+	line_add(t, who->other, who->entry);
+	replace_tenant(t, who, ours);
+	ink_settle_both(t, who->line, who->other);
+	__atomic_store_n(&t->counters.displaced, t->counters.displaced + 1, __ATOMIC_RELAXED);
+}
+
+/* The tenant's time was over when the tick in portions came to it; it need not move. */
+static void evict_expired(struct ink_table *t, const struct tenant *who, struct entry ours)
+{
+	ink_note_expiry(t, who->entry.code);
+	ink_disturb(t, who->line);
+	replace_tenant(t, who, ours);
+	ink_settle(t, who->line);
+}
+
+static int move_tenant(struct ink_table *t, struct tenant *who, struct entry ours)
+{
+	struct compact_line copy;
+	const uint64_t *w = line_open(line_at(t, who->line), &copy);
+	unsigned after;
+
+	who->entry.code = code_get(shape_of(t), w, who->slot);
+	after = ink_age_across(t, who->line, who->other, who->entry.code);
+	if (after == (INK_EXPIRES | INK_GONE))
+		return evict_expired(t, who, ours), 1;
+	if (count_at(t, who->other) >= shape_of(t)->slots)
+		return 0;
+	if (after & INK_EXPIRES)
+		ink_note_expiry(t, who->entry.code);
+	who->entry.code = after & ~INK_EXPIRES;
+	move_out(t, who, ours);
+	return 1;
+}
+
+/* Two tenants are asked on the average before one can move. */
+enum { TENANTS_AHEAD = 4 };
+
+/* Asks for the lines that the first tenants could move to. */
+static void fetch_others(const struct ink_table *t, uint32_t line)
+{
+	struct tenant who;
+	struct walk k;
+
+	walk_begin(t, line, &k);
+	for (unsigned i = 0; i < TENANTS_AHEAD && walk_next(shape_of(t), &k, &who); i++)
+		__builtin_prefetch(line_at(t, who.other), 1);
+}
+
+static int displace_from(struct ink_table *t, uint32_t line, struct entry e)
+{
+	struct tenant who;
+	struct walk k;
+
+	walk_begin(t, line, &k);
+	while (walk_next(shape_of(t), &k, &who))
+		if (who.other != line && move_tenant(t, &who, e))
+			return 1;
+	return 0;
+}
+
+static int displace(struct ink_table *t, const struct place *p, struct entry e)
+{
+	return displace_from(t, p->first, e) || displace_from(t, p->second, e) ? 0 : -ENOSPC;
+}
+
+/* Some items before an insert: if it will have to displace, the lines for that are fetched too. */
+INK_HOT void place_prepare(const struct ink_table *t, const struct place *p)
+{
+	unsigned slots = shape_of(t)->slots;
+
+	if ((int)(count_at(t, p->first) >= slots) & (int)(count_at(t, p->second) >= slots))
+		fetch_others(t, p->first);
+}
+
+/* ------------------------------------------------------------------ the policy */
+
+/* The expendable entry of a line that has rested longest, or 0. */
+static int line_expendable(struct ink_table *t, uint32_t line, struct spot *oldest)
+{
+	struct tenant who;
+	struct walk k;
+	int found = 0;
+
+	walk_begin(t, line, &k);
+	while (walk_next(shape_of(t), &k, &who)) {
+		unsigned code = code_get(shape_of(t), k.w, who.slot), age = code & t->coding.age_top;
+
+		if (ink_is_expendable(t, code) && (!found || age < (oldest->code & t->coding.age_top))) {
+			*oldest = (struct spot){line, who.entry.bucket, who.slot, code};
+			found = 1;
+		}
+	}
+	return found;
+}
+
+static int cell_drop_expendable(struct ink_table *t, const struct place *p)
+{
+	struct spot s;
+
+	if (!line_expendable(t, p->first, &s) && !line_expendable(t, p->second, &s))
+		return 0;
+	return cell_clear(t, &s);
+}
+
+/* --------------------------------------------------------------------- the time */
+
+static uint64_t cells_units(const struct ink_table *t)
+{
+	return shape_of(t)->lines;
+}
+
+static uint32_t cells_in_unit(const struct ink_table *t)
+{
+	return shape_of(t)->slots;
+}
+
+/* What a tick does to the entries with one code. */
+struct change {
+	uint16_t code;
+	uint16_t flips; /* the planes in which the code after differs */
+	uint8_t expires, gone;
+};
+
+struct changes {
+	unsigned n;
+	struct change at[INK_CODES];
+};
+
+static void list_changes(const struct ink_table *t, struct changes *c)
+{
+	c->n = 0;
+	for (unsigned code = 0; code < 1u << shape_of(t)->planes; code++) {
+		unsigned after = t->aging.after[code];
+		int gone = after == (INK_EXPIRES | INK_GONE);
+
+		if (after != code)
+			c->at[c->n++] = (struct change){(uint16_t)code,
+							gone ? 0 : (uint16_t)((code ^ after) & ~INK_EXPIRES),
+							(uint8_t)(after >> 15), (uint8_t)gone};
+	}
+}
+
+/* For every value of n planes, the slots (among those given) that have it. */
+static void split_by(const uint64_t *planes, unsigned n, uint64_t slots, uint64_t *by_value)
+{
+	by_value[0] = slots;
+	for (unsigned j = 0; j < n; j++)
+		for (unsigned value = 0; value < 1u << j; value++) {
+			by_value[value | 1u << j] = by_value[value] & planes[j];
+			by_value[value] &= ~planes[j];
+		}
+}
+
+/*
+ * Which codes a line holds cannot be predicted, but the list of changes is the
+ * same for every line: so each change is applied to its slots even if there
+ * are none. The slots of a code are those of its lower planes and of its upper
+ * ones. Returns the slots whose entries are to be deleted.
+ */
+static uint64_t age_planes(struct ink_table *t, const struct changes *c, uint64_t *planes, uint64_t slots)
+{
+	unsigned all = shape_of(t)->planes, lower = all / 2;
+	uint64_t low[1u << COMPACT_MAX_PLANES / 2], high[1u << COMPACT_MAX_PLANES / 2], dead = 0;
+
+	split_by(planes, lower, slots, low);
+	split_by(planes + lower, all - lower, slots, high);
+	for (unsigned i = 0; i < c->n; i++) {
+		const struct change *change = &c->at[i];
+		uint64_t those = low[change->code & low_bits(lower)] & high[change->code >> lower];
+
+		if (change->expires)
+			ink_note_expiries(t, change->code, (unsigned)__builtin_popcountll(those));
+		dead |= those & (0 - (uint64_t)change->gone);
+		for (unsigned flips = change->flips; flips; flips &= flips - 1)
+			planes[__builtin_ctz(flips)] ^= those;
+	}
+	return dead;
+}
+
+static void note_expiries(struct ink_table *t, const uint64_t *w, uint64_t slots)
+{
+	for (; slots; slots &= slots - 1)
+		ink_note_expiry(t, code_get(shape_of(t), w, (unsigned)__builtin_ctzll(slots)));
+}
+
+/* From the top, so that the slots below keep their numbers. */
+static void close_slots(const struct ink_compact_shape *s, uint64_t *w, uint64_t slots)
+{
+	while (slots) {
+		unsigned slot = 63 - (unsigned)__builtin_clzll(slots);
+
+		slot_close(s, w, slot,
+			   select_in(w[COMPACT_META_WORD] & s->meta[0], w[COMPACT_META_WORD + 1] & s->meta[1],
+				     slot));
+		slots &= ~(1ull << slot);
+	}
+}
+
+/* The paper's phase: one plane of marks. */
+static void phase_line(struct ink_table *t, uint64_t *w)
+{
+	const struct ink_compact_shape *s = shape_of(t);
+	uint64_t marks = bits_get(w, s->planes_at, s->slots), dead = low_bits(line_count(s, w)) & ~marks;
+
+	bits_put(w, s->planes_at, s->slots, 0);
+	note_expiries(t, w, dead);
+	close_slots(s, w, dead);
+}
+
+static void age_line(struct ink_table *t, const struct changes *c, uint64_t *w)
+{
+	const struct ink_compact_shape *s = shape_of(t);
+	uint64_t planes[COMPACT_MAX_PLANES], dead;
+
+	for (unsigned j = 0; j < s->planes; j++)
+		planes[j] = bits_get(w, s->planes_at + j * s->slots, s->slots);
+	dead = age_planes(t, c, planes, low_bits(line_count(s, w)));
+	for (unsigned j = 0; j < s->planes; j++)
+		bits_put(w, s->planes_at + j * s->slots, s->slots, planes[j]);
+	close_slots(s, w, dead);
+}
+
+static void cells_sweep(struct ink_table *t, uint64_t from, uint64_t to)
+{
+	struct compact_line copy;
+	struct changes changes;
+
+	list_changes(t, &changes);
+	for (uint64_t i = from; i < to; i++) {
+		struct compact_line *line = line_at(t, (uint32_t)i);
+		uint64_t *w = line_open(line, &copy);
+
+		ink_disturb(t, (uint32_t)i);
+		if (t->aging.phase)
+			phase_line(t, w);
+		else
+			age_line(t, &changes, w);
+		if (t->aging.flags_due)
+			w[COMPACT_WORDS - 1] &= ~COMPACT_OVERFLOW;
+		line_close(line, w);
+		ink_settle(t, (uint32_t)i);
+	}
+}
+
+/* --------------------------------------------------------------- looking at all */
+
+/* The count of a line that may be changing: never more than there are slots. */
+static unsigned torn_count(const struct ink_compact_shape *s, const uint64_t *w)
+{
+	unsigned count = line_count(s, w);
+
+	return count < s->slots ? count : s->slots;
+}
+
+static void cells_count(const struct ink_table *t, struct ink_counts *counts)
+{
+	const struct ink_compact_shape *s = shape_of(t);
+
+	for (uint32_t line = 0; line < s->lines; line++) {
+		struct ink_counts before = *counts;
+		struct compact_line copy;
+		const uint64_t *w;
+		uint64_t calm;
+
+		do {
+			calm = ink_calm(t, line, line);
+			*counts = before;
+			w = line_open(line_at(t, line), &copy);
+			for (unsigned slot = torn_count(s, w); slot-- > 0;)
+				ink_counts_add(t, counts, code_get(s, w, slot));
+		} while (!ink_still_calm(t, line, line, calm));
+	}
+}
+
+/* The slots of a line that hold this bucket and remainder. */
+static uint64_t twins(const struct ink_table *t, uint32_t line, const struct place *p)
+{
+	const uint64_t *w = line_at(t, line)->word;
+
+	return any_remainder_match(shape_of(t), w, p->remainder, bucket_slots(shape_of(t), w, p->bucket));
+}
+
+static const char *check_tenant(const struct ink_table *t, const uint64_t *w, const struct tenant *who)
+{
+	struct place p = {who->line, who->other, who->entry.bucket, who->entry.remainder};
+	unsigned state = ink_code_state(&t->coding, code_get(shape_of(t), w, who->slot));
+	uint64_t here = twins(t, p.first, &p), there = p.first == p.second ? 0 : twins(t, p.second, &p);
+
+	if (state >= t->states && state != t->coding.unsure)
+		return "an entry has a state that the table has not";
+	return __builtin_popcountll(here) + __builtin_popcountll(there) > 1
+		       ? "two entries cannot be told apart"
+		       : NULL;
+}
+
+/* Free slots and the gap before the metadata must be empty. */
+static int line_is_clean(const struct ink_compact_shape *s, const uint64_t *w, unsigned count)
+{
+	uint64_t junk = 0;
+
+	for (unsigned slot = count; slot < s->slots; slot++)
+		junk |= bits_get(w, slot * s->remainder_bits, s->remainder_bits);
+	for (unsigned j = 0; j < s->planes; j++)
+		junk |= bits_get(w, s->planes_at + j * s->slots, s->slots) & ~low_bits(count);
+	for (unsigned at = s->planes_at + s->planes * s->slots; at < s->meta_at; at++)
+		junk |= bits_get(w, at, 1);
+	return junk == 0;
+}
+
+static const char *check_line(const struct ink_table *t, uint32_t line)
+{
+	const struct ink_compact_shape *s = shape_of(t);
+	const uint64_t *w = line_at(t, line)->word;
+	unsigned count = line_count(s, w);
+	const char *wrong = NULL;
+	struct tenant who;
+	struct walk k;
+
+	if (count > s->slots)
+		return "a line counts more entries than it has slots";
+	if (!line_is_clean(s, w, count))
+		return "a free slot of a line is not empty";
+	walk_begin(t, line, &k);
+	while (!wrong && walk_next(s, &k, &who))
+		wrong = who.entry.bucket < s->buckets ? check_tenant(t, w, &who)
+						      : "an entry stands behind the last bucket of its line";
+	return wrong;
+}
+
+static const char *cells_check(const struct ink_table *t)
+{
+	const char *wrong = NULL;
+
+	for (uint32_t line = 0; line < shape_of(t)->lines && !wrong; line++)
+		wrong = check_line(t, line);
+	return wrong;
+}
+
+static void cells_shape(struct ink_table *t)
+{
+	t->shape.compact = compact_shape(&t->plan.geometry, t->coding.state_bits + t->coding.age_bits);
+}
+
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The kind `line`: one writer, portable code. See line.h for the memory, line_cells.h for the laws. */
+#include "line_portable.h"
+
+enum { CELLS_SHARED = 0 };
+
+#include "line_cells.h"
+#include "verbs.h"
+
+const struct ink_ops *const ink_line_portable = &verbs;

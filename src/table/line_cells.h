@@ -1,0 +1,694 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The cells of `line`, for verbs.h. Included after line_portable.h or
+ * line_avx2.h, and after
+ *
+ *     enum { CELLS_SHARED = 0 }   one writer: changes are stores, full lines are displaced
+ *     enum { CELLS_SHARED = 1 }   many writers: changes are compare-and-swaps
+ *
+ * Laws of many writers.
+ *  1. An entry is changed or removed by one compare-and-swap of its word, which
+ *     succeeds only if nothing in that word has changed since it was read. So
+ *     every change is made to the state it was decided on: no step is lost.
+ *  2. An entry is added only by a thread that holds the insert flag of the lower
+ *     of the flow's two lines. It looks again once it holds the flag. All flows
+ *     that could be confused have the same two lines, so they wait for the same
+ *     flag, and no flow is ever stored twice.
+ *  3. Entries are never moved from line to line. A flow that is missed in one
+ *     line and then in the other was therefore absent at some moment between.
+ *  4. Lookups, peeks, modifies and deletes wait for nobody (but for the side
+ *     table's lock where a line's flag sends them there). Inserts wait for
+ *     inserts into the same pair of lines, and for nothing while they hold the
+ *     flag but the side table's lock.
+ */
+#ifndef INKLING_LINE_CELLS_H
+#define INKLING_LINE_CELLS_H
+
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+
+#include "table.h"
+
+struct place {
+	struct ink_line_place at;
+};
+
+_Static_assert(sizeof(struct place) == 16, "as line_places writes them");
+
+#include "single_match.h"
+
+struct spot {
+	struct ink_line_spot at;
+	uint32_t entry;
+	unsigned code;
+};
+
+/* ------------------------------------------------------------- where it is */
+
+static inline const struct ink_line_shape *shape_of(const struct ink_table *t)
+{
+	return &t->shape.line;
+}
+
+static inline struct ink_line *line_at(const struct ink_table *t, uint32_t line)
+{
+	return (struct ink_line *)t->body + line;
+}
+
+INK_HOT struct place place_of(const struct ink_table *t, uint64_t id)
+{
+	return (struct place){ink_line_place(shape_of(t), id)};
+}
+
+static inline uint32_t place_home(const struct place *p)
+{
+	return p->at.first;
+}
+
+INK_HOT void places_fetch(const struct ink_table *t, const uint64_t *ids, size_t n, struct place *places)
+{
+	line_places(shape_of(t), ids, n, &places->at);
+	for (size_t i = 0; i < n; i++) {
+		__builtin_prefetch(line_at(t, places[i].at.first), 1);
+		__builtin_prefetch(line_at(t, places[i].at.second), 1);
+	}
+}
+
+static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)
+{
+	return CELLS_SHARED ? 0 : ink_calm(t, p->at.first, p->at.second);
+}
+
+static inline int place_still_calm(const struct ink_table *t, const struct place *p, uint64_t calm)
+{
+	return CELLS_SHARED || ink_still_calm(t, p->at.first, p->at.second, calm);
+}
+
+/* -------------------------------------------------------------------- flags */
+
+static inline int flag_is_set(const struct ink_table *t, uint32_t line, enum ink_line_flag_word flag)
+{
+	return (ink_line_read(&line_at(t, line)->word[flag]) & INK_LINE_FLAG) != 0;
+}
+
+/* Writes a word that was read before; 0 if somebody else did meanwhile. */
+INK_HOT int word_swap(uint64_t *word, uint64_t seen, uint64_t new)
+{
+	if (CELLS_SHARED)
+		return __atomic_compare_exchange_n(word, &seen, new, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	__atomic_store_n(word, new, __ATOMIC_RELEASE);
+	return 1;
+}
+
+static inline void flag_write(struct ink_table *t, uint32_t line, enum ink_line_flag_word flag, uint64_t bit)
+{
+	uint64_t *word = &line_at(t, line)->word[flag];
+	uint64_t seen;
+
+	do
+		seen = ink_line_read(word);
+	while (!word_swap(word, seen, (seen & ~INK_LINE_FLAG) | bit));
+}
+
+INK_HOT int side_flagged(const struct ink_table *t, const struct place *p)
+{
+	return flag_is_set(t, p->at.first, INK_LINE_SIDE);
+}
+
+static int unit_side_flagged(const struct ink_table *t, uint64_t line)
+{
+	return flag_is_set(t, (uint32_t)line, INK_LINE_SIDE);
+}
+
+static void flag_side(struct ink_table *t, const struct place *p)
+{
+	flag_write(t, p->at.first, INK_LINE_SIDE, INK_LINE_FLAG);
+}
+
+static void unflag_side(struct ink_table *t, const struct place *p)
+{
+	flag_write(t, p->at.first, INK_LINE_SIDE, 0);
+}
+
+static inline int overflowed(const struct ink_table *t, const struct place *p)
+{
+	return flag_is_set(t, p->at.first, INK_LINE_OVERFLOW) &&
+	       flag_is_set(t, p->at.second, INK_LINE_OVERFLOW);
+}
+
+static void flag_overflow(struct ink_table *t, const struct place *p)
+{
+	flag_write(t, p->at.first, INK_LINE_OVERFLOW, INK_LINE_FLAG);
+	flag_write(t, p->at.second, INK_LINE_OVERFLOW, INK_LINE_FLAG);
+	__atomic_store_n(&t->aging.flagged, 1, __ATOMIC_RELAXED);
+}
+
+/* The flag of the lower line guards the pair: law 2. */
+static inline uint64_t *insert_word(struct ink_table *t, const struct place *p)
+{
+	uint32_t lower = p->at.first < p->at.second ? p->at.first : p->at.second;
+
+	return &line_at(t, lower)->word[INK_LINE_INSERT];
+}
+
+INK_HOT void insert_enter(struct ink_table *t, const struct place *p)
+{
+	uint64_t *word = insert_word(t, p);
+	unsigned spins = 0;
+
+	while (CELLS_SHARED && (__atomic_fetch_or(word, INK_LINE_FLAG, __ATOMIC_ACQUIRE) & INK_LINE_FLAG))
+		if (++spins % 64 == 0)
+			sched_yield();
+}
+
+INK_HOT void insert_leave(struct ink_table *t, const struct place *p)
+{
+	if (CELLS_SHARED)
+		__atomic_fetch_and(insert_word(t, p), ~INK_LINE_FLAG, __ATOMIC_RELEASE);
+}
+
+/* ------------------------------------------------------------ find and change */
+
+/* The word of a slot, and its column. */
+INK_HOT struct ink_line_spot slot_spot(struct ink_line *line, unsigned slot)
+{
+	uint64_t *word = &line->word[slot / 8];
+
+	return (struct ink_line_spot){word, ink_line_read(word), slot % 8 * 8};
+}
+
+static inline void spot_read(const struct ink_line_shape *s, struct spot *spot)
+{
+	spot->entry = ink_line_entry(s, spot->at.seen, spot->at.column);
+	spot->code = ink_line_entry_code(s, spot->entry);
+}
+
+/*
+ * Word by word, and comparing whole fingerprints: for what the quick search is
+ * not sure of. Returns the spot, so that the quick search can keep its own in
+ * registers; no word: there is none.
+ */
+__attribute__((noinline)) static struct spot find_slowly(const struct ink_table *t, const struct place *p)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	struct spot spot = {.at = {.word = NULL}};
+
+	if (ink_line_find(s, line_at(t, p->at.first), p->at.fingerprint, &spot.at) ||
+	    ink_line_find(s, line_at(t, p->at.second), p->at.fingerprint, &spot.at))
+		spot_read(s, &spot);
+	return spot;
+}
+
+/* The slots of both lines that have the tag. */
+struct hint {
+	uint64_t first, second;
+};
+
+INK_HOT struct hint cell_look(const struct ink_table *t, const struct place *p)
+{
+	const struct ink_line_shape *s = shape_of(t);
+
+	return (struct hint){line_slots(s, line_at(t, p->at.first), p->at.fingerprint),
+			     line_slots(s, line_at(t, p->at.second), p->at.fingerprint)};
+}
+
+/*
+ * A branch on which of the two lines it is would be mispredicted every other
+ * time, so that is chosen by arithmetic. What was found may be another entry
+ * after all: where only the tags agree, or where the word has changed between
+ * the look and the second reading.
+ */
+INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct hint *h, struct spot *spot)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	uint64_t swap = 0 - (uint64_t)(h->first == 0);
+	uint32_t line = p->at.first ^ ((p->at.first ^ p->at.second) & (uint32_t)swap);
+
+	if (!(h->first | h->second))
+		return 0;
+	spot->at = slot_spot(line_at(t, line), (unsigned)__builtin_ctzll(h->first | (h->second & swap)));
+	spot_read(s, spot);
+	if (__builtin_expect(ink_line_entry_fp(s, spot->entry) == p->at.fingerprint, 1))
+		return 1;
+	*spot = find_slowly(t, p);
+	return spot->at.word != NULL;
+}
+
+INK_HOT int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	uint32_t entry = ink_line_make_entry(s, ink_line_entry_fp(s, spot->entry), code);
+
+	return word_swap(spot->at.word, spot->at.seen,
+			 ink_line_change(s, spot->at.seen, spot->at.column, spot->entry, entry));
+}
+
+INK_HOT int cell_clear(struct ink_table *t, struct spot *spot)
+{
+	return word_swap(spot->at.word, spot->at.seen,
+			 ink_line_change(shape_of(t), spot->at.seen, spot->at.column, spot->entry, 0));
+}
+
+static void cell_mark_all(struct ink_table *t, const struct place *p)
+{
+	struct spot s = find_slowly(t, p);
+
+	for (; s.at.word && !ink_code_unsure(&t->coding, s.code); s = find_slowly(t, p))
+		if (cell_recode(t, &s, ink_code(&t->coding, t->coding.unsure)))
+			ink_bump(&t->counters.marked);
+}
+
+/* -------------------------------------------------------------------- storing */
+
+/* Writes an entry into a free slot; 0 if somebody else took it, or another of that word. */
+INK_HOT int slot_fill(struct ink_table *t, uint32_t line, unsigned slot, uint32_t entry)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	struct ink_line_spot at = slot_spot(line_at(t, line), slot);
+
+	if (CELLS_SHARED && ink_line_entry(s, at.seen, at.column))
+		return 0;
+	return word_swap(at.word, at.seen, ink_line_change(s, at.seen, at.column, 0, entry));
+}
+
+static int displace(struct ink_table *t, const struct place *p, uint32_t entry);
+
+/*
+ * Into the emptier line, ties to the first (chosen by arithmetic, as in
+ * cell_found); two full lines make room by moving an entry.
+ */
+INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned code)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	uint32_t entry = ink_line_make_entry(s, p->at.fingerprint, code);
+
+	for (;;) {
+		uint64_t first = line_slots(s, line_at(t, p->at.first), 0);
+		uint64_t second = line_slots(s, line_at(t, p->at.second), 0);
+		uint64_t swap = 0 - (uint64_t)(__builtin_popcountll(second) > __builtin_popcountll(first));
+		uint64_t free = first ^ ((first ^ second) & swap);
+		uint32_t line = p->at.first ^ ((p->at.first ^ p->at.second) & (uint32_t)swap);
+
+		if (__builtin_expect(!free, 0))
+			return CELLS_SHARED ? -ENOSPC : displace(t, p, entry);
+		if (slot_fill(t, line, (unsigned)__builtin_ctzll(free), entry))
+			return 0;
+	}
+}
+
+/* --------------------------------------------------------------- displacement */
+
+/* An entry of a full line, and where it could move to. */
+struct tenant {
+	struct ink_line_spot at;
+	uint32_t entry;
+	uint32_t line, other;
+};
+
+static inline struct tenant tenant_of(const struct ink_table *t, uint32_t line, unsigned word,
+				      uint32_t column)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	uint64_t *at = &line_at(t, line)->word[word];
+	struct tenant who = {{at, *at, column}, ink_line_entry(s, *at, column), line, 0};
+
+	who.other = ink_line_other(s, line, ink_line_entry_fp(s, who.entry));
+	return who;
+}
+
+/* Puts our entry in the tenant's place. */
+static inline void take_place(struct ink_table *t, const struct tenant *who, uint32_t ours)
+{
+	word_swap(who->at.word, who->at.seen,
+		  ink_line_change(shape_of(t), who->at.seen, who->at.column, who->entry, ours));
+}
+
+/* Peeks that look for the tenant while it moves look again. */
+static inline void move_out(struct ink_table *t, const struct tenant *who, unsigned to, uint32_t moved,
+			    uint32_t ours)
+{
+	ink_disturb_both(t, who->line, who->other);
+	slot_fill(t, who->other, to, moved);
+	take_place(t, who, ours);
+	ink_settle_both(t, who->line, who->other);
+	__atomic_store_n(&t->counters.displaced, t->counters.displaced + 1, __ATOMIC_RELAXED);
+}
+
+/* A tenant whose time is over when the tick in portions comes to it need not move. */
+static inline void move_tenant(struct ink_table *t, const struct tenant *who, unsigned to, uint32_t ours)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	unsigned code = ink_line_entry_code(s, who->entry);
+	unsigned after = ink_age_across(t, who->line, who->other, code);
+
+	if (after & INK_EXPIRES)
+		ink_note_expiry(t, code);
+	if (after == (INK_EXPIRES | INK_GONE)) {
+		take_place(t, who, ours);
+		return;
+	}
+	move_out(t, who, to, ink_line_make_entry(s, ink_line_entry_fp(s, who->entry), after & ~INK_EXPIRES),
+		 ours);
+}
+
+/* Asks for the lines that the tenants of a word could move to. */
+static inline void fetch_others(const struct ink_table *t, uint32_t line, unsigned word)
+{
+	const struct ink_line_shape *s = shape_of(t);
+
+	for (uint32_t lane = 0; lane < s->lanes; lane++)
+		__builtin_prefetch(line_at(t, tenant_of(t, line, word, lane * s->column_bits).other), 1);
+}
+
+/* The tenants of a word are asked together: one after the other, each answer would be a branch mispredicted. */
+static inline int displace_word(struct ink_table *t, uint32_t line, unsigned word, uint32_t entry)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	struct tenant who[4];
+	uint64_t free[4];
+	unsigned can = 0;
+
+	for (uint32_t lane = 0; lane < s->lanes; lane++) {
+		who[lane] = tenant_of(t, line, word, lane * s->column_bits);
+		free[lane] = line_slots(s, line_at(t, who[lane].other), 0);
+		can |= (unsigned)(free[lane] != 0) << lane;
+	}
+	if (!can)
+		return 0;
+	can = (unsigned)__builtin_ctz(can);
+	move_tenant(t, &who[can], (unsigned)__builtin_ctzll(free[can]), entry);
+	return 1;
+}
+
+/* Nine times of ten the first word will do, and place_prepare has had its lines fetched. */
+static int displace_from(struct ink_table *t, uint32_t line, uint32_t entry)
+{
+	for (unsigned word = 0; word < INK_LINE_WORDS; word++)
+		if (displace_word(t, line, word, entry))
+			return 1;
+	return 0;
+}
+
+static int displace(struct ink_table *t, const struct place *p, uint32_t entry)
+{
+	return displace_from(t, p->at.first, entry) || displace_from(t, p->at.second, entry) ? 0 : -ENOSPC;
+}
+
+/* Some items before an insert: if it will have to displace, the lines for that are fetched too. */
+INK_HOT void place_prepare(const struct ink_table *t, const struct place *p)
+{
+	const struct ink_line_shape *s = shape_of(t);
+
+	if (!CELLS_SHARED &&
+	    !(line_slots(s, line_at(t, p->at.first), 0) | line_slots(s, line_at(t, p->at.second), 0)))
+		fetch_others(t, p->at.first, 0);
+}
+
+/* ------------------------------------------------------------------ the policy */
+
+/* The expendable entry of a line that has rested longest, or 0. */
+static int line_expendable(struct ink_table *t, uint32_t line, struct spot *oldest)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	uint64_t used = s->slots & ~line_slots(s, line_at(t, line), 0);
+	int found = 0;
+
+	for (; used; used &= used - 1) {
+		struct spot here = {.at = slot_spot(line_at(t, line), (unsigned)__builtin_ctzll(used))};
+		unsigned top = t->coding.age_top;
+
+		spot_read(s, &here);
+		if (ink_is_expendable(t, here.code) && (!found || (here.code & top) < (oldest->code & top))) {
+			*oldest = here;
+			found = 1;
+		}
+	}
+	return found;
+}
+
+static int cell_drop_expendable(struct ink_table *t, const struct place *p)
+{
+	struct spot s;
+
+	while (line_expendable(t, p->at.first, &s) || line_expendable(t, p->at.second, &s))
+		if (cell_clear(t, &s))
+			return 1;
+	return 0;
+}
+
+/* --------------------------------------------------------------------- the time */
+
+static uint64_t cells_units(const struct ink_table *t)
+{
+	return shape_of(t)->lines;
+}
+
+static uint32_t cells_in_unit(const struct ink_table *t)
+{
+	return shape_of(t)->lanes * INK_LINE_WORDS;
+}
+
+/* Where the codes of a word stand: the first, and from each to the next; stride 0: they are split. */
+struct codes_at {
+	uint32_t first, stride;
+};
+
+static struct codes_at codes_at(const struct ink_line_shape *s)
+{
+	if (s->fp_bits >= s->low_bits)
+		return (struct codes_at){INK_LINE_REST_AT + s->fp_bits - s->low_bits, s->rest_bits};
+	return (struct codes_at){s->fp_bits, s->rest_bits ? 0 : s->column_bits};
+}
+
+/* What becomes of a word: the bits that change, and the lanes that are left. */
+struct aged {
+	uint64_t change, left;
+};
+
+INK_HOT void age_lane(const struct ink_table *t, uint64_t word, uint32_t shift, uint32_t column,
+		      struct aged *a)
+{
+	uint32_t mask = (1u << shape_of(t)->code_bits) - 1, code = (uint32_t)(word >> shift) & mask;
+	uint32_t after = t->aging.after[code], expires = after >> 15;
+
+	a->left |= (uint64_t)expires << column;
+	a->change |= (uint64_t)((code ^ after) & mask & (expires - 1)) << shift;
+}
+
+/*
+ * Ages what does not expire, without a branch. Left for age_lanes are those
+ * that do, as the lowest bits of their columns; empty ones may be among them,
+ * for their code looks like any other.
+ */
+INK_HOT struct aged age_quietly(const struct ink_table *t, struct codes_at at, uint64_t word)
+{
+	struct aged a = {0, 0};
+
+	if (!at.stride)
+		return (struct aged){0, shape_of(t)->units};
+	age_lane(t, word, at.first, 0, &a);
+	if (at.stride == 32) {
+		age_lane(t, word, at.first + 32, 32, &a);
+		return a;
+	}
+	age_lane(t, word, at.first + at.stride, 16, &a);
+	age_lane(t, word, at.first + 2 * at.stride, 32, &a);
+	if (at.stride == 16)
+		age_lane(t, word, at.first + 48, 48, &a);
+	return a;
+}
+
+/* Ages these lanes one by one. */
+static uint64_t age_lanes(const struct ink_table *t, uint64_t word, uint64_t lanes)
+{
+	const struct ink_line_shape *s = shape_of(t);
+
+	for (; lanes; lanes &= lanes - 1) {
+		uint32_t column = (uint32_t)__builtin_ctzll(lanes), entry = ink_line_entry(s, word, column);
+		unsigned after = t->aging.after[ink_line_entry_code(s, entry)];
+		uint32_t becomes = ink_line_make_entry(s, ink_line_entry_fp(s, entry), after & ~INK_EXPIRES);
+
+		if (after == (INK_EXPIRES | INK_GONE))
+			becomes = 0;
+		word = ink_line_change(s, word, column, entry, becomes);
+	}
+	return word;
+}
+
+static void note_lanes(struct ink_table *t, uint64_t word, uint64_t lanes)
+{
+	const struct ink_line_shape *s = shape_of(t);
+
+	for (; lanes; lanes &= lanes - 1) {
+		unsigned code =
+			ink_line_entry_code(s, ink_line_entry(s, word, (uint32_t)__builtin_ctzll(lanes)));
+
+		if (t->aging.after[code] & INK_EXPIRES)
+			ink_note_expiry(t, code);
+	}
+}
+
+static inline void sweep_word(struct ink_table *t, struct codes_at at, uint64_t *word, uint64_t kept)
+{
+	uint64_t seen, new;
+	struct aged a;
+
+	do {
+		seen = ink_line_read(word);
+		a = age_quietly(t, at, seen);
+		new = (seen ^ a.change) & kept;
+		if (a.left)
+			a.left &= ~ink_line_columns(shape_of(t), seen, 0);
+		if (__builtin_expect(a.left != 0, 0))
+			new = age_lanes(t, new, a.left);
+	} while (!(CELLS_SHARED && new == seen) && !word_swap(word, seen, new));
+	if (a.left)
+		note_lanes(t, seen, a.left);
+}
+
+static void sweep_line(struct ink_table *t, struct codes_at at, struct ink_line *line)
+{
+	for (unsigned i = 0; i < INK_LINE_WORDS; i++)
+		sweep_word(t, at, &line->word[i], i == INK_LINE_OVERFLOW ? ~INK_LINE_FLAG : ~0ull);
+}
+
+/* The marks of all lanes: the lowest bit of each code. */
+static uint64_t all_marks(const struct ink_line_shape *s)
+{
+	uint64_t marks = 0;
+
+	for (unsigned lane = 0; lane < s->lanes; lane++)
+		marks |= ink_line_spread(s, lane * s->column_bits, 1u << s->fp_bits);
+	return marks;
+}
+
+/* In a phase, an entry without a mark goes. */
+static void expire_unmarked(struct ink_table *t, uint64_t *word, uint64_t lacking)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	uint64_t new = *word;
+
+	for (uint32_t lane = 0; lane < s->lanes; lane++) {
+		uint32_t column = lane * s->column_bits, entry = ink_line_entry(s, *word, column);
+
+		if (!(lacking & ink_line_spread(s, column, 1u << s->fp_bits)))
+			continue;
+		ink_note_expiry(t, ink_line_entry_code(s, entry));
+		new = ink_line_change(s, new, column, entry, 0);
+	}
+	__atomic_store_n(word, new, __ATOMIC_RELEASE);
+}
+
+/* ... and the others lose theirs. */
+static inline void phase_line(struct ink_table *t, struct ink_line *line, uint64_t marks)
+{
+	const struct ink_line_shape *s = shape_of(t);
+
+	if (__builtin_expect(line_unmarked(s, line, marks), 0))
+		for (unsigned i = 0; i < INK_LINE_WORDS; i++) {
+			uint64_t lacking = word_unmarked(s, line->word[i], marks);
+
+			if (lacking)
+				expire_unmarked(t, &line->word[i], lacking);
+		}
+	line_unmark(line, marks);
+}
+
+static void cells_sweep(struct ink_table *t, uint64_t from, uint64_t to)
+{
+	int phase = t->aging.phase && !t->aging.flags_due && !CELLS_SHARED;
+	uint64_t marks = all_marks(shape_of(t));
+	struct codes_at at = codes_at(shape_of(t));
+
+	for (uint64_t i = from; i < to; i++)
+		if (phase)
+			phase_line(t, line_at(t, (uint32_t)i), marks);
+		else
+			sweep_line(t, at, line_at(t, (uint32_t)i));
+}
+
+/* --------------------------------------------------------------- looking at all */
+
+static void cells_count(const struct ink_table *t, struct ink_counts *counts)
+{
+	const struct ink_line_shape *s = shape_of(t);
+
+	for (uint64_t i = 0; i < (uint64_t)s->lines * INK_LINE_WORDS; i++) {
+		uint64_t word = ink_line_read((const uint64_t *)t->body + i);
+
+		for (uint32_t lane = 0; lane < s->lanes; lane++) {
+			uint32_t entry = ink_line_entry(s, word, lane * s->column_bits);
+
+			if (entry)
+				ink_counts_add(t, counts, ink_line_entry_code(s, entry));
+		}
+	}
+}
+
+/* How often a line holds this fingerprint. */
+static unsigned count_twins(const struct ink_table *t, uint32_t line, uint32_t fingerprint)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	unsigned twins = 0;
+
+	for (unsigned i = 0; i < INK_LINE_WORDS * s->lanes; i++) {
+		uint32_t entry = ink_line_entry(s, line_at(t, line)->word[i / s->lanes],
+						i % s->lanes * s->column_bits);
+
+		twins += ink_line_entry_fp(s, entry) == fingerprint;
+	}
+	return twins;
+}
+
+static const char *check_entry(const struct ink_table *t, uint32_t line, uint32_t entry)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	unsigned state = ink_code_state(&t->coding, ink_line_entry_code(s, entry));
+	uint32_t fingerprint = ink_line_entry_fp(s, entry), other = ink_line_other(s, line, fingerprint);
+
+	if (!(fingerprint & s->tag_mask))
+		return "an entry without fingerprint is not empty";
+	if (state >= t->states && state != t->coding.unsure)
+		return "an entry has a state that the table has not";
+	if (count_twins(t, line, fingerprint) + (other == line ? 0 : count_twins(t, other, fingerprint)) > 1)
+		return "two entries cannot be told apart";
+	return NULL;
+}
+
+static const char *check_word(const struct ink_table *t, uint32_t line, unsigned i)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	uint64_t word = line_at(t, line)->word[i], spare = word;
+	const char *wrong = NULL;
+
+	for (unsigned lane = 0; lane < s->lanes && !wrong; lane++) {
+		uint32_t entry = ink_line_entry(s, word, lane * s->column_bits);
+
+		spare = ink_line_change(s, spare, lane * s->column_bits, entry, 0);
+		wrong = entry ? check_entry(t, line, entry) : NULL;
+	}
+	if (i == INK_LINE_SIDE || i == INK_LINE_OVERFLOW)
+		spare &= ~INK_LINE_FLAG;
+	return !wrong && spare ? "a spare bit is set" : wrong;
+}
+
+static const char *cells_check(const struct ink_table *t)
+{
+	const char *wrong = NULL;
+
+	for (uint32_t line = 0; line < shape_of(t)->lines && !wrong; line++)
+		for (unsigned i = 0; i < INK_LINE_WORDS && !wrong; i++)
+			wrong = check_word(t, line, i);
+	return wrong;
+}
+
+static void cells_shape(struct ink_table *t)
+{
+	const struct ink_geometry *g = &t->plan.geometry;
+
+	t->shape.line =
+		ink_line_shape(g->h / INK_LINE_WORDS, t->coding.state_bits + t->coding.age_bits, g->b);
+}
+
+#endif

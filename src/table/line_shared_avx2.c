@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The kind `line`: many writers, AVX2. See line.h for the memory, line_cells.h for the laws. */
+#include "line_avx2.h"
+
+enum { CELLS_SHARED = 1 };
+
+#include "line_cells.h"
+#include "verbs.h"
+
+const struct ink_ops *const ink_line_shared_avx2 = &verbs;

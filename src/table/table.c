@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The public calls: making and freeing a table, and the way from a call to its kind. */
+#include "table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "../cpu.h"
+#include "../id.h"
+#include "../id_batch.h"
+#include "../memory.h"
+#include "../plan.h"
+#include "../why.h"
+
+const char *ink_version(void)
+{
+	return INK_VERSION;
+}
+
+/* ------------------------------------------------------------------ the kinds */
+
+static const struct ink_ops *pick(const struct ink_plan *plan, unsigned writers, int avx2)
+{
+	switch (plan->kind) {
+	case INK_EXACT:
+		return ink_exact;
+	case INK_DLEFT:
+		return ink_dleft;
+#ifdef INK_HAVE_AVX2
+	case INK_COMPACT:
+		return avx2 ? ink_compact_avx2 : ink_compact_portable;
+	default:
+		if (avx2)
+			return writers > 1 ? ink_line_shared_avx2 : ink_line_avx2;
+#else
+	case INK_COMPACT:
+		return ink_compact_portable;
+	default:
+		(void)avx2;
+#endif
+		return writers > 1 ? ink_line_shared : ink_line_portable;
+	}
+}
+
+const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers, enum ink_simd simd)
+{
+	if (!ink_cpu_has(simd))
+		return NULL;
+	if (simd == INK_SIMD_BEST)
+		simd = ink_cpu_best();
+	return pick(plan, writers, simd == INK_SIMD_AVX2);
+}
+
+/* --------------------------------------------------------------- making, freeing */
+
+void ink_table_attach(struct ink_table *t)
+{
+	uint64_t cells = ink_cells_bytes(&t->plan, t->full);
+
+	t->coding = ink_coding(t->states, t->plan.age_bits);
+	ink_side_init(&t->side, (unsigned char *)t->body + cells, t->plan.geometry.side, t->writers > 1);
+	t->ops->shape(t);
+}
+
+/* Two words from one seed, as far apart as the hash itself makes them. */
+static void secret_from_seed(uint64_t seed, uint64_t secret[2])
+{
+	const uint64_t name[2] = {0x696e6b6c696e6721ull, seed};
+
+	secret[0] = ink_siphash13(name, "first", 5);
+	secret[1] = ink_siphash13(name, "second", 6);
+}
+
+static int make_secret(uint64_t seed, uint64_t secret[2], struct ink_why *why)
+{
+	if (seed)
+		return secret_from_seed(seed, secret), 0;
+	if (getrandom(secret, 2 * sizeof *secret, 0) == (ssize_t)(2 * sizeof *secret))
+		return 0;
+	return ink_because(why, errno ? -errno : -EIO, "no random numbers for the secret");
+}
+
+static int make_body(struct ink_table *t, struct ink_why *why)
+{
+	t->body_bytes = t->plan.bytes - sizeof *t;
+	t->body = ink_body_alloc(t->body_bytes);
+	return t->body ? 0
+		       : ink_because(why, -ENOMEM, "no memory for %llu bytes",
+				     (unsigned long long)t->body_bytes);
+}
+
+static int build(struct ink_table *t, const struct ink_options *asked, struct ink_why *why)
+{
+	struct ink_options o;
+	int error = ink_resolve(asked, &o, why);
+
+	if (!error)
+		error = ink_plan_resolved(asked, &o, &t->plan, why);
+	if (error)
+		return error;
+	t->states = o.states;
+	t->writers = o.writers;
+	t->full = o.full;
+	t->ops = ink_kind_ops(&t->plan, o.writers, o.simd);
+	if (!t->ops)
+		return ink_because(why, -ENOTSUP,
+				   "this processor has not the instructions that were asked for");
+	error = make_secret(o.seed, t->secret, why);
+	if (!error)
+		error = make_body(t, why);
+	if (error)
+		return error;
+	ink_table_attach(t);
+	return o.rules ? ink_set_rules(t, o.rules, why) : 0;
+}
+
+struct ink_table *ink_create(const struct ink_options *options, struct ink_why *why)
+{
+	struct ink_table *t = calloc(1, sizeof *t);
+	int error = t ? build(t, options, why) : ink_because(why, -ENOMEM, "no memory for a table");
+
+	if (!error)
+		return t;
+	ink_free(t);
+	errno = -error;
+	return NULL;
+}
+
+void ink_free(struct ink_table *t)
+{
+	if (!t)
+		return;
+	ink_program_free(t->program);
+	ink_body_free(t->body, t->body_bytes);
+	free(t);
+}
+
+int ink_set_rules(struct ink_table *t, const struct ink_rules *rules, struct ink_why *why)
+{
+	struct ink_program *program = NULL;
+
+	if (rules) {
+		program = ink_program_make(rules, t->states, why);
+		if (!program)
+			return -errno;
+	}
+	ink_program_free(t->program);
+	t->program = program;
+	if (program)
+		t->rules_expected = 0;
+	return 0;
+}
+
+/* ------------------------------------------------------------------------- id */
+
+uint64_t ink_id(const struct ink_table *t, const void *key, size_t length)
+{
+	return ink_siphash13(t->secret, key, length);
+}
+
+void ink_id_batch(const struct ink_table *t, const struct ink_keys *keys, uint64_t *ids)
+{
+#ifdef INK_HAVE_AVX2
+	if (ink_cpu_has(INK_SIMD_AVX2)) {
+		ink_id_avx2.batch(t->secret, keys, ids);
+		return;
+	}
+#endif
+	ink_id_portable.batch(t->secret, keys, ids);
+}
+
+/* ------------------------------------------------------------------- the verbs */
+
+ink_answer ink_lookup(struct ink_table *t, uint64_t id)
+{
+	return t->ops->lookup(t, id);
+}
+
+ink_answer ink_peek(const struct ink_table *t, uint64_t id)
+{
+	return t->ops->peek(t, id);
+}
+
+int ink_insert(struct ink_table *t, uint64_t id, unsigned state)
+{
+	return t->ops->insert(t, id, state);
+}
+
+int ink_set(struct ink_table *t, uint64_t id, unsigned state)
+{
+	return t->ops->set(t, id, state);
+}
+
+int ink_modify(struct ink_table *t, uint64_t id, unsigned state)
+{
+	return t->ops->modify(t, id, state);
+}
+
+int ink_delete(struct ink_table *t, uint64_t id)
+{
+	return t->ops->remove(t, id);
+}
+
+int ink_step(struct ink_table *t, uint64_t id, unsigned event, struct ink_move *move)
+{
+	return t->ops->step(t, id, event, move);
+}
+
+void ink_lookup_batch(struct ink_table *t, const struct ink_batch *batch)
+{
+	t->ops->lookup_batch(t, batch);
+}
+
+void ink_peek_batch(const struct ink_table *t, const struct ink_batch *batch)
+{
+	t->ops->peek_batch(t, batch);
+}
+
+int ink_insert_batch(struct ink_table *t, const struct ink_batch *batch)
+{
+	return t->ops->insert_batch(t, batch);
+}
+
+int ink_set_batch(struct ink_table *t, const struct ink_batch *batch)
+{
+	return t->ops->set_batch(t, batch);
+}
+
+int ink_modify_batch(struct ink_table *t, const struct ink_batch *batch)
+{
+	return t->ops->modify_batch(t, batch);
+}
+
+int ink_delete_batch(struct ink_table *t, const struct ink_batch *batch)
+{
+	return t->ops->remove_batch(t, batch);
+}
+
+int ink_step_batch(struct ink_table *t, const struct ink_batch *batch)
+{
+	return t->ops->step_batch(t, batch);
+}
+
+/* --------------------------------------------------------------------- looking */
+
+static void count_side(const struct ink_table *t, struct ink_counts *counts)
+{
+	struct ink_side *side = (struct ink_side *)&t->side;
+
+	ink_side_enter(side);
+	for (uint32_t i = 0; side->capacity && i < __atomic_load_n(&side->head->fresh, __ATOMIC_ACQUIRE); i++)
+		if (__atomic_load_n(&side->entries[i].used, __ATOMIC_RELAXED))
+			ink_counts_add(t, counts, ink_side_code(&side->entries[i]));
+	ink_side_leave(side);
+}
+
+void ink_census(const struct ink_table *t, struct ink_counts *counts)
+{
+	memset(counts, 0, sizeof *counts);
+	t->ops->count(t, counts);
+	count_side(t, counts);
+}
+
+static uint64_t now_of(const uint64_t *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+void ink_stats(const struct ink_table *t, struct ink_stats *stats)
+{
+	const struct ink_counters *c = &t->counters;
+	size_t size = stats->size;
+	struct ink_counts counts;
+	struct ink_stats full;
+
+	ink_census(t, &counts);
+	full = (struct ink_stats){
+		.size = size,
+		.bytes = sizeof *t + t->body_bytes,
+		.cells = t->ops->units(t) * t->ops->unit_cells(t),
+		.flows = counts.total,
+		.side_flows = ink_side_count(&t->side),
+		.side_cells = t->side.capacity,
+		.now = now_of(&t->aging.now),
+		.collisions = now_of(&c->collisions),
+		.displaced = now_of(&c->displaced),
+		.overflowed = now_of(&c->overflowed),
+		.refused = now_of(&c->refused),
+		.replaced = now_of(&c->replaced),
+		.marked = now_of(&c->marked),
+		.expired = now_of(&c->expired),
+		.simd = t->ops->simd,
+	};
+	memcpy(stats, &full, size < sizeof full ? size : sizeof full);
+}
+
+int ink_check(const struct ink_table *t, struct ink_why *why)
+{
+	const char *wrong = t->ops->check(t);
+
+	return wrong ? ink_because(why, -EUCLEAN, "%s", wrong) : 0;
+}

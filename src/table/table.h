@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What every kind of table has: its plan, its body, its side table, its time.
+ *
+ * The body is one block of memory, zeroed at birth, and all that a snapshot
+ * has to carry: the cells (lines first, so that they are aligned), behind them
+ * the side table.
+ *
+ * A kind is a file that fills one struct ink_ops; `line` and `compact` fill
+ * one for each instruction set, and ink_kind_ops picks at creation.
+ */
+#ifndef INKLING_TABLE_H
+#define INKLING_TABLE_H
+
+#include <inkling/inkling.h>
+
+/* For what a batch does to each item: a call would cost as much as the work. */
+#define INK_HOT __attribute__((always_inline)) static inline
+
+#include "age.h"
+#include "line.h"
+#include "../rules.h"
+#include "../side.h"
+
+/* ------------------------------------------------------------------ codes */
+
+/* state << age bits | age; the top state code is "don't know". */
+struct ink_coding {
+	unsigned state_bits;
+	unsigned age_bits;
+	unsigned age_top;
+	unsigned unsure; /* the state code */
+};
+
+static inline struct ink_coding ink_coding(unsigned states, unsigned age_bits)
+{
+	struct ink_coding c = {.age_bits = age_bits, .age_top = ink_age_top(age_bits)};
+
+	while ((1u << c.state_bits) < states + 1)
+		c.state_bits++;
+	c.unsure = (1u << c.state_bits) - 1;
+	return c;
+}
+
+static inline unsigned ink_code(const struct ink_coding *c, unsigned state)
+{
+	return state << c->age_bits | c->age_top;
+}
+
+static inline unsigned ink_code_state(const struct ink_coding *c, unsigned code)
+{
+	return code >> c->age_bits;
+}
+
+static inline int ink_code_unsure(const struct ink_coding *c, unsigned code)
+{
+	return code >> c->age_bits == c->unsure;
+}
+
+/* The code after a touch; a don't-know entry is not touched. */
+static inline unsigned ink_code_touched(const struct ink_coding *c, unsigned code)
+{
+	return ink_code_unsure(c, code) ? code : code | c->age_top;
+}
+
+static inline ink_answer ink_code_answer(const struct ink_coding *c, unsigned code)
+{
+	if (ink_code_unsure(c, code))
+		return INK_DONT_KNOW;
+	return (ink_answer)(code >> c->age_bits);
+}
+
+/* ------------------------------------------------------------------- time */
+
+#define INK_CODES 1024      /* 8 state bits and 2 age bits */
+#define INK_EXPIRES 0x8000u /* in aging.after: its time is over; below: the code after the move */
+#define INK_GONE 0x7fffu    /* ... or this: it is deleted */
+
+/* What the tick that is under way does to an entry with a given code. */
+struct ink_aging {
+	uint64_t now;              /* the table has arrived there */
+	uint64_t target;           /* > now while a tick is under way */
+	uint64_t cursor;           /* units (lines, buckets, slots) below it have been visited */
+	int idle;                  /* no code changes; only overflow flags are to be cleared */
+	int phase;                 /* one age bit, one look at every code, no moves: the paper's phase */
+	int flags_due;             /* overflow flags were set before this tick began */
+	int flagged;               /* overflow flags were set since */
+	uint32_t busy;             /* held by the thread that ticks */
+	struct ink_counts expired; /* since the caller was told */
+	uint16_t after[INK_CODES];
+};
+
+/* --------------------------------------------------------------- counters */
+
+struct ink_counters {
+	uint64_t collisions, displaced, overflowed, refused, replaced, marked, expired;
+};
+
+/* ------------------------------------------------------------------ shapes */
+
+/* What a compact line allows: 512 bits less two flags; entries and buckets in the last two words. */
+enum {
+	COMPACT_BITS = 510,
+	COMPACT_META_BITS = 125, /* h + q at the most; one bit before them */
+	COMPACT_MIN_SLOTS = 4,
+	COMPACT_MAX_SLOTS = 56, /* so that a plane is got with one shift */
+	COMPACT_MIN_R = 4,
+	COMPACT_MAX_R = 24,
+};
+
+/*
+ * `compact`: h entries with r remainder bits, q small buckets; see compact.h.
+ * All offsets are bits in the 512 of a line.
+ */
+struct ink_compact_shape {
+	uint32_t lines;
+	uint32_t slots;          /* h */
+	uint32_t buckets;        /* q */
+	uint32_t remainder_bits; /* r */
+	uint32_t planes;         /* state and age bits */
+	uint32_t planes_at;      /* the first plane */
+	uint32_t meta_at;        /* the unary metadata, in the last two words */
+	uint32_t meta_start;     /* the same, in bits from word 6 */
+	uint64_t meta[2];        /* its mask in words 6 and 7 */
+	uint64_t before[2];      /* the bit before it */
+};
+
+struct ink_dleft_shape {
+	uint32_t d, b, h, f;
+	uint32_t cell_bits;
+	uint32_t flags;       /* INK_DLEFT_... */
+	uint64_t bucket_bits; /* h cells */
+	uint64_t *overflow;   /* a bit for each bucket; NULL if the policy is to refuse */
+};
+
+struct ink_exact_shape {
+	uint64_t mask; /* slots - 1 */
+	uint64_t count;
+};
+
+/* --------------------------------------------------------------- the table */
+
+#define INK_STRIPES 1024u /* sequence counters for peeks; a line's is its number modulo this */
+
+struct ink_table {
+	const struct ink_ops *ops;
+	struct ink_plan plan;
+	struct ink_coding coding;
+	enum ink_full full;
+	unsigned states;
+	unsigned writers;
+	int rules_expected; /* loaded from a snapshot that had rules */
+	uint64_t secret[2];
+	void *body;
+	uint64_t body_bytes;
+	struct ink_program *program; /* NULL without rules */
+	union {
+		struct ink_line_shape line;
+		struct ink_compact_shape compact;
+		struct ink_dleft_shape dleft;
+		struct ink_exact_shape exact;
+	} shape;
+	struct ink_side side;
+	struct ink_counters counters;
+	struct ink_aging aging;
+	uint32_t stripes[INK_STRIPES];
+};
+
+/* ----------------------------------------------------------------- a kind */
+
+struct ink_ops {
+	const char *simd;
+	void (*shape)(struct ink_table *t); /* from the plan; side table and body are there */
+	ink_answer (*lookup)(struct ink_table *t, uint64_t id);
+	ink_answer (*peek)(const struct ink_table *t, uint64_t id);
+	int (*insert)(struct ink_table *t, uint64_t id, unsigned state);
+	int (*set)(struct ink_table *t, uint64_t id, unsigned state);
+	int (*modify)(struct ink_table *t, uint64_t id, unsigned state);
+	int (*remove)(struct ink_table *t, uint64_t id);
+	int (*step)(struct ink_table *t, uint64_t id, unsigned event, struct ink_move *move);
+	void (*lookup_batch)(struct ink_table *t, const struct ink_batch *b);
+	void (*peek_batch)(const struct ink_table *t, const struct ink_batch *b);
+	int (*insert_batch)(struct ink_table *t, const struct ink_batch *b);
+	int (*set_batch)(struct ink_table *t, const struct ink_batch *b);
+	int (*modify_batch)(struct ink_table *t, const struct ink_batch *b);
+	int (*remove_batch)(struct ink_table *t, const struct ink_batch *b);
+	int (*step_batch)(struct ink_table *t, const struct ink_batch *b);
+	uint64_t (*units)(const struct ink_table *t);      /* that a tick visits */
+	uint32_t (*unit_cells)(const struct ink_table *t); /* cells in each */
+	void (*sweep)(struct ink_table *t, uint64_t from, uint64_t to);
+	void (*sweep_side)(struct ink_table *t);
+	void (*count)(const struct ink_table *t, struct ink_counts *counts);
+	const char *(*check)(const struct ink_table *t); /* NULL, or what is wrong */
+};
+
+extern const struct ink_ops *const ink_line_portable, *const ink_line_avx2;
+extern const struct ink_ops *const ink_line_shared, *const ink_line_shared_avx2;
+extern const struct ink_ops *const ink_compact_portable, *const ink_compact_avx2;
+extern const struct ink_ops *const ink_dleft, *const ink_exact;
+
+/* The operations for a plan, or NULL where the processor lacks the instructions asked for. */
+const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers, enum ink_simd simd);
+
+/* Gives a table whose plan, operations and body are set its coding, shape and side table. */
+void ink_table_attach(struct ink_table *t);
+
+/* The bytes of the cells, in front of the side table. */
+uint64_t ink_cells_bytes(const struct ink_plan *plan, enum ink_full full);
+
+/* ------------------------------------------------------- for all the kinds */
+
+static inline void ink_bump(uint64_t *counter)
+{
+	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
+
+static inline int ink_is_expendable(const struct ink_table *t, unsigned code)
+{
+	unsigned state = ink_code_state(&t->coding, code);
+
+	return t->program && state < t->states && t->program->timings[state].expendable;
+}
+
+static inline void ink_counts_add(const struct ink_table *t, struct ink_counts *counts, unsigned code)
+{
+	unsigned state = ink_code_state(&t->coding, code);
+
+	counts->total++;
+	if (state == t->coding.unsure)
+		counts->unsure++;
+	else
+		counts->state[state]++;
+}
+
+/* Notes expiries of the tick that is under way. */
+static inline void ink_note_expiries(struct ink_table *t, unsigned code, unsigned n)
+{
+	unsigned state = ink_code_state(&t->coding, code);
+	struct ink_counts *c = &t->aging.expired;
+
+	c->total += n;
+	if (state == t->coding.unsure)
+		c->unsure += n;
+	else
+		c->state[state] += n;
+}
+
+static inline void ink_note_expiry(struct ink_table *t, unsigned code)
+{
+	ink_note_expiries(t, code, 1);
+}
+
+/* ---------------------------------------------- sequence counters for peeks */
+
+/*
+ * Whoever moves entries steps the counters of the lines before (odd) and after
+ * (even). A peek answers only if the counters of both its lines were even and
+ * stood still. The changes in between are release stores and the peek's reads
+ * acquire loads (plain ones, on x86), which is all the ordering it needs.
+ */
+static inline uint32_t *ink_stripe(const struct ink_table *t, uint32_t line)
+{
+	return (uint32_t *)&t->stripes[line % INK_STRIPES];
+}
+
+static inline void ink_disturb(struct ink_table *t, uint32_t line)
+{
+	uint32_t *s = ink_stripe(t, line);
+
+	__atomic_store_n(s, *s + 1, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline void ink_settle(struct ink_table *t, uint32_t line)
+{
+	uint32_t *s = ink_stripe(t, line);
+
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(s, *s + 1, __ATOMIC_RELEASE);
+}
+
+/* Two lines may share a counter. */
+static inline void ink_disturb_both(struct ink_table *t, uint32_t a, uint32_t b)
+{
+	ink_disturb(t, a);
+	if (ink_stripe(t, a) != ink_stripe(t, b))
+		ink_disturb(t, b);
+}
+
+static inline void ink_settle_both(struct ink_table *t, uint32_t a, uint32_t b)
+{
+	ink_settle(t, a);
+	if (ink_stripe(t, a) != ink_stripe(t, b))
+		ink_settle(t, b);
+}
+
+static inline uint64_t ink_calm(const struct ink_table *t, uint32_t a, uint32_t b)
+{
+	return (uint64_t)__atomic_load_n(ink_stripe(t, a), __ATOMIC_ACQUIRE) << 32 |
+	       __atomic_load_n(ink_stripe(t, b), __ATOMIC_ACQUIRE);
+}
+
+static inline int ink_still_calm(const struct ink_table *t, uint32_t a, uint32_t b, uint64_t before)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return (before & 0x0000000100000001ull) == 0 && ink_calm(t, a, b) == before;
+}
+
+/* ---------------------------------------------------------- across the cursor */
+
+/*
+ * An entry is about to move from one line to another while a tick in portions
+ * is under way (which takes at most one look). From ahead of the cursor to
+ * behind it, the look is taken now: the result may be INK_EXPIRES | ... From
+ * behind to ahead it would be looked at twice, so one age is given back.
+ */
+static inline unsigned ink_age_across(const struct ink_table *t, uint32_t from, uint32_t to, unsigned code)
+{
+	const struct ink_aging *a = &t->aging;
+	unsigned top = t->coding.age_top;
+
+	if (a->target == a->now || (from < a->cursor) == (to < a->cursor))
+		return code;
+	if (to < a->cursor)
+		return a->after[code];
+	if (a->after[code | top] == (code | top) || (code & top) == top)
+		return code;
+	return code + 1;
+}
+
+#endif

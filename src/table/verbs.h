@@ -1,0 +1,759 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The verbs: what happens when, written once for all kinds of cells.
+ *
+ * A kind's file defines its cells, that is the types and functions below, and
+ * then includes this file, which makes of them a struct ink_ops named `verbs`.
+ * Includes of cells and verbs take the place of templates: each kind gets its
+ * own copy of every verb, with the cells inlined.
+ *
+ *   enum { CELLS_SHARED }   1: other threads change cells while we look at them
+ *   CELLS_SIMD              the name of the instruction set
+ *   struct place            where a flow may stand; computed from its id alone
+ *   struct spot             an entry that was found; has a member `code`
+ *
+ *   place_of(t, id)         the place
+ *   place_home(place)       the home of the flow in the side table
+ *   places_fetch(t, ids, n, places)  the places of many, and asks for their memory
+ *   place_prepare(t, place)          when that is there: asks for what storing might need besides
+ *   place_calm / place_still_calm    see ink_calm
+ *   side_flagged, flag_side, unflag_side     is the side table to be asked?
+ *   unit_side_flagged(t, unit)               the same, for a check of all units
+ *   overflowed, flag_overflow                was a flow of this place refused?
+ *   insert_enter, insert_leave       held around an insert (many writers)
+ *   struct hint, cell_look(t, place) what a glance at the place's memory shows
+ *   cell_found(t, place, hint, spot) matches: 0, 1 or 2; the spot is the first. The
+ *                                    hint may be older than changes that neither
+ *                                    added entries nor moved them
+ *   cell_recode(t, spot, code)       writes a code; 0: it has changed, look again
+ *   cell_clear(t, spot)              removes the entry; likewise
+ *   cell_put(t, place, code)         stores a new entry; 0 or -ENOSPC
+ *   cell_touch_all, cell_mark_all    for places with two matches
+ *   cell_drop_expendable(t, place)   makes room; 1 if it did
+ *   cells_copy, cells_reinsert, cells_keep    the choices of `dleft`
+ *   cells_shape, _units, _in_unit, _sweep, _count, _check    as in struct ink_ops
+ *
+ * Everything here is written for many writers: look, decide, swap, and look
+ * again if the swap failed. With one writer the swap is a store that cannot
+ * fail, and the compiler drops the loops.
+ */
+#include <errno.h>
+#include <stddef.h>
+
+/* ---------------------------------------------------------- the side table */
+
+/* The flow's side entry, with the side table entered; NULL, and not entered, if there is none. */
+static struct ink_side_entry *side_open(struct ink_table *t, const struct place *p, uint64_t id)
+{
+	struct ink_side_entry *e;
+
+	ink_side_enter(&t->side);
+	e = ink_side_find(&t->side, place_home(p), id);
+	if (!e)
+		ink_side_leave(&t->side);
+	return e;
+}
+
+/* Nearly always there is nothing to ask for, and one flag of a line that is needed anyway says so. */
+INK_HOT struct ink_side_entry *side_entry(struct ink_table *t, const struct place *p, uint64_t id)
+{
+	return __builtin_expect(side_flagged(t, p), 0) ? side_open(t, p, id) : NULL;
+}
+
+static void side_recode(struct ink_table *t, struct ink_side_entry *e, unsigned code)
+{
+	ink_side_recode(e, code);
+	ink_side_leave(&t->side);
+}
+
+static int side_has_home(const struct ink_table *t, uint32_t home)
+{
+	for (const struct ink_side_entry *e = ink_side_first(&t->side, home); e;
+	     e = ink_side_next(&t->side, e)) {
+		struct place p = place_of(t, e->id);
+
+		if (place_home(&p) == home)
+			return 1;
+	}
+	return 0;
+}
+
+/* Removes an entry; the side table stays entered. */
+static void side_drop(struct ink_table *t, struct ink_side_entry *e)
+{
+	struct place p = place_of(t, e->id);
+
+	ink_side_remove(&t->side, place_home(&p), e);
+	if (!side_has_home(t, place_home(&p)))
+		unflag_side(t, &p);
+}
+
+static int side_put(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+{
+	struct ink_side_entry *e;
+
+	ink_side_enter(&t->side);
+	e = ink_side_add(&t->side, place_home(p), id, code);
+	if (e)
+		flag_side(t, p);
+	ink_side_leave(&t->side);
+	return e ? 0 : -ENOSPC;
+}
+
+/* Like the hand of a clock, so that the search does not begin at the same entries each time. */
+static int side_drop_expendable(struct ink_table *t)
+{
+	struct ink_side *s = &t->side;
+	int dropped = 0;
+
+	ink_side_enter(s);
+	for (uint32_t i = 0; i < s->capacity && !dropped; i++) {
+		struct ink_side_entry *e = &s->entries[s->hand];
+
+		s->hand = s->hand + 1 < s->capacity ? s->hand + 1 : 0;
+		if (e->used && ink_is_expendable(t, e->code)) {
+			side_drop(t, e);
+			dropped = 1;
+		}
+	}
+	ink_side_leave(s);
+	return dropped;
+}
+
+/* ------------------------------------------------------------ lookup, peek */
+
+INK_HOT int cell_find(struct ink_table *t, const struct place *p, struct spot *spot)
+{
+	struct hint h = cell_look(t, p);
+
+	return cell_found(t, p, &h, spot);
+}
+
+INK_HOT ink_answer missing(const struct ink_table *t, const struct place *p)
+{
+	return __builtin_expect(overflowed(t, p), 0) ? INK_DONT_KNOW : INK_ABSENT;
+}
+
+static ink_answer side_answer(struct ink_table *t, struct ink_side_entry *e)
+{
+	unsigned code = ink_side_code(e);
+
+	side_recode(t, e, ink_code_touched(&t->coding, code));
+	return ink_code_answer(&t->coding, code);
+}
+
+INK_HOT ink_answer lookup_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id)
+{
+	struct ink_side_entry *e = side_entry(t, p, id);
+	struct spot s;
+	int matches;
+
+	if (e)
+		return side_answer(t, e);
+	for (matches = cell_found(t, p, h, &s);; matches = cell_find(t, p, &s)) {
+		unsigned touched;
+
+		if (matches == 0)
+			return missing(t, p);
+		if (matches > 1)
+			return cell_touch_all(t, p), INK_DONT_KNOW;
+		touched = ink_code_touched(&t->coding, s.code);
+		if (s.code == touched || cell_recode(t, &s, touched))
+			return ink_code_answer(&t->coding, s.code);
+	}
+}
+
+/* Peeking does not change the table; that cell_find takes one that may change serves the others. */
+INK_HOT ink_answer peek_cells(const struct ink_table *t, const struct place *p)
+{
+	struct spot s;
+	int matches = cell_find((struct ink_table *)t, p, &s);
+
+	if (matches == 0)
+		return missing(t, p);
+	return matches > 1 ? INK_DONT_KNOW : ink_code_answer(&t->coding, s.code);
+}
+
+INK_HOT ink_answer peek_at(const struct ink_table *t, const struct place *p, uint64_t id)
+{
+	for (;;) {
+		uint64_t calm = place_calm(t, p);
+		int code = side_flagged(t, p) ? ink_side_peek(&t->side, place_home(p), id) : -1;
+		ink_answer a = code < 0 ? peek_cells(t, p) : ink_code_answer(&t->coding, (unsigned)code);
+
+		if (place_still_calm(t, p, calm))
+			return a;
+	}
+}
+
+/* ------------------------------------------------------------------ insert */
+
+static int refuse(struct ink_table *t)
+{
+	ink_bump(&t->counters.refused);
+	return -ENOSPC;
+}
+
+/* Nothing in either line, by displacement or in the side table is free. */
+static int no_room(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+{
+	if (t->full == INK_REPLACE) {
+		if ((cell_drop_expendable(t, p) && cell_put(t, p, code) == 0) ||
+		    (side_drop_expendable(t) && side_put(t, p, id, code) == 0)) {
+			ink_bump(&t->counters.replaced);
+			return 0;
+		}
+	}
+	if (t->full != INK_REFUSE)
+		flag_overflow(t, p);
+	return refuse(t);
+}
+
+INK_HOT int put_new(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+{
+	if (__builtin_expect(cell_put(t, p, code) == 0, 1))
+		return 0;
+	if (side_put(t, p, id, code) != 0)
+		return no_room(t, p, id, code);
+	ink_bump(&t->counters.overflowed);
+	return 0;
+}
+
+/* Another flow's entry cannot be told from ours: by full id, or, where there is no room, nobody knows any more. */
+static int put_collision(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+{
+	ink_bump(&t->counters.collisions);
+	if (side_put(t, p, id, code) == 0)
+		return 0;
+	if (t->full != INK_REPLACE) {
+		cell_mark_all(t, p);
+		return refuse(t);
+	}
+	if (!side_drop_expendable(t) || side_put(t, p, id, code) != 0)
+		return refuse(t);
+	ink_bump(&t->counters.replaced);
+	return 0;
+}
+
+INK_HOT int insert_found(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+{
+	struct ink_side_entry *e = side_entry(t, p, id);
+	struct spot s;
+
+	if (e)
+		return ink_side_leave(&t->side), -EEXIST;
+	if (!cells_copy(t) && cell_find(t, p, &s))
+		return put_collision(t, p, id, code);
+	return put_new(t, p, id, code);
+}
+
+INK_HOT int insert_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
+{
+	int result;
+
+	if (state >= t->states)
+		return -EINVAL;
+	insert_enter(t, p);
+	result = insert_found(t, p, id, ink_code(&t->coding, state));
+	insert_leave(t, p);
+	return result;
+}
+
+/* ------------------------------------------------------ set, modify, delete */
+
+/* The flow was not found; with many writers another thread may have stored it since: -EAGAIN. */
+static inline int put_if_absent(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+{
+	struct ink_side_entry *e = NULL;
+	struct spot s;
+	int result;
+
+	insert_enter(t, p);
+	if (CELLS_SHARED)
+		e = side_entry(t, p, id);
+	if (e)
+		ink_side_leave(&t->side);
+	if (CELLS_SHARED && (e || cell_find(t, p, &s)))
+		result = -EAGAIN;
+	else
+		result = put_new(t, p, id, code);
+	insert_leave(t, p);
+	return result;
+}
+
+INK_HOT int change_cell(struct ink_table *t, struct spot *s, unsigned code)
+{
+	if (ink_code_unsure(&t->coding, s->code))
+		return -EBUSY;
+	if (s->code == code && !cells_reinsert(t))
+		return 0;
+	return cell_recode(t, s, code) ? 0 : -EAGAIN;
+}
+
+/* -ENOENT: not there; -EMLINK: two matches; -EAGAIN: it has just changed, look again. */
+INK_HOT int modify_once(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
+			unsigned code)
+{
+	struct ink_side_entry *e = side_entry(t, p, id);
+	struct spot s;
+	int matches;
+
+	if (e)
+		return side_recode(t, e, code), 0;
+	matches = cell_found(t, p, h, &s);
+	if (matches == 0)
+		return -ENOENT;
+	return matches > 1 ? -EMLINK : change_cell(t, &s, code);
+}
+
+/* Two matches: which is meant cannot be told. */
+static int several(struct ink_table *t, const struct place *p, int mark)
+{
+	if (mark)
+		cell_mark_all(t, p);
+	return -EBUSY;
+}
+
+INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
+		      unsigned state)
+{
+	unsigned code = ink_code(&t->coding, state);
+	struct hint again;
+	int result;
+
+	if (state >= t->states)
+		return -EINVAL;
+	result = modify_once(t, p, h, id, code);
+	while (CELLS_SHARED && result == -EAGAIN) {
+		again = cell_look(t, p);
+		result = modify_once(t, p, &again, id, code);
+	}
+	return result == -EMLINK ? several(t, p, !cells_keep(t)) : result;
+}
+
+INK_HOT int set_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
+{
+	unsigned code = ink_code(&t->coding, state);
+	int result;
+
+	if (state >= t->states)
+		return -EINVAL;
+	do {
+		struct hint h = cell_look(t, p);
+
+		result = modify_once(t, p, &h, id, code);
+		if (result == -ENOENT)
+			result = put_if_absent(t, p, id, code);
+	} while (CELLS_SHARED && result == -EAGAIN);
+	return result == -EMLINK ? several(t, p, 1) : result;
+}
+
+static int delete_side(struct ink_table *t, struct ink_side_entry *e)
+{
+	side_drop(t, e);
+	ink_side_leave(&t->side);
+	return 0;
+}
+
+INK_HOT int delete_at(struct ink_table *t, const struct place *p, uint64_t id)
+{
+	struct ink_side_entry *e = side_entry(t, p, id);
+	struct spot s;
+
+	if (e)
+		return delete_side(t, e);
+	for (;;) {
+		int matches = cell_find(t, p, &s);
+
+		if (matches == 0)
+			return -ENOENT;
+		if (matches > 1 || ink_code_unsure(&t->coding, s.code))
+			return -EBUSY;
+		if (cell_clear(t, &s))
+			return 0;
+	}
+}
+
+/* -------------------------------------------------------------------- step */
+
+static void stay(struct ink_move *m, ink_answer at, struct ink_row row)
+{
+	*m = (struct ink_move){.from = at, .to = at, .action = row.action};
+}
+
+/* The code that a row leads to, or INK_GONE. */
+static inline unsigned row_code(const struct ink_table *t, struct ink_row row, unsigned code)
+{
+	if (row.next == INK_NO_ROW)
+		return ink_code_touched(&t->coding, code);
+	return row.next == INK_ABSENT ? INK_GONE : ink_code(&t->coding, (unsigned)row.next);
+}
+
+static inline void tell(struct ink_move *m, ink_answer from, struct ink_row row)
+{
+	*m = (struct ink_move){
+		.from = from, .to = row.next == INK_NO_ROW ? from : row.next, .action = row.action};
+}
+
+/* Found by full id: a start event without a row begins the flow anew, in place. */
+static int step_side(struct ink_table *t, struct ink_side_entry *e, unsigned event, struct ink_move *m)
+{
+	unsigned code = ink_side_code(e), after;
+	ink_answer from = ink_code_answer(&t->coding, code);
+	struct ink_row row = ink_program_row(t->program, (uint32_t)from, event);
+
+	if (ink_program_begins(t->program, row, event)) {
+		row = ink_program_absent(t->program, event);
+		from = INK_ABSENT;
+	}
+	tell(m, from, row);
+	after = m->to == INK_ABSENT ? INK_GONE : row_code(t, row, code);
+	if (after == INK_GONE)
+		return delete_side(t, e);
+	side_recode(t, e, after);
+	return 0;
+}
+
+/* Moves the entry along the row; -EAGAIN if it has changed meanwhile. */
+INK_HOT int step_cell(struct ink_table *t, struct spot *s, struct ink_row row, struct ink_move *m)
+{
+	unsigned after = row_code(t, row, s->code);
+
+	tell(m, ink_code_answer(&t->coding, s->code), row);
+	if (after == INK_GONE)
+		return cell_clear(t, s) ? 0 : -EAGAIN;
+	if (after == s->code || cell_recode(t, s, after))
+		return 0;
+	return -EAGAIN;
+}
+
+/* A new flow: row absent. `collides`: its place is taken by another flow's entry. */
+static int step_new(struct ink_table *t, const struct place *p, uint64_t id, unsigned event,
+		    struct ink_move *m, int collides)
+{
+	struct ink_row row = ink_program_absent(t->program, event);
+	int result;
+
+	tell(m, INK_ABSENT, row);
+	if (m->to == INK_ABSENT)
+		return 0;
+	if (collides)
+		result = insert_at(t, p, id, (unsigned)row.next);
+	else
+		result = put_if_absent(t, p, id, ink_code(&t->coding, (unsigned)row.next));
+	if (result == -ENOSPC)
+		m->to = INK_ABSENT;
+	return result == -EEXIST ? -EAGAIN : result;
+}
+
+INK_HOT int step_once(struct ink_table *t, const struct place *p, uint64_t id, unsigned event,
+		      struct ink_move *m)
+{
+	struct ink_side_entry *e = side_entry(t, p, id);
+	struct ink_row row;
+	struct spot s;
+	int matches;
+
+	if (e)
+		return step_side(t, e, event, m);
+	matches = cell_find(t, p, &s);
+	if (matches == 0 && missing(t, p) == INK_ABSENT)
+		return step_new(t, p, id, event, m, 0);
+	if (matches > 1)
+		cell_touch_all(t, p);
+	if (matches != 1 || ink_code_unsure(&t->coding, s.code))
+		return stay(m, INK_DONT_KNOW, ink_program_unsure(t->program, event)), 0;
+	row = ink_program_row(t->program, ink_code_state(&t->coding, s.code), event);
+	if (__builtin_expect(ink_program_begins(t->program, row, event), 0))
+		return step_new(t, p, id, event, m, 1);
+	return step_cell(t, &s, row, m);
+}
+
+INK_HOT int step_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned event,
+		    struct ink_move *m)
+{
+	int result;
+
+	if (!t->program || event >= t->program->events) {
+		*m = (struct ink_move){.from = INK_DONT_KNOW, .to = INK_DONT_KNOW};
+		return -EINVAL;
+	}
+	do
+		result = step_once(t, p, id, event, m);
+	while (CELLS_SHARED && result == -EAGAIN);
+	return result;
+}
+
+/* ------------------------------------------------------------- single calls */
+
+static ink_answer verb_lookup(struct ink_table *t, uint64_t id)
+{
+	struct place p = place_of(t, id);
+	struct hint h = cell_look(t, &p);
+
+	return lookup_at(t, &p, &h, id);
+}
+
+static ink_answer verb_peek(const struct ink_table *t, uint64_t id)
+{
+	struct place p = place_of(t, id);
+
+	return peek_at(t, &p, id);
+}
+
+static int verb_insert(struct ink_table *t, uint64_t id, unsigned state)
+{
+	struct place p = place_of(t, id);
+
+	return insert_at(t, &p, id, state);
+}
+
+static int verb_set(struct ink_table *t, uint64_t id, unsigned state)
+{
+	struct place p = place_of(t, id);
+
+	return set_at(t, &p, id, state);
+}
+
+static int verb_modify(struct ink_table *t, uint64_t id, unsigned state)
+{
+	struct place p = place_of(t, id);
+	struct hint h = cell_look(t, &p);
+
+	return modify_at(t, &p, &h, id, state);
+}
+
+static int verb_delete(struct ink_table *t, uint64_t id)
+{
+	struct place p = place_of(t, id);
+
+	return delete_at(t, &p, id);
+}
+
+static int verb_step(struct ink_table *t, uint64_t id, unsigned event, struct ink_move *move)
+{
+	struct place p = place_of(t, id);
+
+	return step_at(t, &p, id, event, move);
+}
+
+/* ------------------------------------------------------------------ batches */
+
+/*
+ * While one block of items is worked on, the memory of the next one is on its
+ * way. Eight are enough to hide a miss to memory behind the others' work, and
+ * few enough that what was fetched is still there (make bench, hit at 16M).
+ */
+enum { BLOCK = 8 };
+
+/* One item of a batch: what the block loop has found out about it. */
+struct item {
+	const struct ink_batch *b;
+	size_t i;
+	const struct place *p;
+	const struct hint *h; /* only where the loop looks ahead */
+};
+
+typedef int (*item_fn)(struct ink_table *t, const struct item *item);
+
+static inline size_t block_from(size_t i, size_t n)
+{
+	return n - i < BLOCK ? n - i : BLOCK;
+}
+
+/*
+ * What the loop does with a block besides. To look at all its places before
+ * the first item is worked on keeps more of them in flight than a processor
+ * can by itself; but only verbs that neither add nor move entries may.
+ */
+enum ahead { AHEAD_NOTHING, AHEAD_LOOK, AHEAD_PREPARE };
+
+/* `work` and `ahead` are constants at every call, so each gets a loop of its own. */
+INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *b, item_fn work, enum ahead ahead)
+{
+	const uint64_t *ids = b->ids;
+	size_t n = b->n;
+	struct place places[2][BLOCK], *now = places[0], *next = places[1];
+	struct hint hints[BLOCK];
+	int first_error = 0;
+
+	places_fetch(t, ids, block_from(0, n), now);
+	for (size_t start = 0; start < n; start += BLOCK) {
+		size_t items = block_from(start, n);
+		struct place *done = now;
+
+		if (start + BLOCK < n)
+			places_fetch(t, ids + start + BLOCK, block_from(start + BLOCK, n), next);
+		for (size_t i = 0; ahead == AHEAD_PREPARE && i < items; i++)
+			place_prepare(t, &now[i]);
+		for (size_t i = 0; ahead == AHEAD_LOOK && i < items; i++)
+			hints[i] = cell_look(t, &now[i]);
+		for (size_t i = 0; i < items; i++) {
+			int error = work(t, &(struct item){b, start + i, &now[i], &hints[i]});
+
+			if (error && !first_error)
+				first_error = error;
+		}
+		now = next;
+		next = done;
+	}
+	return first_error;
+}
+
+INK_HOT int told(const struct item *x, int error)
+{
+	if (x->b->errors)
+		x->b->errors[x->i] = error;
+	return error;
+}
+
+INK_HOT int item_lookup(struct ink_table *t, const struct item *x)
+{
+	x->b->answers[x->i] = lookup_at(t, x->p, x->h, x->b->ids[x->i]);
+	return 0;
+}
+
+INK_HOT int item_peek(struct ink_table *t, const struct item *x)
+{
+	x->b->answers[x->i] = peek_at(t, x->p, x->b->ids[x->i]);
+	return 0;
+}
+
+INK_HOT int item_insert(struct ink_table *t, const struct item *x)
+{
+	return told(x, insert_at(t, x->p, x->b->ids[x->i], x->b->states[x->i]));
+}
+
+INK_HOT int item_set(struct ink_table *t, const struct item *x)
+{
+	return told(x, set_at(t, x->p, x->b->ids[x->i], x->b->states[x->i]));
+}
+
+INK_HOT int item_modify(struct ink_table *t, const struct item *x)
+{
+	return told(x, modify_at(t, x->p, x->h, x->b->ids[x->i], x->b->states[x->i]));
+}
+
+INK_HOT int item_delete(struct ink_table *t, const struct item *x)
+{
+	return told(x, delete_at(t, x->p, x->b->ids[x->i]));
+}
+
+INK_HOT int item_step(struct ink_table *t, const struct item *x)
+{
+	return told(x, step_at(t, x->p, x->b->ids[x->i], x->b->events[x->i], &x->b->moves[x->i]));
+}
+
+static void verb_lookup_batch(struct ink_table *t, const struct ink_batch *b)
+{
+	in_batch(t, b, item_lookup, AHEAD_LOOK);
+}
+
+static void verb_peek_batch(const struct ink_table *t, const struct ink_batch *b)
+{
+	in_batch((struct ink_table *)t, b, item_peek, AHEAD_NOTHING);
+}
+
+static int verb_insert_batch(struct ink_table *t, const struct ink_batch *b)
+{
+	return in_batch(t, b, item_insert, AHEAD_PREPARE);
+}
+
+static int verb_set_batch(struct ink_table *t, const struct ink_batch *b)
+{
+	return in_batch(t, b, item_set, AHEAD_PREPARE);
+}
+
+static int verb_modify_batch(struct ink_table *t, const struct ink_batch *b)
+{
+	return in_batch(t, b, item_modify, AHEAD_LOOK);
+}
+
+static int verb_delete_batch(struct ink_table *t, const struct ink_batch *b)
+{
+	return in_batch(t, b, item_delete, AHEAD_NOTHING);
+}
+
+static int verb_step_batch(struct ink_table *t, const struct ink_batch *b)
+{
+	return in_batch(t, b, item_step, AHEAD_PREPARE);
+}
+
+/* ---------------------------------------------------- ticks of the side table */
+
+static void sweep_side_entry(struct ink_table *t, struct ink_side_entry *e)
+{
+	unsigned code = ink_side_code(e), after = t->aging.after[code];
+
+	if (after & INK_EXPIRES)
+		ink_note_expiry(t, code);
+	if (after == (INK_EXPIRES | INK_GONE))
+		side_drop(t, e);
+	else
+		ink_side_recode(e, after & ~INK_EXPIRES);
+}
+
+static void verb_sweep_side(struct ink_table *t)
+{
+	ink_side_enter(&t->side);
+	for (uint32_t i = 0; t->side.capacity && i < t->side.head->fresh; i++)
+		if (t->side.entries[i].used)
+			sweep_side_entry(t, &t->side.entries[i]);
+	ink_side_leave(&t->side);
+}
+
+/* ------------------------------------------------------------------- checking */
+
+static const char *check_side_entry(const struct ink_table *t, const struct ink_side_entry *e)
+{
+	struct place p = place_of(t, e->id);
+	unsigned state = ink_code_state(&t->coding, e->code);
+
+	if (ink_side_find(&t->side, place_home(&p), e->id) != e)
+		return "a flow of the side table cannot be found";
+	if (!side_flagged(t, &p))
+		return "a flow of the side table has no flag";
+	return state < t->states && e->code <= ink_code(&t->coding, state)
+		       ? NULL
+		       : "an entry of the side table has a state that the table has not";
+}
+
+static const char *verb_check(const struct ink_table *t)
+{
+	const char *wrong = ink_side_check(&t->side);
+
+	for (uint32_t i = 0; !wrong && t->side.capacity && i < t->side.head->fresh; i++)
+		if (t->side.entries[i].used)
+			wrong = check_side_entry(t, &t->side.entries[i]);
+	for (uint64_t i = 0; !wrong && i < cells_units(t); i++)
+		if (unit_side_flagged(t, i) && !(t->side.capacity && side_has_home(t, (uint32_t)i)))
+			wrong = "a flag leads to the side table, which has no flow there";
+	return wrong ? wrong : cells_check(t);
+}
+
+/* ------------------------------------------------------------------ the kind */
+
+static const struct ink_ops verbs = {
+	.simd = CELLS_SIMD,
+	.shape = cells_shape,
+	.lookup = verb_lookup,
+	.peek = verb_peek,
+	.insert = verb_insert,
+	.set = verb_set,
+	.modify = verb_modify,
+	.remove = verb_delete,
+	.step = verb_step,
+	.lookup_batch = verb_lookup_batch,
+	.peek_batch = verb_peek_batch,
+	.insert_batch = verb_insert_batch,
+	.set_batch = verb_set_batch,
+	.modify_batch = verb_modify_batch,
+	.remove_batch = verb_delete_batch,
+	.step_batch = verb_step_batch,
+	.units = cells_units,
+	.unit_cells = cells_in_unit,
+	.sweep = cells_sweep,
+	.sweep_side = verb_sweep_side,
+	.count = cells_count,
+	.check = verb_check,
+};

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One line that says what is wrong. */
+#ifndef INKLING_WHY_H
+#define INKLING_WHY_H
+
+#include <inkling/inkling.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Writes the reason, if anybody wants it, and passes the error on. */
+__attribute__((format(printf, 3, 4))) static inline int ink_because(struct ink_why *why, int error,
+								    const char *format, ...)
+{
+	va_list args;
+
+	if (!why)
+		return error;
+	va_start(args, format);
+	vsnprintf(why->text, sizeof why->text, format, args);
+	va_end(args);
+	return error;
+}
+
+#endif
