@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------ complaints */
+
+int cli_usage(const struct cli_command *command, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "inkling %s: ", command->name);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, "\nTry 'inkling help %s'.\n", command->name);
+	return CLI_USAGE;
+}
+
+int cli_failed(const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "inkling: ");
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return CLI_FAILED;
+}
+
+/* --------------------------------------------------------------------- numbers */
+
+/* A number that is not negative, and what stands behind it. */
+static int parse(const char *text, double *number, const char **rest)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtod(text, &end);
+	*rest = end;
+	return end == text || errno || !isfinite(*number) || *number < 0 ? -EINVAL : 0;
+}
+
+/* The value of a suffix, or 0: k, M, G, with "iB" or "B" behind if `bytes`. */
+static double suffix(const char *text, double step, int bytes)
+{
+	static const char letters[] = "kMG";
+	double value = 1;
+	const char *at = *text ? strchr(letters, *text == 'K' ? 'k' : *text) : NULL;
+
+	if (at) {
+		value = pow(step, (double)(at - letters + 1));
+		text++;
+	}
+	if (bytes && (!strcmp(text, "B") || (at && !strcmp(text, "iB"))))
+		return value;
+	return *text ? 0 : value;
+}
+
+static int whole(const char *text, double step, int bytes, uint64_t *number)
+{
+	const char *rest;
+	double value, unit;
+
+	if (parse(text, &value, &rest))
+		return -EINVAL;
+	unit = suffix(rest, step, bytes);
+	value = floor(value * unit);
+	if (unit <= 0 || value < 1 || value > 1e18)
+		return -EINVAL;
+	*number = (uint64_t)value;
+	return 0;
+}
+
+int cli_number(const char *text, uint64_t *number)
+{
+	return whole(text, 1000, 0, number);
+}
+
+int cli_size(const char *text, uint64_t *bytes)
+{
+	return whole(text, 1024, 1, bytes);
+}
+
+int cli_share(const char *text, double *share)
+{
+	const char *rest;
+
+	if (parse(text, share, &rest))
+		return -EINVAL;
+	if (!strcmp(rest, "%"))
+		*share /= 100;
+	else if (*rest)
+		return -EINVAL;
+	return *share > 0 && *share < 1 ? 0 : -EINVAL;
+}
+
+const char *cli_show_share(double share, char *text, size_t size)
+{
+	if (share == 0)
+		snprintf(text, size, "0");
+	else if (share >= 1e-5)
+		snprintf(text, size, "%.2g %%", share * 100);
+	else
+		snprintf(text, size, "%.1e", share);
+	return text;
+}
+
+/* ----------------------------------------------------------------------- kinds */
+
+static const char *const kinds[] = {
+	[INK_LINE] = "line", [INK_COMPACT] = "compact", [INK_DLEFT] = "dleft", [INK_EXACT] = "exact"};
+
+const char *cli_kind_name(enum ink_kind kind)
+{
+	return kinds[kind];
+}
+
+int cli_kind(const char *text, enum ink_kind *kind)
+{
+	for (unsigned i = INK_LINE; i <= INK_EXACT; i++)
+		if (!strcmp(text, kinds[i])) {
+			*kind = (enum ink_kind)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+/* -------------------------------------------------------------------- progress */
+
+void cli_progress(const char *what, double done)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r%-24s %3.0f %%", what, done * 100);
+}
+
+void cli_progress_end(void)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r%32s\r", "");
+}

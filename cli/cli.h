@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the commands share. Exit codes: 0 done, 1 it failed, 2 usage. */
+#ifndef INKLING_CLI_H
+#define INKLING_CLI_H
+
+#include <inkling/inkling.h>
+
+enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+/* A command: its name, one line for the overview, its help, and what it does. */
+struct cli_command {
+	const char *name;
+	const char *summary;
+	const char *help;
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct cli_command cli_demo, cli_plan;
+
+/* Says what is wrong with the usage and where to find help; returns CLI_USAGE. */
+__attribute__((format(printf, 2, 3))) int cli_usage(const struct cli_command *command, const char *format,
+						    ...);
+
+/* Says what failed; returns CLI_FAILED. */
+__attribute__((format(printf, 1, 2))) int cli_failed(const char *format, ...);
+
+/* "1500000", "1.5M", "1e6"; k, M and G are powers of 1000. 0, or -EINVAL. */
+int cli_number(const char *text, uint64_t *number);
+
+/* "64M", "1.5MiB": k, M and G are powers of 1024. 0, or -EINVAL. */
+int cli_size(const char *text, uint64_t *bytes);
+
+/* "0.001", "0.1%", "1e-3". 0, or -EINVAL. */
+int cli_share(const char *text, double *share);
+
+/* "line" and so on. 0, or -EINVAL. */
+int cli_kind(const char *text, enum ink_kind *kind);
+const char *cli_kind_name(enum ink_kind kind);
+
+/* A share of something, in at most `size` characters: "0.071 %", "3.9e-06". */
+const char *cli_show_share(double share, char *text, size_t size);
+
+/* Long work on a terminal says how far it is; elsewhere nothing is printed. */
+void cli_progress(const char *what, double done);
+void cli_progress_end(void);
+
+#endif

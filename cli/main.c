@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* inkling: a few bits of state for every flow. One file for each command. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const struct cli_command *const commands[] = {&cli_demo, &cli_plan};
+
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static const struct cli_command *find(const char *name)
+{
+	for (unsigned i = 0; i < COMMANDS; i++)
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	return NULL;
+}
+
+static void overview(FILE *to)
+{
+	fprintf(to, "inkling %s: a few bits of state for every flow\n\nusage: inkling COMMAND [OPTIONS]\n\n",
+		ink_version());
+	for (unsigned i = 0; i < COMMANDS; i++)
+		fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+	fprintf(to, "  %-10s %s\n", "help", "what a command does and its options: inkling help COMMAND");
+	fprintf(to, "\n  --version  the version\n");
+}
+
+static int unknown(const char *what)
+{
+	fprintf(stderr, "inkling: no command '%s'\nTry 'inkling help'.\n", what);
+	return CLI_USAGE;
+}
+
+static int help(const char *name)
+{
+	const struct cli_command *command = name ? find(name) : NULL;
+
+	if (name && !command)
+		return unknown(name);
+	if (command)
+		fputs(command->help, stdout);
+	else
+		overview(stdout);
+	return CLI_DONE;
+}
+
+int main(int argc, char **argv)
+{
+	const struct cli_command *command;
+
+	if (argc < 2) {
+		overview(stderr);
+		return CLI_USAGE;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		printf("inkling %s\n", ink_version());
+		return CLI_DONE;
+	}
+	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return help(argc > 2 ? argv[2] : NULL);
+	command = find(argv[1]);
+	if (!command)
+		return unknown(argv[1]);
+	if (argc > 2 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h")))
+		return help(argv[1]);
+	return command->run(argc - 1, argv + 1);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* inkling plan: what a table will take, and how often it will be mistaken. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const char help[] =
+	"usage: inkling plan --states S (--flows N | --memory SIZE) [OPTIONS]\n"
+	"\n"
+	"Says how much memory a table takes and how often it will be mistaken about a\n"
+	"stranger. Flows and error give the fewest bytes; memory and error give the\n"
+	"most flows; flows and memory give the smallest error.\n"
+	"\n"
+	"  --states S        states a flow can be in, 1 to 255\n"
+	"  --flows N         flows to hold at once: 1000000, 1M, 1e6\n"
+	"  --memory SIZE     memory for all of the table: 4M, 512k\n"
+	"  --error P         highest share of strangers answered: 0.001, 0.1% (default 1/1024)\n"
+	"  --kind K          line, compact, dleft, exact, or all (default all)\n"
+	"  --age-bits N      0 = no time-outs, 1 or 2 (default 1)\n"
+	"  --writers N       threads that change the table (line only; default 1)\n"
+	"\n"
+	"example: inkling plan --flows 1M --states 15\n";
+
+struct wish {
+	struct ink_options options;
+	int all;
+};
+
+/* ---------------------------------------------------------------------- options */
+
+enum { CLI_HELPED = -1 };
+
+enum { STATES, FLOWS, MEMORY, ERROR, KIND, AGE_BITS, WRITERS };
+
+static const struct option options[] = {
+	{"states", required_argument, NULL, STATES},
+	{"flows", required_argument, NULL, FLOWS},
+	{"memory", required_argument, NULL, MEMORY},
+	{"error", required_argument, NULL, ERROR},
+	{"kind", required_argument, NULL, KIND},
+	{"age-bits", required_argument, NULL, AGE_BITS},
+	{"writers", required_argument, NULL, WRITERS},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+/* A small number; the library says whether it makes sense. */
+static int small(const char *text, unsigned *number)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	*number = (unsigned)value;
+	return end == text || *end || *text == '-' || value > 100000 ? -1 : 0;
+}
+
+static int kind_or_all(const char *text, struct wish *w)
+{
+	w->all = !strcmp(text, "all");
+	return w->all ? 0 : cli_kind(text, &w->options.kind);
+}
+
+static int take(int option, const char *text, struct wish *w)
+{
+	switch (option) {
+	case STATES:
+		return small(text, &w->options.states);
+	case FLOWS:
+		return cli_number(text, &w->options.flows);
+	case MEMORY:
+		return cli_size(text, &w->options.bytes);
+	case ERROR:
+		return cli_share(text, &w->options.error);
+	case KIND:
+		return kind_or_all(text, w);
+	case AGE_BITS:
+		return small(text, &w->options.age_bits);
+	default:
+		return small(text, &w->options.writers);
+	}
+}
+
+static int parse(int argc, char **argv, struct wish *w)
+{
+	int option, which = 0;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "", options, &which)) != -1) {
+		if (option == 'h')
+			return fputs(help, stdout), CLI_HELPED;
+		if (option == '?')
+			return cli_usage(&cli_plan, "'%s' is no option, or wants a value", argv[optind - 1]);
+		if (take(option, optarg, w))
+			return cli_usage(&cli_plan, "--%s %s: that is no value for it", options[which].name,
+					 optarg);
+	}
+	if (optind < argc)
+		return cli_usage(&cli_plan, "'%s' is too much", argv[optind]);
+	if (!w->options.states)
+		return cli_usage(&cli_plan, "how many states? (--states)");
+	if (!w->options.flows && !w->options.bytes)
+		return cli_usage(&cli_plan, "how many flows, or how much memory? (--flows, --memory)");
+	return CLI_DONE;
+}
+
+/* ----------------------------------------------------------------------- output */
+
+static void show_geometry(const struct ink_plan *p)
+{
+	const struct ink_geometry *g = &p->geometry;
+
+	if (p->kind == INK_LINE)
+		printf("%u lines of %u, fingerprints of %u bits", g->b, g->h, g->f);
+	else if (p->kind == INK_COMPACT)
+		printf("%u lines of %u, %u buckets, remainders of %u bits", g->b, g->h, g->q, g->f);
+	else if (p->kind == INK_DLEFT)
+		printf("%u x %u buckets of %u, fingerprints of %u bits", g->d, g->b, g->h, g->f);
+	else
+		printf("%u slots, whole ids", g->b);
+	if (g->side)
+		printf("; side table of %u", g->side);
+	putchar('\n');
+}
+
+static void show(const struct ink_plan *p)
+{
+	char error[16];
+
+	printf("%-8s %12llu %10.1f %9.1f %10s %6.1f %%   ", cli_kind_name(p->kind),
+	       (unsigned long long)p->flows, (double)p->bytes / 1024, p->bits_per_flow,
+	       cli_show_share(p->error, error, sizeof error), p->load * 100);
+	show_geometry(p);
+}
+
+static int show_kind(const struct ink_options *o)
+{
+	struct ink_plan plan = {.size = sizeof plan};
+	struct ink_why why;
+	int error = ink_plan(o, &plan, &why);
+
+	fflush(stdout);
+	if (error)
+		cli_failed("%s", why.text);
+	else
+		show(&plan);
+	return error;
+}
+
+static int run(int argc, char **argv)
+{
+	struct wish w = {.options = {.size = sizeof w.options, .age_bits = 1}, .all = 1};
+	int planned = 0, error = parse(argc, argv, &w);
+	enum ink_kind wanted = w.options.kind;
+
+	if (error)
+		return error == CLI_HELPED ? CLI_DONE : error;
+	printf("%-8s %12s %10s %9s %10s %8s   %s\n", "kind", "flows", "KiB", "bits/flow", "error", "load",
+	       "geometry");
+	for (unsigned kind = INK_LINE; kind <= INK_EXACT; kind++)
+		if (w.all || wanted == kind) {
+			w.options.kind = (enum ink_kind)kind;
+			planned += show_kind(&w.options) == 0;
+		}
+	return planned ? CLI_DONE : CLI_FAILED;
+}
+
+const struct cli_command cli_plan = {"plan", "how much memory for how many flows, and with what error", help,
+				     run};
