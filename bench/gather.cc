@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The limit that memory sets: read one or two random 64-byte lines for each
+ * id, all 8 words of them, fetched ahead, and do nothing else.
+ */
+#include "peers.h"
+
+namespace bench
+{
+
+namespace
+{
+
+struct alignas(64) line {
+	uint64_t word[8];
+};
+
+template <unsigned LINES> class gather : public table
+{
+public:
+	explicit gather(size_t bytes)
+	    : n(bytes / sizeof(line)), lines(static_cast<line *>(huge_alloc(n * sizeof(line))))
+	{
+	}
+
+	~gather() override
+	{
+		huge_free(lines, n * sizeof(line));
+	}
+
+	gather(const gather &) = delete;
+	gather &operator=(const gather &) = delete;
+
+	/* The memory is zero, so the sum of what was read is the number of wrong words. */
+	uint64_t hit(const slice &s) override
+	{
+		uint64_t sum = 0;
+
+		for (size_t i = 0; i < s.n; i++) {
+			if (i + AHEAD < s.n)
+				for (unsigned j = 0; j < LINES; j++)
+					__builtin_prefetch(at(s.ids[i + AHEAD], j));
+			for (unsigned j = 0; j < LINES; j++)
+				for (uint64_t word : at(s.ids[i], j)->word)
+					sum += word;
+		}
+		return sum;
+	}
+
+	bool can(op o) const override
+	{
+		return o == HIT;
+	}
+
+	void renew() override
+	{
+	}
+
+	uint64_t insert(const slice &) override
+	{
+		return 0;
+	}
+
+	uint64_t miss(const slice &) override
+	{
+		return 0;
+	}
+
+	uint64_t modify(const slice &) override
+	{
+		return 0;
+	}
+
+	uint64_t erase(const slice &) override
+	{
+		return 0;
+	}
+
+	uint64_t churn(const slice &, const slice &) override
+	{
+		return 0;
+	}
+
+	uint64_t bytes() const override
+	{
+		return n * sizeof(line);
+	}
+
+private:
+	static constexpr size_t AHEAD = 24; /* 16, 24 and 32 are equally fast */
+
+	/* The first line by the upper, the second by the lower half of the id. */
+	const line *at(uint64_t id, unsigned which) const
+	{
+		uint64_t half = which ? uint32_t(id) : id >> 32;
+
+		return &lines[half * n >> 32];
+	}
+
+	size_t n;
+	line *lines;
+};
+
+} /* namespace */
+
+table_ptr make_gather(size_t bytes, unsigned lines)
+{
+	if (lines == 1)
+		return std::make_unique<gather<1>>(bytes);
+	return std::make_unique<gather<2>>(bytes);
+}
+
+} /* namespace bench */

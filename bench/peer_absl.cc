@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "peer_map.h"
+#include "peers.h"
+
+#include <absl/base/config.h>
+#include <absl/container/flat_hash_map.h>
+#include <absl/hash/hash.h>
+
+namespace bench
+{
+
+/* absl takes a hasher's result as it is: 7 bits for the control byte, the others for the place. */
+struct absl_given {
+	size_t operator()(const key &k) const
+	{
+		return k.word[0];
+	}
+};
+
+template <class H> H AbslHashValue(H h, const key &k)
+{
+	return H::combine(std::move(h), k.word[0], k.word[1]);
+}
+
+template <class Hash> using absl_map =
+	absl::flat_hash_map<key, uint8_t, Hash, std::equal_to<key>, counting_allocator<map_entry>>;
+
+struct absl_fetch {
+	template <class Map> void operator()(const Map &map, const key &k) const
+	{
+		map.prefetch(k);
+	}
+};
+
+std::string absl_version()
+{
+	return std::to_string(ABSL_LTS_RELEASE_VERSION) + "." + std::to_string(ABSL_LTS_RELEASE_PATCH_LEVEL);
+}
+
+template <class Hash> static table_ptr make(size_t n, bool prefetch)
+{
+	if (prefetch)
+		return std::make_unique<map_table<absl_map<Hash>, absl_fetch>>(n);
+	return std::make_unique<map_table<absl_map<Hash>, no_fetch>>(n);
+}
+
+table_ptr make_absl(size_t n, hashing h, bool prefetch)
+{
+	return h == hashing::given ? make<absl_given>(n, prefetch) : make<absl::Hash<key>>(n, prefetch);
+}
+
+} /* namespace bench */

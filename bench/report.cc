@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report.h"
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstring>
+
+namespace bench
+{
+
+report::report(const char *path) : ndjson(path ? fopen(path, "w") : nullptr)
+{
+	if (path && !ndjson)
+		die("%s: cannot write: %s", path, strerror(errno));
+}
+
+report::~report()
+{
+	if (ndjson)
+		fclose(ndjson);
+}
+
+void report::section(const char *format, ...)
+{
+	va_list arguments;
+
+	fputs("\n== ", stdout);
+	va_start(arguments, format);
+	vprintf(format, arguments);
+	va_end(arguments);
+	fputc('\n', stdout);
+	fflush(stdout);
+}
+
+void report::record(const where &w, const char *what, const char *unit, const samples &s)
+{
+	if (!ndjson || s.empty())
+		return;
+	fprintf(ndjson,
+		"{\"section\":\"%s\",\"flows\":%zu,\"row\":\"%s\",\"what\":\"%s\",\"unit\":\"%s\","
+		"\"median\":%.6g,\"q1\":%.6g,\"q3\":%.6g}\n",
+		w.section, w.flows, w.row.c_str(), what, unit, s.median(), s.quantile(.25), s.quantile(.75));
+	fflush(ndjson);
+}
+
+void report::record(const where &w, const char *what, const char *unit, double value)
+{
+	samples one;
+
+	one.add(value);
+	record(w, what, unit, one);
+}
+
+void report::add(const bar &b)
+{
+	bars.push_back(b);
+}
+
+void report::print_bars() const
+{
+	unsigned missed = 0;
+
+	for (const bar &b : bars) {
+		bool most = b.sense == bar::at_most, met = most ? b.value <= b.limit : b.value >= b.limit;
+
+		missed += !met;
+		printf("%-74s %8.3g %-8s %s %-6.4g %s\n", b.text.c_str(), b.value, b.unit,
+		       most ? "<=" : ">=", b.limit, met ? "yes" : "NO");
+	}
+	printf("%zu bars, %u missed\n", bars.size(), missed);
+}
+
+std::string with_commas(uint64_t n)
+{
+	std::string digits = std::to_string(n);
+
+	for (size_t i = digits.size(); i > 3; i -= 3)
+		digits.insert(i - 3, ",");
+	return digits;
+}
+
+static std::string print(const char *format, ...)
+{
+	char text[64];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	return text;
+}
+
+std::string rate_cell(const samples &s, double scale)
+{
+	if (s.empty())
+		return "-";
+	return print("%.1f (%.0f-%.0f)", scale / s.median(), scale / s.quantile(.75),
+		     scale / s.quantile(.25));
+}
+
+std::string cell(const samples &s, const char *format)
+{
+	if (s.empty())
+		return "-";
+	return print(format, s.median(), s.quantile(.25), s.quantile(.75));
+}
+
+} /* namespace bench */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The parts of the benchmark, each in the file of its name. */
+#ifndef BENCH_SECTIONS_H
+#define BENCH_SECTIONS_H
+
+#include "peers.h"
+#include "report.h"
+
+namespace bench
+{
+
+struct settings {
+	bool quick = false;
+};
+
+/* compare.cc: every operation, everybody, in turns. */
+void compare(const settings &, report &, size_t n, hashing);
+
+/* bits.cc: bits a flow and false positives of Inkling's tables. */
+void count_bits(report &);
+
+/* writers.cc: two threads beside one. */
+void compare_threads(const settings &, report &, size_t n);
+
+/* tick.cc: what a tick costs, whole and in portions. */
+void measure_ticks(const settings &, report &, size_t n);
+
+/* latency.cc: how long the slowest inserts take. */
+void measure_latency(const settings &, report &, size_t n);
+
+/* ids.cc: what an id costs. */
+void measure_ids(const settings &, report &);
+
+} /* namespace bench */
+
+#endif
