@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The headers marked [F] as a data plane in the kernel uses them. It is
+ * compiled for BPF and no more: what they must not need (128-bit products,
+ * population counts, calls, a C library) is an error there.
+ */
+#include "id.h"
+#include "rules.h"
+#include "table/age.h"
+#include "table/line.h"
+
+/* What a program would hold in maps. */
+struct plane {
+	struct ink_line_shape shape;
+	struct ink_program program;
+	uint64_t secret[2];
+	uint32_t age_bits;
+	struct ink_line *lines;
+};
+
+int ink_bpf_packet(const struct plane *plane, const uint8_t key[16], uint32_t event, struct ink_move *move);
+uint32_t ink_bpf_expires(const struct plane *plane, uint64_t *word, uint32_t column, uint64_t last,
+			 uint64_t now);
+
+/* An index taken from arithmetic: the verifier wants to see that it is inside. */
+static inline struct ink_line *line_at(const struct plane *plane, uint32_t line)
+{
+	return line < plane->shape.lines ? &plane->lines[line] : plane->lines;
+}
+
+static inline int find(const struct plane *plane, const struct ink_line_place *p, struct ink_line_spot *spot)
+{
+	const struct ink_line_shape *s = &plane->shape;
+
+	return ink_line_find(s, line_at(plane, p->first), p->fingerprint, spot) ||
+	       ink_line_find(s, line_at(plane, p->second), p->fingerprint, spot);
+}
+
+/* The entry after the row: none, in another state, or touched. */
+static inline uint32_t follow(const struct plane *plane, struct ink_row row, uint32_t entry)
+{
+	const struct ink_line_shape *s = &plane->shape;
+	uint32_t top = ink_age_top(plane->age_bits), code = ink_line_entry_code(s, entry);
+
+	if (row.next == INK_ABSENT)
+		return 0;
+	code = (row.next == INK_NO_ROW ? code : (uint32_t)row.next << plane->age_bits) | top;
+	return ink_line_make_entry(s, ink_line_entry_fp(s, entry), code);
+}
+
+/* What the rules say of an entry; 0: it is not for the fast path to say. */
+static inline int decide(const struct plane *plane, uint32_t entry, uint32_t event, struct ink_row *row)
+{
+	uint32_t state = ink_line_entry_code(&plane->shape, entry) >> plane->age_bits;
+
+	if (state >= plane->program.states || event >= plane->program.events)
+		return 0;
+	*row = ink_program_row(&plane->program, state, event);
+	return !ink_program_begins(&plane->program, *row, event);
+}
+
+/* One packet: id, place, both lines, the row, one swap. 0: the flow is absent, unsure, or under dispute. */
+int ink_bpf_packet(const struct plane *plane, const uint8_t key[16], uint32_t event, struct ink_move *move)
+{
+	const struct ink_line_shape *s = &plane->shape;
+	struct ink_line_place p = ink_line_place(s, ink_siphash13(plane->secret, key, 16));
+	struct ink_line_spot spot;
+	struct ink_row row;
+
+	for (int tries = 0; tries < 4 && find(plane, &p, &spot); tries++) {
+		uint32_t entry = ink_line_entry(s, spot.seen, spot.column);
+
+		if (!decide(plane, entry, event, &row))
+			return 0;
+		move->from = (ink_answer)(ink_line_entry_code(s, entry) >> plane->age_bits);
+		move->to = row.next == INK_NO_ROW ? move->from : row.next;
+		move->action = row.action;
+		if (ink_line_swap(&spot, ink_line_change(s, spot.seen, spot.column, entry,
+							 follow(plane, row, entry))))
+			return 1;
+	}
+	return 0;
+}
+
+/* A look at the age of one entry: 1 if its time was over, and then it is gone. */
+uint32_t ink_bpf_expires(const struct plane *plane, uint64_t *word, uint32_t column, uint64_t last,
+			 uint64_t now)
+{
+	const struct ink_line_shape *s = &plane->shape;
+	struct ink_line_spot spot = {word, ink_line_read(word), column};
+	uint32_t entry = ink_line_entry(s, spot.seen, column), code = ink_line_entry_code(s, entry);
+	uint32_t state = code >> plane->age_bits, top = ink_age_top(plane->age_bits), age, after = 0;
+
+	if (!entry || state >= plane->program.states)
+		return 0;
+	age = ink_age_looks(last, now, plane->program.timings[state].period, plane->age_bits);
+	age = ink_age_after(code & top, age);
+	if (age != INK_AGE_EXPIRED)
+		after = ink_line_make_entry(s, ink_line_entry_fp(s, entry), (code & ~top) | age);
+	return ink_line_swap(&spot, ink_line_change(s, spot.seen, column, entry, after)) && !after;
+}

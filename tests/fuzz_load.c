@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whatever bytes a file has, ink_load refuses it or makes a sound table of it.
+ *
+ * The first byte of an input says how a file is made of the others, so that
+ * the fuzzer gets past the checksums, which it could never guess:
+ *
+ *     0  the bytes are the file
+ *     1  the same, with checksums that are right
+ *     2  the next twelve bytes choose a kind and a geometry that there is, the others begin the body
+ *     3  a real snapshot, changed: the next byte chooses it, then come two bytes of offset and one of
+ *        change for each byte that is changed; checksums are right
+ *
+ * The file is loaded in both ways. A table that comes of it must be sound, must
+ * bear some hundred operations, and must be sound after them.
+ */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+#include <inkling/inkling.h>
+
+#include "memory.h"
+#include "side.h"
+#include "table/table.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* As in docs/format.md. */
+enum {
+	AT_STATES = 20,
+	AT_GEOMETRY = 44,
+	AT_FLOWS = 72,
+	AT_CELLS_LENGTH = 176,
+	AT_BODY_LENGTH = 184,
+	AT_BODY_SUM = 192,
+	AT_HEADER_SUM = 4080,
+	AT_BODY = 4096
+};
+
+/* The longest file that is made. A header may declare more: that is refused before anything is allocated. */
+enum { MOST_BYTES = AT_BODY + (128 << 10) };
+
+struct image {
+	uint8_t bytes[MOST_BYTES];
+	size_t size;
+};
+
+static int file = -1; /* a memfd */
+static char path[32];
+
+static void insist(int condition)
+{
+	if (!condition)
+		abort();
+}
+
+/* -------------------------------------------------------------- making a file */
+
+static uint32_t get32(const struct image *i, size_t at)
+{
+	uint32_t value;
+
+	memcpy(&value, i->bytes + at, sizeof value);
+	return value;
+}
+
+static void put_sum(struct image *i, size_t at, size_t from, size_t to)
+{
+	XXH128_hash_t sum = XXH3_128bits(i->bytes + from, to - from);
+
+	memcpy(i->bytes + at, &sum.low64, 8);
+	memcpy(i->bytes + at + 8, &sum.high64, 8);
+}
+
+static void seal(struct image *i)
+{
+	if (i->size < AT_BODY)
+		return;
+	put_sum(i, AT_BODY_SUM, AT_BODY, i->size);
+	put_sum(i, AT_HEADER_SUM, 0, AT_HEADER_SUM);
+}
+
+static void make_of_bytes(struct image *i, const uint8_t *data, size_t size)
+{
+	i->size = size < MOST_BYTES ? size : MOST_BYTES;
+	memcpy(i->bytes, data, i->size);
+}
+
+/* The lengths that the geometry asks for; all that is made here fits. */
+static void put_lengths(struct image *i, const struct ink_plan *p, enum ink_full full)
+{
+	uint64_t cells = ink_cells_bytes(p, full);
+	uint64_t body = ink_body_round(cells + ink_side_bytes(p->geometry.side));
+
+	insist(body <= MOST_BYTES - AT_BODY);
+	memcpy(i->bytes + AT_CELLS_LENGTH, &cells, sizeof cells);
+	memcpy(i->bytes + AT_BODY_LENGTH, &body, sizeof body);
+	i->size = AT_BODY + body;
+}
+
+static uint32_t least_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* As docs/format.md allows it, for codes of that many bits. */
+static struct ink_geometry choose_geometry(const uint8_t *choice, uint32_t kind, uint32_t code)
+{
+	struct ink_geometry g = {.d = 2, .b = 1 + choice[0] % 64, .side = choice[1] % 128};
+
+	if (kind == INK_LINE) {
+		g.h = 16 + 8 * (choice[2] % 3);
+		g.f = ink_line_entry_bits(g.h / INK_LINE_WORDS) - code;
+	} else if (kind == INK_COMPACT) {
+		g.f = 4 + choice[2] % 21;
+		g.h = 4 + choice[3] % (least_of(56, 509 / (g.f + code + 1)) - 3);
+		g.q = 1 + choice[4] % (least_of(125, 510 - g.h * (g.f + code)) - g.h);
+	} else if (kind == INK_DLEFT) {
+		g.d = 1 + choice[2] % 8;
+		g.h = 1 + choice[3] % 16;
+		g.f = 2 + choice[4] % 31;
+		g.dleft_flags = choice[5] % 8;
+	} else {
+		g = (struct ink_geometry){.d = 1, .b = 256u << choice[2] % 3, .h = 1, .f = 64};
+	}
+	return g;
+}
+
+enum { CHOICES = 12 };
+
+static void make_of_choices(struct image *i, const uint8_t *choice, const uint8_t *body, size_t size)
+{
+	uint32_t kind = 1 + choice[0] % 4, states = 1 + choice[1] % 255, ages = choice[2] % 3;
+	uint32_t writers = kind == INK_LINE ? 1 + choice[3] % 2 : 1, full = 1 + choice[4] % 3;
+	uint32_t state_bits = ink_coding(states, ages).state_bits;
+	struct ink_plan p = {.kind = (enum ink_kind)kind,
+			     .state_bits = state_bits,
+			     .age_bits = ages,
+			     .geometry = choose_geometry(choice + 6, kind, state_bits + ages)};
+	const uint32_t begin[] = {1, AT_BODY, kind, states, ages, writers, full, choice[5] % 2, state_bits};
+
+	memset(i->bytes, 0, sizeof i->bytes);
+	memcpy(i->bytes, "\x89INK\r\n\x1a\n", 8);
+	memcpy(i->bytes + 8, begin, sizeof begin);
+	memcpy(i->bytes + AT_GEOMETRY, &p.geometry, sizeof p.geometry);
+	i->bytes[AT_FLOWS] = 1;
+	put_lengths(i, &p, (enum ink_full)full);
+	memcpy(i->bytes + AT_BODY, body, size < i->size - AT_BODY ? size : i->size - AT_BODY);
+}
+
+static void make_of_geometry(struct image *i, const uint8_t *data, size_t size)
+{
+	uint8_t choices[CHOICES] = {0};
+	size_t chosen = size < CHOICES ? size : CHOICES;
+
+	memcpy(choices, data, chosen);
+	make_of_choices(i, choices, data + chosen, size - chosen);
+}
+
+/* ---------------------------------------------------------------- real snapshots */
+
+static const struct ink_options kinds[] = {
+	{.kind = INK_LINE, .states = 10, .age_bits = 1, .geometry = {.b = 5, .h = 32, .side = 20}},
+	{.kind = INK_LINE,
+	 .states = 15,
+	 .age_bits = 1,
+	 .full = INK_REPLACE,
+	 .geometry = {.b = 3, .h = 24, .side = 9}},
+	{.kind = INK_LINE,
+	 .states = 200,
+	 .age_bits = 2,
+	 .writers = 3,
+	 .geometry = {.b = 2, .h = 16, .side = 5}},
+	{.kind = INK_COMPACT, .states = 15, .age_bits = 1, .geometry = {.b = 3, .h = 32, .f = 8, .side = 20}},
+	{.kind = INK_COMPACT,
+	 .states = 5,
+	 .full = INK_REPLACE,
+	 .geometry = {.b = 3, .h = 20, .f = 16, .side = 9}},
+	{.kind = INK_COMPACT,
+	 .states = 10,
+	 .age_bits = 2,
+	 .geometry = {.b = 2, .h = 28, .f = 7, .side = INK_NO_SIDE}},
+	{.kind = INK_DLEFT,
+	 .states = 10,
+	 .age_bits = 1,
+	 .geometry = {.d = 3, .b = 5, .h = 6, .f = 7, .side = 12}},
+	{.kind = INK_DLEFT,
+	 .states = 3,
+	 .full = INK_REPLACE,
+	 .geometry = {.d = 2, .b = 5, .h = 4, .f = 5, .dleft_flags = 3}},
+	{.kind = INK_EXACT, .states = 10, .age_bits = 1, .flows = 100},
+};
+
+enum { KINDS = sizeof kinds / sizeof kinds[0], MOST_SNAPSHOT = 4 * 4096 };
+
+static uint8_t snapshots[KINDS][MOST_SNAPSHOT];
+static size_t sizes[KINDS];
+
+/* The finalizer of splitmix64. */
+static uint64_t id_number(uint64_t i)
+{
+	uint64_t x = (i + 1) * 0x9e3779b97f4a7c15;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+	x = (x ^ x >> 27) * 0x94d049bb133111eb;
+	return x ^ x >> 31;
+}
+
+/* A table with some of everything in it. It cannot be saved to a memfd, since a save makes a new file. */
+static void make_snapshot(unsigned kind)
+{
+	struct ink_options o = kinds[kind];
+	char name[] = "/tmp/ink-fuzz-load-XXXXXX";
+	struct ink_table *t;
+	int fd = mkstemp(name);
+	ssize_t n;
+
+	o.size = sizeof o;
+	o.seed = 1;
+	t = ink_create(&o, NULL);
+	insist(t && fd >= 0);
+	for (uint64_t i = 0; i < 150; i++)
+		ink_insert(t, id_number(i), (unsigned)i % o.states);
+	for (uint64_t i = 0; i < 150; i += 4)
+		ink_delete(t, id_number(i));
+	insist(ink_save(t, name, NULL) == 0);
+	close(fd);
+	ink_free(t);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	n = read(fd, snapshots[kind], MOST_SNAPSHOT);
+	insist(n > AT_BODY && n < MOST_SNAPSHOT);
+	sizes[kind] = (size_t)n;
+	close(fd);
+	unlink(name);
+}
+
+static void make_of_snapshot(struct image *i, const uint8_t *data, size_t size)
+{
+	unsigned kind = size ? data[0] % KINDS : 0;
+
+	i->size = sizes[kind];
+	memcpy(i->bytes, snapshots[kind], i->size);
+	for (size_t k = 1; k + 3 <= size; k += 3)
+		i->bytes[(data[k] | (size_t)data[k + 1] << 8) % i->size] ^= data[k + 2];
+}
+
+static void prepare(void)
+{
+	if (file >= 0)
+		return;
+	file = memfd_create("snapshot", MFD_CLOEXEC);
+	insist(file >= 0);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+	for (unsigned kind = 0; kind < KINDS; kind++)
+		make_snapshot(kind);
+}
+
+static void write_file(const struct image *i)
+{
+	insist(ftruncate(file, 0) == 0);
+	insist(pwrite(file, i->bytes, i->size, 0) == (ssize_t)i->size);
+}
+
+/* ----------------------------------------------------------------- using the table */
+
+enum { EVENTS = 3, FLOWS = 200 };
+
+/* All expendable, so that a full table drops entries; event 0 leads on, 1 ends, 2 begins. */
+static void give_rules(struct ink_table *t, unsigned states)
+{
+	struct ink_row rows[(INK_MAX_STATES + 2) * EVENTS];
+	struct ink_timing timings[INK_MAX_STATES + 1];
+	const uint8_t starts[EVENTS] = {0, 0, 1};
+	struct ink_rules rules = {.size = sizeof rules,
+				  .states = states,
+				  .events = EVENTS,
+				  .rows = rows,
+				  .starts = starts,
+				  .timings = timings};
+
+	for (unsigned s = 0; s < states + 2; s++) {
+		rows[s * EVENTS] =
+			(struct ink_row){(int16_t)(s < states ? (int)((s + 1) % states) : INK_NO_ROW), 0};
+		rows[s * EVENTS + 1] = (struct ink_row){s < states ? INK_ABSENT : INK_NO_ROW, 0};
+		rows[s * EVENTS + 2] = (struct ink_row){s == states ? 0 : INK_NO_ROW, 0};
+	}
+	for (unsigned s = 0; s <= states; s++)
+		timings[s] = (struct ink_timing){.period = 1 + s % 3, .timeout = INK_ABSENT, .expendable = 1};
+	insist(ink_set_rules(t, &rules, NULL) == 0);
+}
+
+static void use(struct ink_table *t, unsigned states)
+{
+	struct ink_stats stats = {.size = sizeof stats};
+	struct ink_counts counts;
+	struct ink_move move;
+
+	for (uint64_t i = 0; i < FLOWS; i++) {
+		uint64_t id = id_number(i);
+
+		ink_peek(t, id);
+		ink_lookup(t, id);
+		ink_step(t, id, (unsigned)i % EVENTS, &move);
+		if (i % 3 == 0)
+			ink_insert(t, id, (unsigned)i % states);
+		else if (i % 3 == 1)
+			ink_set(t, id, (unsigned)i % states);
+		else
+			ink_delete(t, id);
+		ink_modify(t, id_number(i / 2), (unsigned)i % states);
+	}
+	ink_census(t, &counts);
+	ink_stats(t, &stats);
+	ink_tick_portion(t, stats.now + 1, 20, NULL);
+	ink_insert(t, id_number(FLOWS), 0);
+	ink_tick(t, stats.now + 3, NULL);
+	insist(ink_check(t, NULL) == 0);
+}
+
+static void load_and_use(const struct image *i, enum ink_load how)
+{
+	struct ink_why why = {""};
+	struct ink_table *t = ink_load(path, how, &why);
+
+	insist(t || why.text[0]);
+	if (!t)
+		return;
+	insist(ink_check(t, NULL) == 0);
+	if (how == INK_LOAD_MAP)
+		give_rules(t, get32(i, AT_STATES));
+	use(t, get32(i, AT_STATES));
+	ink_free(t);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct image i;
+	unsigned way = size ? data[0] % 4 : 0;
+
+	prepare();
+	if (size < 2)
+		return 0;
+	if (way < 2)
+		make_of_bytes(&i, data + 1, size - 1);
+	else if (way == 2)
+		make_of_geometry(&i, data + 1, size - 1);
+	else
+		make_of_snapshot(&i, data + 1, size - 1);
+	if (way > 0)
+		seal(&i);
+	write_file(&i);
+	load_and_use(&i, INK_LOAD_READ);
+	load_and_use(&i, INK_LOAD_MAP);
+	return 0;
+}

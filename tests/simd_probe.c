@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Compiled once for each instruction set: see simd_probe.h. The headers of
+ * `line` come first, for they use less.
+ */
+#include "simd_probe.h"
+
+#ifdef PROBE_AVX2
+#define half_of line_half_of /* `compact` has another */
+#include "table/line_avx2.h"
+#undef half_of
+#undef CELLS_SIMD
+#include "table/compact_avx2.h"
+#define PROBE simd_probe_avx2
+#else
+#include "table/line_portable.h"
+#undef CELLS_SIMD
+#include "table/compact_portable.h"
+#define PROBE simd_probe_portable
+#endif
+
+#include "table/compact_cells.h"
+#include "table/verbs.h"
+
+const struct simd_probe PROBE = {
+	.places = line_places,
+	.slots = line_slots,
+	.unmarked = line_unmarked,
+	.unmark = line_unmark,
+	.select = select_bit,
+	.vectors = remainders_are_vectors,
+	.remainder_slots = remainder_slots,
+	.remainder_open = remainder_open,
+	.remainder_close = remainder_close,
+	.code_get = code_get,
+	.code_put = code_put,
+	.planes_open = planes_open,
+	.planes_close = planes_close,
+	.bucket_slots = bucket_slots,
+	.slot_bucket = slot_bucket,
+	.ops = &verbs,
+};

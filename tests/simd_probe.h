@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the instruction sets do to lines, as pointers: their headers give the
+ * same names to different functions, so each has to be compiled apart
+ * (simd_probe.c), and test_line.c calls both.
+ */
+#ifndef INKLING_TESTS_SIMD_PROBE_H
+#define INKLING_TESTS_SIMD_PROBE_H
+
+#include "table/table.h"
+
+struct simd_probe {
+	/* line */
+	void (*places)(const struct ink_line_shape *s, const uint64_t *ids, size_t n,
+		       struct ink_line_place *places);
+	uint64_t (*slots)(const struct ink_line_shape *s, const struct ink_line *line, uint32_t fingerprint);
+	int (*unmarked)(const struct ink_line_shape *s, const struct ink_line *line, uint64_t marks);
+	void (*unmark)(struct ink_line *line, uint64_t marks);
+	/* compact */
+	unsigned (*select)(uint64_t bits, unsigned k);
+	int (*vectors)(const struct ink_compact_shape *s); /* the next can be asked */
+	uint64_t (*remainder_slots)(const struct ink_compact_shape *s, const uint64_t *w, uint32_t remainder);
+	void (*remainder_open)(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned count,
+			       uint32_t remainder);
+	void (*remainder_close)(const struct ink_compact_shape *s, uint64_t *w, unsigned slot,
+				unsigned count);
+	unsigned (*code_get)(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot);
+	void (*code_put)(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned code);
+	void (*planes_open)(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned code);
+	void (*planes_close)(const struct ink_compact_shape *s, uint64_t *w, unsigned slot);
+	uint64_t (*bucket_slots)(const struct ink_compact_shape *s, const uint64_t *w, uint32_t bucket);
+	uint32_t (*slot_bucket)(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot);
+	const struct ink_ops *ops; /* so that nothing of the cells is unused */
+};
+
+extern const struct simd_probe simd_probe_portable, simd_probe_avx2;
+
+#endif

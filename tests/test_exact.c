@@ -1,0 +1,903 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `exact` is the yardstick of the other kinds, so it has to be right in every
+ * answer, at every tick. It runs here beside a plain array of all flows.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+#include "random.h"
+#include "table/table.h"
+
+/* ------------------------------------------------------------- a machine */
+
+enum { STATES = 4, FIRST = 0, NEXT, END, STRANGE, ANY, EVENTS };
+
+#define ROW(next, action)                                                                                    \
+	{                                                                                                    \
+		next, action                                                                                 \
+	}
+#define NONE(action)                                                                                         \
+	{                                                                                                    \
+		INK_NO_ROW, action                                                                           \
+	}
+
+static const struct ink_row rows[(STATES + 2) * EVENTS] = {
+	/* state 0 */ ROW(0, 1),
+	ROW(1, 2),
+	ROW(INK_ABSENT, 3),
+	NONE(4),
+	NONE(5),
+	/* state 1 */ NONE(6),
+	ROW(2, 7),
+	ROW(INK_ABSENT, 8),
+	NONE(9),
+	NONE(10),
+	/* state 2 */ NONE(11),
+	ROW(3, 12),
+	ROW(INK_ABSENT, 13),
+	NONE(14),
+	NONE(15),
+	/* state 3 */ ROW(-1, 16),
+	NONE(17),
+	ROW(INK_ABSENT, 18),
+	NONE(19),
+	NONE(20),
+	/* absent  */ ROW(0, 21),
+	NONE(22),
+	NONE(23),
+	ROW(INK_ABSENT, 24),
+	ROW(2, 25),
+	/* unsure  */ NONE(26),
+	NONE(27),
+	NONE(28),
+	NONE(29),
+	NONE(30),
+};
+
+static const uint8_t starts[EVENTS] = {[FIRST] = 1, [STRANGE] = 1};
+
+/* One that ends, one that never does, one that moves on, one that ends late. */
+static const struct ink_timing timings[STATES + 1] = {
+	{3, INK_ABSENT, 0}, {0, INK_ABSENT, 0}, {7, 0, 0}, {10, INK_ABSENT, 0}, {1, INK_ABSENT, 0}};
+
+static const struct ink_rules rules = {.size = sizeof rules,
+				       .states = STATES,
+				       .events = EVENTS,
+				       .rows = rows,
+				       .starts = starts,
+				       .timings = timings};
+
+static struct ink_table *make(uint64_t flows, unsigned age_bits, const struct ink_rules *with)
+{
+	struct ink_options o = {.size = sizeof o,
+				.kind = INK_EXACT,
+				.states = STATES,
+				.flows = flows,
+				.age_bits = age_bits,
+				.seed = 1,
+				.rules = with};
+	struct ink_why why = {""};
+	struct ink_table *t = ink_create(&o, &why);
+
+	if (!t)
+		fail_msg("%s", why.text);
+	return t;
+}
+
+static void assert_sound(const struct ink_table *t)
+{
+	struct ink_why why = {""};
+
+	if (ink_check(t, &why))
+		fail_msg("%s", why.text);
+}
+
+/* -------------------------------------------------------------- the oracle */
+
+struct flow {
+	uint64_t id;
+	int live;
+	unsigned state;
+	uint64_t touched;
+};
+
+/* All flows that there may be, and what is true of them. */
+struct world {
+	struct ink_table *table;
+	struct flow *flows;
+	size_t n;
+	uint64_t now; /* also that of the tick that is under way */
+	int under_way;
+	struct ink_counts expired; /* by the oracle, not yet by the table */
+};
+
+static struct world world_of(struct ink_table *t, size_t n)
+{
+	struct world w = {.table = t, .flows = calloc(n, sizeof *w.flows), .n = n};
+
+	assert_non_null(w.flows);
+	for (size_t i = 0; i < n; i++)
+		w.flows[i].id = i == 0 ? 0 : i == 1 ? UINT64_MAX : random_word();
+	return w;
+}
+
+static void end_of(struct world *w)
+{
+	assert_sound(w->table);
+	ink_free(w->table);
+	free(w->flows);
+}
+
+static ink_answer truth(const struct flow *f)
+{
+	return f->live ? (ink_answer)f->state : INK_ABSENT;
+}
+
+static void is_now(const struct world *w, struct flow *f, unsigned state)
+{
+	f->live = 1;
+	f->state = state;
+	f->touched = w->now;
+}
+
+static int is_due(const struct world *w, const struct flow *f)
+{
+	uint32_t period = timings[f->state].period;
+
+	return f->live && period && w->now - f->touched >= period;
+}
+
+static void expire(struct world *w, struct flow *f)
+{
+	w->expired.total++;
+	w->expired.state[f->state]++;
+	if (timings[f->state].timeout == INK_ABSENT)
+		f->live = 0;
+	else
+		is_now(w, f, (unsigned)timings[f->state].timeout);
+}
+
+/* Whether a tick in portions has met the flow already is for the table to say. */
+static void settle(struct world *w, struct flow *f)
+{
+	if (w->under_way && is_due(w, f) && ink_peek(w->table, f->id) != truth(f))
+		expire(w, f);
+}
+
+/* ---------------------------------------------------------- operations */
+
+static void try_insert(struct world *w, struct flow *f)
+{
+	unsigned state = random_below(STATES);
+
+	assert_int_equal(ink_insert(w->table, f->id, state), f->live ? -EEXIST : 0);
+	if (!f->live)
+		is_now(w, f, state);
+}
+
+static void try_set(struct world *w, struct flow *f)
+{
+	unsigned state = random_below(STATES);
+
+	assert_int_equal(ink_set(w->table, f->id, state), 0);
+	is_now(w, f, state);
+}
+
+static void try_modify(struct world *w, struct flow *f)
+{
+	unsigned state = random_below(STATES);
+
+	assert_int_equal(ink_modify(w->table, f->id, state), f->live ? 0 : -ENOENT);
+	if (f->live)
+		is_now(w, f, state);
+}
+
+static void try_delete(struct world *w, struct flow *f)
+{
+	assert_int_equal(ink_delete(w->table, f->id), f->live ? 0 : -ENOENT);
+	f->live = 0;
+}
+
+static void try_lookup(struct world *w, struct flow *f)
+{
+	assert_int_equal(ink_lookup(w->table, f->id), truth(f));
+	if (f->live)
+		f->touched = w->now;
+}
+
+static void try_peek(struct world *w, struct flow *f)
+{
+	assert_int_equal(ink_peek(w->table, f->id), truth(f));
+}
+
+static void try_step(struct world *w, struct flow *f)
+{
+	unsigned event = random_below(EVENTS);
+	struct ink_row row = rows[(f->live ? f->state : STATES) * EVENTS + event];
+	ink_answer from = truth(f), to;
+	struct ink_move m;
+
+	if (row.next == INK_NO_ROW && starts[event]) {
+		row = rows[STATES * EVENTS + event];
+		from = INK_ABSENT;
+	}
+	to = row.next == INK_NO_ROW ? from : row.next;
+	assert_int_equal(ink_step(w->table, f->id, event, &m), 0);
+	assert_int_equal(m.from, from);
+	assert_int_equal(m.to, to);
+	assert_int_equal(m.action, row.action);
+	f->live = to != INK_ABSENT;
+	if (f->live)
+		is_now(w, f, (unsigned)to);
+}
+
+static void operate(struct world *w, size_t operations)
+{
+	static void (*const tries[])(struct world *, struct flow *) = {
+		try_insert, try_set, try_modify, try_delete, try_lookup, try_peek, try_step, try_insert};
+
+	for (size_t i = 0; i < operations; i++) {
+		struct flow *f = &w->flows[random_below(w->n)];
+
+		settle(w, f);
+		tries[random_below(sizeof tries / sizeof tries[0])](w, f);
+	}
+}
+
+static void compare_all(struct world *w)
+{
+	struct ink_counts found, expected = {0};
+
+	for (size_t i = 0; i < w->n; i++) {
+		assert_int_equal(ink_peek(w->table, w->flows[i].id), truth(&w->flows[i]));
+		expected.total += (unsigned)w->flows[i].live;
+		expected.state[w->flows[i].state] += (unsigned)w->flows[i].live;
+	}
+	ink_census(w->table, &found);
+	assert_memory_equal(&found, &expected, sizeof found);
+	assert_sound(w->table);
+}
+
+/* --------------------------------------------------------- storing, growing */
+
+static void random_operations_agree_with_a_plain_array(void **state)
+{
+	struct world w = world_of(make(1, 2, &rules), scaled(300000));
+
+	(void)state;
+	for (int round = 0; round < 5; round++) {
+		operate(&w, scaled(1000000));
+		compare_all(&w);
+	}
+	end_of(&w);
+}
+
+static void it_grows_from_a_hint_of_one_flow(void **state)
+{
+	struct world w = world_of(make(1, 0, NULL), scaled(400000));
+	struct ink_stats s = {.size = sizeof s};
+
+	(void)state;
+	for (size_t i = 0; i < w.n; i++) {
+		assert_int_equal(ink_insert(w.table, w.flows[i].id, i % STATES), 0);
+		is_now(&w, &w.flows[i], i % STATES);
+	}
+	compare_all(&w);
+	ink_stats(w.table, &s);
+	assert_int_equal(s.flows, w.n);
+	assert_int_equal(s.cells, w.table->plan.geometry.b);
+	assert_int_equal(s.bytes, w.table->plan.bytes);
+	assert_true(w.n * 8 <= s.cells * 7 && (w.n * 16 > s.cells * 7 || s.cells == 256));
+	end_of(&w);
+}
+
+static void a_hint_that_is_kept_needs_no_growth(void **state)
+{
+	struct world w = world_of(make(scaled(100000), 0, NULL), scaled(100000));
+	const void *body = w.table->body;
+
+	(void)state;
+	for (size_t i = 0; i < w.n; i++)
+		assert_int_equal(ink_insert(w.table, w.flows[i].id, 0), 0);
+	assert_ptr_equal(w.table->body, body);
+	end_of(&w);
+}
+
+static void the_lowest_and_the_highest_id_are_ids(void **state)
+{
+	struct ink_table *t = make(1, 0, NULL);
+
+	(void)state;
+	assert_int_equal(ink_lookup(t, 0), INK_ABSENT);
+	assert_int_equal(ink_lookup(t, UINT64_MAX), INK_ABSENT);
+	assert_int_equal(ink_delete(t, 0), -ENOENT);
+	assert_int_equal(ink_insert(t, 0, 0), 0);
+	assert_int_equal(ink_insert(t, UINT64_MAX, 3), 0);
+	assert_int_equal(ink_insert(t, 0, 1), -EEXIST);
+	assert_int_equal(ink_lookup(t, 0), 0);
+	assert_int_equal(ink_lookup(t, UINT64_MAX), 3);
+	assert_int_equal(ink_delete(t, 0), 0);
+	assert_int_equal(ink_lookup(t, 0), INK_ABSENT);
+	assert_int_equal(ink_lookup(t, UINT64_MAX), 3);
+	ink_free(t);
+}
+
+static void a_state_that_the_table_has_not_is_refused(void **state)
+{
+	struct ink_table *t = make(1, 0, NULL);
+	struct ink_move m;
+
+	(void)state;
+	assert_int_equal(ink_insert(t, 7, STATES), -EINVAL);
+	assert_int_equal(ink_set(t, 7, STATES), -EINVAL);
+	assert_int_equal(ink_modify(t, 7, STATES), -EINVAL);
+	assert_int_equal(ink_step(t, 7, 0, &m), -EINVAL);
+	assert_int_equal(m.from, INK_DONT_KNOW);
+	assert_int_equal(ink_set_rules(t, &rules, NULL), 0);
+	assert_int_equal(ink_step(t, 7, EVENTS, &m), -EINVAL);
+	assert_int_equal(ink_lookup(t, 7), INK_ABSENT);
+	ink_free(t);
+}
+
+/* Flows of few homes around the end of the table, which stay neighbours however far it grows. */
+static void crowd(struct world *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		w->flows[i].id = (uint64_t)(0xfffffffd + i % 5) << 32 | i;
+}
+
+static void flows_with_equal_high_bits_crowd_round_the_end(void **state)
+{
+	(void)state;
+	for (size_t n = 2; n <= 200; n += 9) {
+		struct world w = world_of(make(1, 1, &rules), n);
+
+		crowd(&w);
+		for (int round = 0; round < 20; round++) {
+			operate(&w, scaled(2000));
+			compare_all(&w);
+		}
+		assert_int_equal(w.table->plan.geometry.b, 256);
+		end_of(&w);
+	}
+}
+
+static void a_crowd_that_wraps_grows_like_any_other(void **state)
+{
+	struct world w = world_of(make(1, 1, &rules), 1500);
+
+	(void)state;
+	crowd(&w);
+	for (int round = 0; round < 10; round++) {
+		operate(&w, scaled(20000));
+		compare_all(&w);
+	}
+	end_of(&w);
+}
+
+/* For a while the process may not map another page. */
+static void forbid_memory(struct rlimit *before)
+{
+	struct rlimit none;
+
+	assert_int_equal(getrlimit(RLIMIT_AS, before), 0);
+	none = (struct rlimit){.rlim_cur = 1, .rlim_max = before->rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+}
+
+static void without_memory_it_fills_up_to_the_last_slot_but_one(void **state)
+{
+	struct world w = world_of(make(1, 0, NULL), 300);
+	int results[300], last;
+	struct rlimit before;
+
+	(void)state;
+	forbid_memory(&before);
+	for (size_t i = 0; i < w.n; i++)
+		results[i] = ink_insert(w.table, w.flows[i].id, 1);
+	last = ink_set(w.table, w.flows[299].id, 2);
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+	for (size_t i = 0; i < w.n; i++) {
+		assert_int_equal(results[i], i < 255 ? 0 : -ENOSPC);
+		assert_int_equal(ink_peek(w.table, w.flows[i].id), i < 255 ? 1 : INK_ABSENT);
+	}
+	assert_int_equal(last, -ENOSPC);
+	assert_int_equal(w.table->counters.refused, 46);
+	assert_sound(w.table);
+	assert_int_equal(ink_insert(w.table, w.flows[255].id, 2), 0);
+	assert_int_equal(w.table->plan.geometry.b, 512);
+	end_of(&w);
+}
+
+static void a_step_that_finds_no_room_leaves_the_flow_absent(void **state)
+{
+	struct world w = world_of(make(1, 0, &rules), 256);
+	struct rlimit before;
+	struct ink_move m;
+	int result;
+
+	(void)state;
+	forbid_memory(&before);
+	for (size_t i = 0; i < 255; i++)
+		ink_set(w.table, w.flows[i].id, 1);
+	result = ink_step(w.table, w.flows[255].id, FIRST, &m);
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+	assert_int_equal(result, -ENOSPC);
+	assert_int_equal(m.from, INK_ABSENT);
+	assert_int_equal(m.to, INK_ABSENT);
+	assert_int_equal(m.action, 21);
+	end_of(&w);
+}
+
+/* -------------------------------------------------------------------- batches */
+
+enum { MOST = 1000 };
+
+static void fill_batch(struct ink_batch *b, uint64_t *ids, uint8_t *states, uint16_t *events)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		ids[i] = random_below(MOST / 2) * 0x9e3779b97f4a7c15ull;
+		states[i] = (uint8_t)random_below(STATES + 1); /* one too many, to see errors */
+		events[i] = (uint16_t)random_below(EVENTS + 1);
+	}
+	b->ids = ids;
+	b->states = states;
+	b->events = events;
+}
+
+typedef int (*batch_fn)(struct ink_table *t, const struct ink_batch *b);
+
+static int one_by_one(struct ink_table *t, const struct ink_batch *b, batch_fn verb, struct ink_move *moves,
+		      int *errors)
+{
+	int first = 0;
+
+	for (size_t i = 0; i < b->n; i++) {
+		if (verb == ink_insert_batch)
+			errors[i] = ink_insert(t, b->ids[i], b->states[i]);
+		else if (verb == ink_set_batch)
+			errors[i] = ink_set(t, b->ids[i], b->states[i]);
+		else if (verb == ink_modify_batch)
+			errors[i] = ink_modify(t, b->ids[i], b->states[i]);
+		else if (verb == ink_delete_batch)
+			errors[i] = ink_delete(t, b->ids[i]);
+		else
+			errors[i] = ink_step(t, b->ids[i], b->events[i], &moves[i]);
+		first = first ? first : errors[i];
+	}
+	return first;
+}
+
+static void compare_answers(struct ink_table *t, struct ink_table *other, struct ink_batch *b)
+{
+	ink_answer answers[MOST];
+
+	b->answers = answers;
+	ink_peek_batch(t, b);
+	for (size_t i = 0; i < b->n; i++)
+		assert_int_equal(answers[i], ink_peek(other, b->ids[i]));
+	ink_lookup_batch(t, b);
+	for (size_t i = 0; i < b->n; i++)
+		assert_int_equal(answers[i], ink_lookup(other, b->ids[i]));
+}
+
+static void a_batch_of_any_length_does_what_single_calls_do(void **state)
+{
+	static const batch_fn verbs[] = {ink_insert_batch, ink_set_batch, ink_modify_batch, ink_delete_batch,
+					 ink_step_batch};
+	struct ink_table *t = make(1, 1, &rules), *other = make(1, 1, &rules);
+
+	(void)state;
+	for (size_t round = 0; round < 200; round++) {
+		struct ink_move moves[MOST], expected_moves[MOST];
+		uint64_t ids[MOST];
+		uint8_t states[MOST];
+		uint16_t events[MOST];
+		int errors[MOST], expected_errors[MOST];
+		batch_fn verb = verbs[round % 5];
+		struct ink_batch b = {
+			.n = round < 50 ? round : random_below(MOST), .moves = moves, .errors = errors};
+
+		fill_batch(&b, ids, states, events);
+		assert_int_equal(verb(t, &b), one_by_one(other, &b, verb, expected_moves, expected_errors));
+		assert_memory_equal(errors, expected_errors, b.n * sizeof *errors);
+		for (size_t i = 0; verb == ink_step_batch && i < b.n; i++)
+			assert_memory_equal(&moves[i], &expected_moves[i], sizeof moves[i]);
+		compare_answers(t, other, &b);
+	}
+	assert_memory_equal(t->body, other->body, t->body_bytes);
+	ink_free(t);
+	ink_free(other);
+}
+
+/* ------------------------------------------------------------------- ticks */
+
+static void tick_to(struct world *w, uint64_t now)
+{
+	struct ink_counts found;
+
+	w->now = now;
+	for (size_t i = 0; i < w->n; i++)
+		if (is_due(w, &w->flows[i]))
+			expire(w, &w->flows[i]);
+	assert_int_equal(ink_tick(w->table, now, &found), 0);
+	assert_memory_equal(&found, &w->expired, sizeof found);
+	memset(&w->expired, 0, sizeof w->expired);
+}
+
+static uint64_t later(uint64_t now)
+{
+	return now + (random_below(20) ? random_below(3) : random_below(40));
+}
+
+static void flows_expire_at_their_tick_and_not_before(void **state)
+{
+	(void)state;
+	for (unsigned age_bits = 1; age_bits <= 2; age_bits++) {
+		struct world w = world_of(make(1, age_bits, &rules), scaled(5000));
+
+		for (int i = 0; i < 300; i++) {
+			operate(&w, scaled(2000));
+			tick_to(&w, later(w.now));
+			compare_all(&w);
+		}
+		end_of(&w);
+	}
+}
+
+static void flows_in_a_crowd_that_wraps_expire_at_their_tick(void **state)
+{
+	(void)state;
+	for (size_t n = 5; n <= 220; n += 43) {
+		struct world w = world_of(make(1, 1, &rules), n);
+
+		crowd(&w);
+		for (int i = 0; i < 300; i++) {
+			operate(&w, n / 2);
+			tick_to(&w, later(w.now));
+			compare_all(&w);
+		}
+		end_of(&w);
+	}
+}
+
+static void a_jump_makes_one_time_out_move(void **state)
+{
+	struct ink_table *t = make(1, 1, &rules);
+
+	(void)state;
+	assert_int_equal(ink_insert(t, 1, 2), 0);
+	assert_int_equal(ink_tick(t, 1000, NULL), 0);
+	assert_int_equal(ink_peek(t, 1), 0);
+	assert_int_equal(ink_tick(t, 1002, NULL), 0);
+	assert_int_equal(ink_peek(t, 1), 0);
+	assert_int_equal(ink_tick(t, 1003, NULL), 0);
+	assert_int_equal(ink_peek(t, 1), INK_ABSENT);
+	assert_int_equal(t->counters.expired, 2);
+	ink_free(t);
+}
+
+/* Other kinds would look at the flow at ticks 10 and 20, and do nothing in between. */
+static void a_flow_expires_at_a_tick_at_which_nothing_else_is_due(void **state)
+{
+	static const struct ink_timing tens[STATES + 1] = {
+		{10, INK_ABSENT, 0}, [STATES] = {0, INK_ABSENT, 0}};
+	struct ink_rules slow = rules;
+	struct ink_table *t;
+
+	(void)state;
+	slow.timings = tens;
+	t = make(1, 1, &slow);
+	for (uint64_t now = 0; now < 3; now++)
+		assert_int_equal(ink_tick(t, now, NULL), 0);
+	assert_int_equal(ink_insert(t, 1, 0), 0);
+	for (uint64_t now = 3; now < 12; now++) {
+		assert_int_equal(ink_tick(t, now, NULL), 0);
+		assert_int_equal(ink_peek(t, 1), 0);
+	}
+	assert_int_equal(ink_tick(t, 12, NULL), 0);
+	assert_int_equal(ink_peek(t, 1), INK_ABSENT);
+	ink_free(t);
+}
+
+static void without_rules_a_flow_lives_for_a_tick(void **state)
+{
+	struct ink_table *t = make(1, 1, NULL);
+
+	(void)state;
+	assert_int_equal(ink_insert(t, 1, 2), 0);
+	assert_int_equal(ink_tick(t, 0, NULL), 0);
+	assert_int_equal(ink_peek(t, 1), 2);
+	assert_int_equal(ink_tick(t, 1, NULL), 0);
+	assert_int_equal(ink_peek(t, 1), INK_ABSENT);
+	ink_free(t);
+}
+
+static void without_age_bits_a_flow_lives_for_ever(void **state)
+{
+	struct ink_table *t = make(1, 0, &rules);
+	struct ink_counts expired;
+
+	(void)state;
+	assert_int_equal(ink_insert(t, 1, 0), 0);
+	assert_int_equal(ink_tick(t, UINT64_MAX, &expired), 0);
+	assert_int_equal(expired.total, 0);
+	assert_int_equal(ink_peek(t, 1), 0);
+	ink_free(t);
+}
+
+/* Nanoseconds since 1970 are more than a stamp holds. */
+static void ticks_may_be_as_large_as_they_like(void **state)
+{
+	static const uint64_t begins[] = {(1ull << 56) - 5, 1750000000000000000, UINT64_MAX - 20};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
+		struct world w = world_of(make(1, 1, &rules), 100);
+
+		tick_to(&w, begins[i]);
+		for (int n = 0; n < 20; n++) {
+			operate(&w, 100);
+			tick_to(&w, w.now + 1);
+			compare_all(&w);
+		}
+		end_of(&w);
+	}
+}
+
+/* ---------------------------------------------------------- ticks in portions */
+
+/* One portion; what it expires shows when it is asked for, so the sums are compared at the end. */
+static int go_on(struct world *w, uint64_t now, uint64_t cells, struct ink_counts *sum)
+{
+	struct ink_counts found;
+	int more;
+
+	w->now = now;
+	w->under_way = 1;
+	more = ink_tick_portion(w->table, now, cells, &found);
+	for (unsigned s = 0; s < STATES; s++)
+		sum->state[s] += found.state[s];
+	sum->total += found.total;
+	return more;
+}
+
+/* All that was due at the end must have gone. */
+static void arrive(struct world *w, struct ink_counts *sum)
+{
+	for (size_t i = 0; i < w->n; i++)
+		settle(w, &w->flows[i]);
+	for (size_t i = 0; i < w->n; i++)
+		assert_false(is_due(w, &w->flows[i]));
+	w->under_way = 0;
+	assert_memory_equal(sum, &w->expired, sizeof *sum);
+	memset(sum, 0, sizeof *sum);
+	memset(&w->expired, 0, sizeof w->expired);
+	compare_all(w);
+}
+
+static void tick_in_portions(struct world *w, uint64_t cells, size_t between)
+{
+	struct ink_counts sum = {0};
+	uint64_t now = w->now + 1 + random_below(5);
+
+	while (go_on(w, now, cells, &sum))
+		operate(w, between);
+	arrive(w, &sum);
+}
+
+static void portions_pass_no_flow_by_and_expire_none_early(void **state)
+{
+	struct world w = world_of(make(1, 1, &rules), scaled(3000));
+
+	(void)state;
+	for (size_t i = 0; i < scaled(600); i++) {
+		tick_in_portions(&w, random_below(600), 1 + i % 400);
+		operate(&w, random_below(2000));
+	}
+	end_of(&w);
+}
+
+static void portions_pass_no_flow_of_a_crowd_by(void **state)
+{
+	(void)state;
+	for (size_t n = 5; n <= 220; n += 43) {
+		struct world w = world_of(make(1, 1, &rules), n);
+
+		crowd(&w);
+		for (size_t i = 0; i < scaled(500); i++)
+			tick_in_portions(&w, random_below(20), i % 12);
+		end_of(&w);
+	}
+}
+
+/* New flows come in between, so that the table grows in the middle of every tick. */
+static void growth_in_the_middle_of_a_tick_loses_nothing(void **state)
+{
+	struct world w = world_of(make(1, 1, &rules), scaled(200000));
+	size_t fresh = 0;
+
+	(void)state;
+	while (fresh < w.n) {
+		struct ink_counts sum = {0};
+		uint64_t now = w.now + 1 + random_below(3), slots = w.table->plan.geometry.b;
+
+		for (int more = 1; more && fresh < w.n;) {
+			more = go_on(&w, now, slots / 4, &sum);
+			for (size_t end = fresh + slots / 3; fresh < end && fresh < w.n; fresh++)
+				try_insert(&w, &w.flows[fresh]);
+		}
+		while (go_on(&w, now, slots, &sum))
+			;
+		arrive(&w, &sum);
+	}
+	assert_true(w.table->plan.geometry.b >= 4096 || w.n < 4096);
+	end_of(&w);
+}
+
+/*
+ * Twenty flows of one home; the first ten are touched at tick 2, so the others
+ * are due at tick 3. The cursor stands between them when the first one goes.
+ */
+static void a_flow_that_moves_behind_the_cursor_still_expires(void **state)
+{
+	struct ink_table *t = make(1, 1, &rules);
+	uint64_t base = 100ull << 56;
+
+	(void)state;
+	for (uint64_t i = 0; i < 20; i++)
+		assert_int_equal(ink_insert(t, base + i, 0), 0);
+	assert_int_equal(ink_tick(t, 2, NULL), 0);
+	for (uint64_t i = 0; i < 10; i++)
+		assert_int_equal(ink_lookup(t, base + i), 0);
+	assert_int_equal(ink_tick_portion(t, 3, 109, NULL), 1);
+	assert_int_equal(t->aging.cursor, 110);
+	assert_int_equal(ink_delete(t, base), 0);
+	assert_int_equal(ink_tick_portion(t, 3, 300, NULL), 0);
+	for (uint64_t i = 1; i < 20; i++)
+		assert_int_equal(ink_peek(t, base + i), i < 10 ? 0 : INK_ABSENT);
+	ink_free(t);
+}
+
+/*
+ * Twenty flows of the last home: the first stands there, the others round the
+ * end. In the larger table it is the others that come first. All but the first
+ * are touched, and the cursor is behind them when the table grows.
+ */
+static void a_flow_that_growth_puts_behind_the_cursor_still_expires(void **state)
+{
+	struct ink_table *t = make(1, 1, &rules);
+	uint64_t base = 255ull << 56;
+
+	(void)state;
+	for (uint64_t i = 0; i < 20; i++)
+		assert_int_equal(ink_insert(t, base + i, 0), 0);
+	assert_int_equal(ink_tick(t, 2, NULL), 0);
+	for (uint64_t i = 1; i < 20; i++)
+		assert_int_equal(ink_lookup(t, base + i), 0);
+	assert_int_equal(ink_tick_portion(t, 3, 100, NULL), 1);
+	for (uint64_t i = 0; t->plan.geometry.b == 256; i++)
+		assert_int_equal(ink_insert(t, (25 + i) << 56, 1), 0);
+	assert_int_equal(ink_tick_portion(t, 3, 1000, NULL), 0);
+	for (uint64_t i = 0; i < 20; i++)
+		assert_int_equal(ink_peek(t, base + i), i ? 0 : INK_ABSENT);
+	ink_free(t);
+}
+
+static void a_touch_in_the_middle_of_a_tick_counts_as_of_its_end(void **state)
+{
+	struct ink_table *t = make(1, 1, &rules);
+	uint64_t early = 1ull << 56, late = 200ull << 56;
+
+	(void)state;
+	assert_int_equal(ink_insert(t, early, 0), 0);
+	assert_int_equal(ink_insert(t, late, 0), 0);
+	assert_int_equal(ink_tick_portion(t, 50, 100, NULL), 1);
+	assert_int_equal(ink_peek(t, early), INK_ABSENT);
+	assert_int_equal(ink_lookup(t, late), 0);
+	assert_int_equal(ink_tick_portion(t, 50, 1000, NULL), 0);
+	assert_int_equal(ink_tick(t, 52, NULL), 0);
+	assert_int_equal(ink_peek(t, late), 0);
+	assert_int_equal(ink_tick(t, 53, NULL), 0);
+	assert_int_equal(ink_peek(t, late), INK_ABSENT);
+	ink_free(t);
+}
+
+/* ------------------------------------------------------------------ soundness */
+
+static void assert_unsound(const struct ink_table *t, const char *reason)
+{
+	struct ink_why why = {""};
+
+	assert_int_equal(ink_check(t, &why), -EUCLEAN);
+	assert_string_equal(why.text, reason);
+}
+
+static void a_check_finds_what_is_damaged(void **state)
+{
+	struct ink_table *t = make(1, 1, NULL);
+	uint64_t *slots = t->body; /* id, stamp, id, stamp ... */
+
+	(void)state;
+	assert_int_equal(ink_insert(t, 5ull << 56, 1), 0);
+	assert_int_equal(ink_insert(t, 5ull << 56 | 1, 1), 0);
+	assert_sound(t);
+	slots[2 * 5] = 5ull << 56 | 1;
+	assert_unsound(t, "a flow cannot be found where it stands");
+	slots[2 * 5] = 6ull << 56;
+	assert_unsound(t, "a flow cannot be found where it stands");
+	slots[2 * 5] = 5ull << 56;
+	slots[2 * 5 + 1] += 3;
+	assert_unsound(t, "a flow has a state that the table has not");
+	slots[2 * 5 + 1] = 256;
+	assert_unsound(t, "a flow has a state that the table has not");
+	slots[2 * 5 + 1] = 0;
+	assert_unsound(t, "the number of flows is wrong");
+	slots[2 * 5 + 1] = 2;
+	slots[2 * 9] = 1;
+	assert_unsound(t, "an empty slot has an id");
+	slots[2 * 9] = 0;
+	assert_sound(t);
+	for (uint64_t i = 0; i < 256; i++)
+		slots[2 * i + 1] = 2;
+	t->shape.exact.count = 256;
+	assert_unsound(t, "no slot is empty");
+	ink_free(t);
+}
+
+/* As when it comes from a snapshot: only the body and the plan are known. */
+static void a_body_tells_how_many_flows_it_holds(void **state)
+{
+	struct world w = world_of(make(1, 1, &rules), 1000);
+
+	(void)state;
+	operate(&w, 5000);
+	memset(&w.table->shape, 0, sizeof w.table->shape);
+	ink_table_attach(w.table);
+	compare_all(&w);
+	operate(&w, 5000);
+	compare_all(&w);
+	end_of(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_operations_agree_with_a_plain_array),
+		cmocka_unit_test(it_grows_from_a_hint_of_one_flow),
+		cmocka_unit_test(a_hint_that_is_kept_needs_no_growth),
+		cmocka_unit_test(the_lowest_and_the_highest_id_are_ids),
+		cmocka_unit_test(a_state_that_the_table_has_not_is_refused),
+		cmocka_unit_test(flows_with_equal_high_bits_crowd_round_the_end),
+		cmocka_unit_test(a_crowd_that_wraps_grows_like_any_other),
+		cmocka_unit_test(without_memory_it_fills_up_to_the_last_slot_but_one),
+		cmocka_unit_test(a_step_that_finds_no_room_leaves_the_flow_absent),
+		cmocka_unit_test(a_batch_of_any_length_does_what_single_calls_do),
+		cmocka_unit_test(flows_expire_at_their_tick_and_not_before),
+		cmocka_unit_test(flows_in_a_crowd_that_wraps_expire_at_their_tick),
+		cmocka_unit_test(a_jump_makes_one_time_out_move),
+		cmocka_unit_test(a_flow_expires_at_a_tick_at_which_nothing_else_is_due),
+		cmocka_unit_test(without_rules_a_flow_lives_for_a_tick),
+		cmocka_unit_test(without_age_bits_a_flow_lives_for_ever),
+		cmocka_unit_test(ticks_may_be_as_large_as_they_like),
+		cmocka_unit_test(portions_pass_no_flow_by_and_expire_none_early),
+		cmocka_unit_test(portions_pass_no_flow_of_a_crowd_by),
+		cmocka_unit_test(growth_in_the_middle_of_a_tick_loses_nothing),
+		cmocka_unit_test(a_flow_that_moves_behind_the_cursor_still_expires),
+		cmocka_unit_test(a_flow_that_growth_puts_behind_the_cursor_still_expires),
+		cmocka_unit_test(a_touch_in_the_middle_of_a_tick_counts_as_of_its_end),
+		cmocka_unit_test(a_check_finds_what_is_damaged),
+		cmocka_unit_test(a_body_tells_how_many_flows_it_holds),
+	};
+
+	return cmocka_run_group_tests_name("exact", tests, NULL, NULL);
+}

@@ -1,0 +1,764 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Lines, bit by bit. What line.h and compact.h do with words at once is held
+ * against code that does one bit after the other, for every layout; and what
+ * each instruction set makes of it, against the same.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cpu.h"
+#include "random.h"
+#include "simd_probe.h"
+#include "table/compact.h"
+
+static const struct simd_probe *probes[2] = {&simd_probe_portable};
+static unsigned probe_count = 1;
+
+static void use_all_probes(void)
+{
+#ifdef INK_HAVE_AVX2
+	if (ink_cpu_has(INK_SIMD_AVX2))
+		probes[probe_count++] = &simd_probe_avx2;
+#endif
+}
+
+static int bit_of(const uint64_t *words, unsigned at)
+{
+	return words[at / 64] >> at % 64 & 1;
+}
+
+static void set_bit(uint64_t *words, unsigned at, uint64_t bit)
+{
+	words[at / 64] = (words[at / 64] & ~(1ull << at % 64)) | (bit & 1) << at % 64;
+}
+
+static void random_words(uint64_t *words, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		words[i] = random_word();
+}
+
+/* ------------------------------------------------------------------ line: layout */
+
+/* Where a bit of an entry stands, as line.h draws it. */
+static unsigned place_of_bit(uint32_t lanes, uint32_t lane, unsigned bit)
+{
+	if (lanes == 2)
+		return lane * 32 + bit;
+	if (lanes == 4 || bit < 16)
+		return lane * 16 + bit;
+	return 48 + lane * 5 + bit - 16;
+}
+
+static void put_entry(uint64_t *word, uint32_t lanes, uint32_t lane, uint32_t entry)
+{
+	for (unsigned bit = 0; bit < ink_line_entry_bits(lanes); bit++)
+		set_bit(word, place_of_bit(lanes, lane, bit), entry >> bit & 1);
+}
+
+static uint32_t random_entry(const struct ink_line_shape *s)
+{
+	return (uint32_t)(random_word() & ((1u << ink_line_entry_bits(s->lanes)) - 1));
+}
+
+static void entries_are_read_and_changed_where_they_stand(void **state)
+{
+	(void)state;
+	for (uint32_t lanes = 2; lanes <= 4; lanes++)
+		for (uint32_t code = 1; code <= 10; code++)
+			for (unsigned i = 0; i < 2000; i++) {
+				struct ink_line_shape s = ink_line_shape(lanes, code, 100);
+				uint32_t lane = random_below(lanes), column = lane * s.column_bits;
+				uint32_t was = random_entry(&s), becomes = i % 4 ? random_entry(&s) : 0;
+				uint64_t word = random_word(), spread_out = 0, changed;
+
+				put_entry(&word, lanes, lane, was);
+				put_entry(&spread_out, lanes, lane, was);
+				changed = word;
+				put_entry(&changed, lanes, lane, becomes);
+				assert_int_equal(ink_line_entry(&s, word, column), was);
+				assert_int_equal(ink_line_spread(&s, column, was), spread_out);
+				assert_int_equal(ink_line_change(&s, word, column, was, becomes), changed);
+			}
+}
+
+static void an_entry_is_fingerprint_and_code(void **state)
+{
+	(void)state;
+	for (uint32_t lanes = 2; lanes <= 4; lanes++)
+		for (uint32_t code_bits = 1; code_bits <= 10; code_bits++) {
+			struct ink_line_shape s = ink_line_shape(lanes, code_bits, 100);
+
+			assert_int_equal(s.fp_bits + s.code_bits, ink_line_entry_bits(lanes));
+			for (uint32_t code = 0; code < 1u << code_bits; code++) {
+				uint32_t fp = random_below(1ull << s.fp_bits),
+					 entry = ink_line_make_entry(&s, fp, code);
+
+				assert_int_equal(ink_line_entry_fp(&s, entry), fp);
+				assert_int_equal(ink_line_entry_code(&s, entry), code);
+				assert_true(entry >> ink_line_entry_bits(lanes) == 0);
+			}
+		}
+}
+
+/* ------------------------------------------------------------------- line: match */
+
+/* One bit after the other: the lowest bit of each column whose tag is that of the fingerprint. */
+static uint64_t columns_slowly(const struct ink_line_shape *s, uint64_t word, uint32_t fingerprint)
+{
+	uint64_t found = 0;
+
+	for (uint32_t lane = 0; lane < s->lanes; lane++) {
+		int differs = 0;
+
+		for (unsigned bit = 0; bit < s->tag_bits; bit++)
+			differs |=
+				bit_of(&word, lane * s->column_bits + bit) != (int)(fingerprint >> bit & 1);
+		found |= (uint64_t)!differs << lane * s->column_bits;
+	}
+	return found;
+}
+
+/* The word with a tag in one lane, all else being as in `around`. */
+static uint64_t with_tag(const struct ink_line_shape *s, uint64_t around, uint32_t lane, uint32_t tag)
+{
+	uint32_t column = lane * s->column_bits;
+
+	return (around & ~((uint64_t)s->tag_mask << column)) | (uint64_t)tag << column;
+}
+
+static void assert_columns(const struct ink_line_shape *s, uint64_t word, uint32_t fingerprint)
+{
+	uint64_t found = ink_line_columns(s, word, fingerprint),
+		 slowly = columns_slowly(s, word, fingerprint);
+
+	if (found != slowly)
+		fail_msg("%u lanes, tags of %u: %#llx in %#llx gives %#llx and not %#llx", s->lanes,
+			 s->tag_bits, fingerprint, (unsigned long long)word, (unsigned long long)found,
+			 (unsigned long long)slowly);
+}
+
+/* Every tag against every other, with what would make a carry or a borrow on both sides. */
+static void every_pair_of_short_tags_is_compared_right_between_any_neighbours(void **state)
+{
+	static const uint64_t extremes[] = {0,
+					    ~0ull,
+					    0x5555555555555555,
+					    0xaaaaaaaaaaaaaaaa,
+					    0x8000800080008000,
+					    0x7fff7fff7fff7fff,
+					    0x0001000100010001,
+					    0xfffefffefffefffe};
+
+	(void)state;
+	for (uint32_t lanes = 2; lanes <= 4; lanes++)
+		for (uint32_t fp_bits = 2; fp_bits <= (test_scale() < 1 ? 5 : 8); fp_bits++) {
+			struct ink_line_shape s =
+				ink_line_shape(lanes, ink_line_entry_bits(lanes) - fp_bits, 100);
+
+			for (uint32_t pair = 0; pair < 1u << 2 * fp_bits; pair++)
+				for (uint32_t lane = 0; lane < lanes; lane++)
+					for (unsigned i = 0; i < 8; i++)
+						assert_columns(
+							&s, with_tag(&s, extremes[i], lane, pair >> fp_bits),
+							pair & s.tag_mask);
+		}
+}
+
+static void every_long_tag_is_compared_right_between_random_neighbours(void **state)
+{
+	static const uint32_t patterns[] = {1, 0x8000, 0x7fff, 0xffff, 0xfffe, 0x5555, 0, 0x10001};
+
+	(void)state;
+	for (uint32_t code = 1; code <= 6; code++) {
+		struct ink_line_shape s = ink_line_shape(3, code, 100);
+		uint32_t step = test_scale() < 1 ? 17 : 1;
+
+		for (uint32_t tag = 0; tag <= s.tag_mask; tag += step)
+			for (uint32_t lane = 0; lane < 3; lane++)
+				for (unsigned i = 0; i < 8; i++)
+					assert_columns(&s, with_tag(&s, random_word(), lane, tag),
+						       patterns[i]);
+	}
+}
+
+/* Words whose columns are close to the pattern: equal but for a bit, or equal but for what is no tag. */
+static void words_like_the_pattern_are_compared_right(void **state)
+{
+	(void)state;
+	for (uint32_t lanes = 2; lanes <= 4; lanes++)
+		for (uint32_t code = 1; code <= 10; code++)
+			for (uint64_t i = 0; i < scaled(20000); i++) {
+				struct ink_line_shape s = ink_line_shape(lanes, code, 100);
+				uint32_t fingerprint = random_below(1ull << s.fp_bits);
+				uint64_t word = (fingerprint & s.tag_mask) * s.units;
+
+				word ^= i % 3 == 0 ? 0 : 1ull << random_below(64);
+				word ^= i % 3 == 1 ? 0 : random_word() & ~s.tags;
+				assert_columns(&s, word, fingerprint);
+				assert_columns(&s, word, 0);
+			}
+}
+
+/* ------------------------------------------------------------------ line: places */
+
+static const uint32_t line_numbers[] = {
+	1, 2, 3, 4, 5, 7, 16, 255, 256, 43403, 65536, 1000003, (1u << 28) - 1, 1u << 28};
+
+enum { LINE_NUMBERS = sizeof line_numbers / sizeof line_numbers[0] };
+
+static void the_other_line_of_the_other_line_is_the_line(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < LINE_NUMBERS; k++)
+		for (uint64_t i = 0; i < scaled(200000); i++) {
+			struct ink_line_shape s = ink_line_shape(3, 5, line_numbers[k]);
+			uint32_t line = i ? random_below(s.lines) : s.lines - 1;
+			uint32_t fingerprint = i < 65536 ? (uint32_t)i : random_below(1u << 31);
+			uint32_t other = ink_line_other(&s, line, fingerprint);
+
+			assert_true(other < s.lines);
+			assert_int_equal(ink_line_other(&s, other, fingerprint), line);
+		}
+}
+
+static void a_place_lies_in_the_table_and_its_tag_is_not_zero(void **state)
+{
+	static const uint64_t ids[] = {0, ~0ull, 0xffffffff, 0xffffffff00000000, 1, 1ull << 63, 1ull << 31};
+
+	(void)state;
+	for (uint32_t lanes = 2; lanes <= 4; lanes++)
+		for (uint32_t code = 1; code <= 10; code++)
+			for (unsigned i = 0; i < 7 * LINE_NUMBERS + 5000; i++) {
+				struct ink_line_shape s =
+					ink_line_shape(lanes, code, line_numbers[i % LINE_NUMBERS]);
+				uint64_t id = i < 7 * LINE_NUMBERS ? ids[i % 7] : random_word();
+				struct ink_line_place p = ink_line_place(&s, id);
+
+				assert_true(p.first < s.lines && p.second < s.lines);
+				assert_int_equal(p.second, ink_line_other(&s, p.first, p.fingerprint));
+				assert_true((p.fingerprint & s.tag_mask) != 0);
+				assert_true((uint64_t)p.fingerprint >> s.fp_bits == 0);
+			}
+}
+
+/* All halves of ids at even distances; each fingerprint must come equally often. */
+static void all_fingerprints_are_equally_likely(void **state)
+{
+	static unsigned counts[1 << 17];
+
+	(void)state;
+	for (uint32_t code = 4; code <= 10; code++) {
+		struct ink_line_shape s = ink_line_shape(3, code, 100);
+		uint32_t above = s.fp_bits - s.tag_bits, values = s.tag_mask << above, each = 64;
+
+		memset(counts, 0, sizeof counts);
+		for (uint64_t i = 0; i < (uint64_t)values * each; i++)
+			counts[ink_line_fingerprint(&s, (uint32_t)((i << 32) / ((uint64_t)values * each)))]++;
+		for (uint32_t fp = 0; fp < 1u << s.fp_bits; fp++)
+			assert_true(fp & s.tag_mask ? counts[fp] >= each - 2 && counts[fp] <= each + 2
+						    : counts[fp] == 0);
+	}
+}
+
+/* --------------------------------------------------------- line: instruction sets */
+
+/* Random, and half of it like the fingerprint. */
+static void random_line(const struct ink_line_shape *s, struct ink_line *line, uint32_t fingerprint)
+{
+	random_words(line->word, INK_LINE_WORDS);
+	for (unsigned i = 0; i < INK_LINE_WORDS; i++)
+		for (uint32_t lane = 0; lane < s->lanes; lane++) {
+			uint32_t entry = fingerprint | random_entry(s) << s->fp_bits;
+
+			entry &= (1u << ink_line_entry_bits(s->lanes)) - 1;
+			if (random_below(4) == 0)
+				put_entry(&line->word[i], s->lanes, lane, random_below(2) ? entry : 0);
+		}
+}
+
+static int find_slowly(const struct ink_line_shape *s, const struct ink_line *line, uint32_t fingerprint)
+{
+	for (int i = 0; i < INK_LINE_WORDS; i++)
+		for (uint32_t lane = 0; lane < s->lanes; lane++)
+			if ((ink_line_entry(s, line->word[i], lane * s->column_bits) & s->fp_mask) ==
+			    fingerprint)
+				return i * 64 + (int)(lane * s->column_bits);
+	return -1;
+}
+
+/* Bit 8 i + j: in word i, the column that begins at byte j. */
+static uint64_t slots_slowly(const struct ink_line_shape *s, const struct ink_line *line,
+			     uint32_t fingerprint)
+{
+	uint64_t slots = 0;
+
+	for (unsigned i = 0; i < INK_LINE_WORDS; i++)
+		for (uint32_t lane = 0; lane < s->lanes; lane++)
+			if (columns_slowly(s, line->word[i], fingerprint) >> lane * s->column_bits & 1)
+				slots |= 1ull << (8 * i + lane * s->column_bits / 8);
+	return slots;
+}
+
+static void a_fingerprint_is_found_in_a_line(void **state)
+{
+	(void)state;
+	for (uint32_t lanes = 2; lanes <= 4; lanes++)
+		for (uint32_t code = 1; code <= 10; code++)
+			for (uint64_t i = 0; i < scaled(2000); i++) {
+				struct ink_line_shape s = ink_line_shape(lanes, code, 100);
+				uint32_t fp = ink_line_fingerprint(&s, (uint32_t)random_word());
+				struct ink_line line;
+				struct ink_line_spot spot;
+				int at;
+
+				random_line(&s, &line,
+					    i % 4 ? fp ^ (i % 4 == 1 ? 1u << (s.fp_bits - 1) : 0) : 0);
+				at = find_slowly(&s, &line, fp);
+				assert_int_equal(ink_line_find(&s, &line, fp, &spot), at >= 0);
+				if (at < 0)
+					continue;
+				assert_ptr_equal(spot.word, &line.word[at / 64]);
+				assert_int_equal(spot.seen, line.word[at / 64]);
+				assert_int_equal(spot.column, at % 64);
+			}
+}
+
+static void all_instruction_sets_find_the_same_slots(void **state)
+{
+	(void)state;
+	for (uint32_t lanes = 2; lanes <= 4; lanes++)
+		for (uint32_t code = 1; code <= 10; code++)
+			for (uint64_t i = 0; i < scaled(2000); i++) {
+				struct ink_line_shape s = ink_line_shape(lanes, code, 100);
+				uint32_t fp = i % 4 ? ink_line_fingerprint(&s, (uint32_t)random_word()) : 0;
+				struct ink_line line;
+
+				random_line(&s, &line, fp);
+				for (unsigned k = 0; k < probe_count; k++)
+					assert_int_equal(probes[k]->slots(&s, &line, fp),
+							 slots_slowly(&s, &line, fp));
+			}
+}
+
+static void all_instruction_sets_place_alike(void **state)
+{
+	struct ink_line_place places[40];
+	uint64_t ids[40];
+
+	(void)state;
+	for (uint32_t lanes = 2; lanes <= 4; lanes++)
+		for (uint32_t code = 1; code <= 10; code++)
+			for (unsigned i = 0; i < 40 * LINE_NUMBERS; i++) {
+				struct ink_line_shape s = ink_line_shape(lanes, code, line_numbers[i / 40]);
+
+				random_words(ids, 40);
+				for (unsigned k = 0; k < probe_count; k++) {
+					probes[k]->places(&s, ids, i % 40, places);
+					for (unsigned j = 0; j < i % 40; j++) {
+						struct ink_line_place p = ink_line_place(&s, ids[j]);
+
+						assert_memory_equal(&places[j], &p, sizeof p);
+					}
+				}
+			}
+}
+
+/* With one age bit, the mark is the lowest bit of the code. */
+static void assert_marks(const struct ink_line_shape *s, const struct ink_line *line)
+{
+	struct ink_line without = *line, unmarked;
+	uint64_t marks = 0;
+	int lacks = 0;
+
+	for (uint32_t lane = 0; lane < s->lanes; lane++)
+		set_bit(&marks, place_of_bit(s->lanes, lane, s->fp_bits), 1);
+	for (unsigned i = 0; i < INK_LINE_WORDS; i++)
+		for (uint32_t lane = 0; lane < s->lanes; lane++) {
+			unsigned mark = place_of_bit(s->lanes, lane, s->fp_bits);
+			int used = !(columns_slowly(s, line->word[i], 0) >> lane * s->column_bits & 1);
+
+			lacks |= used && !bit_of(&line->word[i], mark);
+			set_bit(&without.word[i], mark, 0);
+		}
+	for (unsigned k = 0; k < probe_count; k++) {
+		unmarked = *line;
+		assert_int_equal(probes[k]->unmarked(s, line, marks), lacks);
+		probes[k]->unmark(&unmarked, marks);
+		assert_memory_equal(&unmarked, &without, sizeof without);
+	}
+}
+
+static void all_instruction_sets_see_and_clear_the_same_marks(void **state)
+{
+	(void)state;
+	for (uint32_t lanes = 2; lanes <= 4; lanes++)
+		for (uint32_t code = 1; code <= 10; code++)
+			for (uint64_t i = 0; i < scaled(1000); i++) {
+				struct ink_line_shape s = ink_line_shape(lanes, code, 100);
+				struct ink_line line = {{0}};
+
+				for (unsigned j = 0; j < INK_LINE_WORDS; j++)
+					for (uint32_t lane = 0; lane < lanes; lane++)
+						if (random_below(8))
+							put_entry(&line.word[j], lanes, lane,
+								  random_entry(&s) | 1u << s.fp_bits | 1);
+				assert_marks(&s, &line);
+				put_entry(&line.word[random_below(8)], lanes, random_below(lanes), 1);
+				assert_marks(&s, &line);
+			}
+}
+
+/* ------------------------------------------------------------- compact: bit fields */
+
+static void bit_fields_are_read_and_written_across_words(void **state)
+{
+	(void)state;
+	for (unsigned n = 1; n <= 57; n++)
+		for (unsigned at = 0; at + n <= 512; at++) {
+			uint64_t w[8], expected[8], bits = random_word() & low_bits(n), got = 0;
+
+			random_words(w, 8);
+			memcpy(expected, w, sizeof w);
+			for (unsigned i = 0; i < n; i++) {
+				got |= (uint64_t)bit_of(w, at + i) << i;
+				set_bit(expected, at + i, bits >> i & 1);
+			}
+			assert_int_equal(bits_get(w, at, n), got);
+			bits_put(w, at, n, bits);
+			assert_memory_equal(w, expected, sizeof w);
+		}
+}
+
+static void a_bit_is_put_in_and_taken_out(void **state)
+{
+	(void)state;
+	for (unsigned at = 0; at < 63; at++)
+		for (unsigned i = 0; i < 200; i++) {
+			uint64_t bits = random_word(), bit = random_below(2), opened = 0, closed = 0;
+
+			for (unsigned j = 0; j < 64; j++) {
+				set_bit(&opened, j, j < at ? bits >> j : j == at ? bit : bits >> (j - 1));
+				set_bit(&closed, j, j < at ? bits >> j : j < 63 ? bits >> (j + 1) : 0);
+			}
+			assert_int_equal(bit_open(bits, at, bit), opened);
+			assert_int_equal(bit_close(bits, at), closed);
+		}
+}
+
+static void the_nth_bit_is_selected(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < scaled(200000); i++) {
+		uint64_t bits = random_word();
+		unsigned k = 0;
+
+		bits &= i % 3 ? random_word() : ~0ull;
+		bits |= i % 5 ? 0 : random_word();
+		for (unsigned at = 0; at < 64; at++)
+			if (bits >> at & 1) {
+				for (unsigned j = 0; j < probe_count; j++)
+					assert_int_equal(probes[j]->select(bits, k), at);
+				k++;
+			}
+	}
+}
+
+/* --------------------------------------------------------------- compact: the line */
+
+/* A line as one thinks of it. */
+struct model {
+	unsigned count;
+	struct {
+		uint32_t bucket, remainder;
+		unsigned code;
+	} entry[COMPACT_MAX_SLOTS + 1];
+	uint64_t flags;
+};
+
+/* Bit by bit, as compact.h draws it. */
+static void model_write(const struct ink_compact_shape *s, const struct model *m, uint64_t *w)
+{
+	unsigned at = 510 - (s->slots + s->buckets), slot = 0;
+
+	memset(w, 0, 64);
+	for (unsigned i = 0; i < m->count; i++) {
+		for (unsigned bit = 0; bit < s->remainder_bits; bit++)
+			set_bit(w, i * s->remainder_bits + bit, m->entry[i].remainder >> bit);
+		for (unsigned j = 0; j < s->planes; j++)
+			set_bit(w, s->slots * (s->remainder_bits + j) + i, m->entry[i].code >> j);
+	}
+	for (uint32_t bucket = 0; bucket < s->buckets; bucket++, at++)
+		for (; slot < m->count && m->entry[slot].bucket == bucket; slot++, at++)
+			set_bit(w, at, 1);
+	w[7] |= m->flags;
+}
+
+static uint32_t random_remainder(const struct ink_compact_shape *s)
+{
+	return random_below(1ull << s->remainder_bits) & (random_below(4) ? ~0u : 3u);
+}
+
+/* The new entry stands first in its bucket. */
+static unsigned model_add(const struct ink_compact_shape *s, struct model *m, uint32_t bucket)
+{
+	unsigned slot = 0;
+
+	while (slot < m->count && m->entry[slot].bucket < bucket)
+		slot++;
+	memmove(&m->entry[slot + 1], &m->entry[slot], (m->count - slot) * sizeof m->entry[0]);
+	m->entry[slot].bucket = bucket;
+	m->entry[slot].remainder = random_remainder(s);
+	m->entry[slot].code = random_below(1u << s->planes);
+	m->count++;
+	return slot;
+}
+
+static void model_remove(struct model *m, unsigned slot)
+{
+	m->count--;
+	memmove(&m->entry[slot], &m->entry[slot + 1], (m->count - slot) * sizeof m->entry[0]);
+}
+
+static struct model random_model(const struct ink_compact_shape *s)
+{
+	struct model m = {.flags = (uint64_t)random_below(4) << 62};
+	unsigned count = random_below(s->slots + 1), end = 1 + random_below(s->buckets);
+	unsigned from = random_below(s->buckets - end + 1);
+
+	if (random_below(4) == 0)
+		count = s->slots;
+	while (m.count < count)
+		model_add(s, &m, from + random_below(end));
+	return m;
+}
+
+typedef void (*shape_test)(const struct ink_compact_shape *s);
+
+/* Every width, every number of slots, few and many planes. */
+static void for_all_shapes(shape_test test)
+{
+	static const unsigned planes[] = {1, 4, 5, 6, 10};
+	unsigned shapes = 0;
+
+	for (unsigned r = 4; r <= 24; r++)
+		for (unsigned h = 4; h <= COMPACT_MAX_SLOTS; h++)
+			for (unsigned k = 0; k < 5; k++) {
+				int spare = 510 - (int)(h * (r + planes[k]));
+				int q = (spare < COMPACT_META_BITS ? spare : COMPACT_META_BITS) - (int)h;
+				struct ink_geometry g = {.b = 100, .h = h, .f = r, .q = (uint32_t)q};
+				struct ink_compact_shape s;
+
+				if (q <= 0 || (test_scale() < 1 && r % 8 && (r + h + k) % 9))
+					continue;
+				s = compact_shape(&g, planes[k]);
+				shapes++;
+				for (unsigned i = 0; i < (r % 8 ? 5 : 60); i++)
+					test(&s);
+			}
+	assert_true(shapes > 100);
+}
+
+static void assert_line(const struct ink_compact_shape *s, const struct model *m,
+			const struct compact_line *line, const char *after)
+{
+	struct compact_line expected;
+
+	model_write(s, m, expected.word);
+	if (memcmp(&expected, line, sizeof expected))
+		fail_msg("%s: r %u, h %u, q %u, %u planes", after, s->remainder_bits, s->slots, s->buckets,
+			 s->planes);
+}
+
+static void try_opening(const struct ink_compact_shape *s)
+{
+	uint32_t bucket = random_below(s->buckets);
+
+	for (unsigned k = 0; k < probe_count; k++) {
+		struct model m = random_model(s);
+		struct compact_line line;
+		unsigned slot, count;
+
+		if (m.count == s->slots)
+			model_remove(&m, random_below(m.count));
+		count = m.count;
+		model_write(s, &m, line.word);
+		slot = model_add(s, &m, bucket);
+		probes[k]->remainder_open(s, line.word, slot, count, m.entry[slot].remainder);
+		probes[k]->planes_open(s, line.word, slot, m.entry[slot].code);
+		meta_open(s, line.word, s->meta_start + slot + bucket);
+		assert_line(s, &m, &line, "opening");
+	}
+}
+
+static void try_closing(const struct ink_compact_shape *s)
+{
+	for (unsigned k = 0; k < probe_count; k++) {
+		struct model m = random_model(s);
+		struct compact_line line;
+		unsigned slot, count = m.count;
+
+		if (!count)
+			continue;
+		slot = random_below(count);
+		model_write(s, &m, line.word);
+		probes[k]->remainder_close(s, line.word, slot, count);
+		probes[k]->planes_close(s, line.word, slot);
+		meta_close(s, line.word, s->meta_start + slot + m.entry[slot].bucket);
+		model_remove(&m, slot);
+		assert_line(s, &m, &line, "closing");
+	}
+}
+
+static void try_codes(const struct ink_compact_shape *s)
+{
+	for (unsigned k = 0; k < probe_count; k++) {
+		struct model m = random_model(s);
+		struct compact_line line;
+		unsigned slot;
+
+		model_write(s, &m, line.word);
+		for (unsigned i = 0; i < m.count; i++)
+			assert_int_equal(probes[k]->code_get(s, line.word, i), m.entry[i].code);
+		if (!m.count)
+			continue;
+		slot = random_below(m.count);
+		m.entry[slot].code = random_below(1u << s->planes);
+		probes[k]->code_put(s, line.word, slot, m.entry[slot].code);
+		assert_line(s, &m, &line, "writing a code");
+	}
+}
+
+/* The unary metadata, decoded one bit after the other. */
+static void try_buckets(const struct ink_compact_shape *s)
+{
+	struct model m = random_model(s);
+	struct compact_line line;
+
+	model_write(s, &m, line.word);
+	assert_int_equal(line_count(s, line.word), m.count);
+	for (unsigned k = 0; k < probe_count; k++) {
+		for (uint32_t bucket = 0; bucket < s->buckets; bucket++) {
+			uint64_t slots = 0;
+
+			for (unsigned i = 0; i < m.count; i++)
+				slots |= (uint64_t)(m.entry[i].bucket == bucket) << i;
+			assert_int_equal(probes[k]->bucket_slots(s, line.word, bucket), slots);
+		}
+		for (unsigned slot = 0; slot < s->slots; slot++) {
+			uint32_t bucket = probes[k]->slot_bucket(s, line.word, slot);
+
+			assert_true(slot < m.count ? bucket == m.entry[slot].bucket : bucket >= s->buckets);
+		}
+	}
+}
+
+static void try_remainders(const struct ink_compact_shape *s)
+{
+	struct model m = random_model(s);
+	uint32_t wanted = m.count ? m.entry[random_below(m.count)].remainder : 0;
+	uint64_t slots = 0, among = random_word() & low_bits(m.count);
+	struct compact_line line;
+
+	model_write(s, &m, line.word);
+	for (unsigned i = 0; i < m.count; i++) {
+		assert_int_equal(any_remainder_get(s, line.word, i), m.entry[i].remainder);
+		slots |= (uint64_t)(m.entry[i].remainder == wanted) << i;
+	}
+	assert_int_equal(any_remainder_match(s, line.word, wanted, among), slots & among);
+	for (unsigned k = 0; k < probe_count; k++)
+		if (k == 0 || probes[k]->vectors(s)) {
+			uint64_t found = probes[k]->remainder_slots(s, line.word, wanted);
+
+			assert_int_equal(found & low_bits(m.count), slots);
+			assert_int_equal(found & ~low_bits(s->slots), 0);
+		}
+}
+
+static void an_entry_is_put_into_a_compact_line(void **state)
+{
+	(void)state;
+	for_all_shapes(try_opening);
+}
+
+static void an_entry_is_taken_out_of_a_compact_line(void **state)
+{
+	(void)state;
+	for_all_shapes(try_closing);
+}
+
+static void codes_are_read_and_written_in_planes(void **state)
+{
+	(void)state;
+	for_all_shapes(try_codes);
+}
+
+static void buckets_are_found_by_their_unary_numbers(void **state)
+{
+	(void)state;
+	for_all_shapes(try_buckets);
+}
+
+static void remainders_are_found(void **state)
+{
+	(void)state;
+	for_all_shapes(try_remainders);
+}
+
+static void try_places(const struct ink_compact_shape *s)
+{
+	struct ink_compact_shape sized = *s;
+
+	for (unsigned i = 0; i < LINE_NUMBERS; i++) {
+		uint64_t id = i % 4 ? random_word() : i % 8 ? ~0ull : 0;
+		struct place p;
+
+		sized.lines = line_numbers[i];
+		p = compact_place(&sized, id);
+		assert_true(p.first < sized.lines && p.second < sized.lines && p.bucket < s->buckets);
+		assert_true((uint64_t)p.remainder >> s->remainder_bits == 0);
+		assert_int_equal(other_line(&sized, p.second, p.bucket, p.remainder), p.first);
+	}
+}
+
+static void compact_places_lie_in_the_table_and_lead_back(void **state)
+{
+	(void)state;
+	for_all_shapes(try_places);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(entries_are_read_and_changed_where_they_stand),
+		cmocka_unit_test(an_entry_is_fingerprint_and_code),
+		cmocka_unit_test(every_pair_of_short_tags_is_compared_right_between_any_neighbours),
+		cmocka_unit_test(every_long_tag_is_compared_right_between_random_neighbours),
+		cmocka_unit_test(words_like_the_pattern_are_compared_right),
+		cmocka_unit_test(the_other_line_of_the_other_line_is_the_line),
+		cmocka_unit_test(a_place_lies_in_the_table_and_its_tag_is_not_zero),
+		cmocka_unit_test(all_fingerprints_are_equally_likely),
+		cmocka_unit_test(a_fingerprint_is_found_in_a_line),
+		cmocka_unit_test(all_instruction_sets_find_the_same_slots),
+		cmocka_unit_test(all_instruction_sets_place_alike),
+		cmocka_unit_test(all_instruction_sets_see_and_clear_the_same_marks),
+		cmocka_unit_test(bit_fields_are_read_and_written_across_words),
+		cmocka_unit_test(a_bit_is_put_in_and_taken_out),
+		cmocka_unit_test(the_nth_bit_is_selected),
+		cmocka_unit_test(an_entry_is_put_into_a_compact_line),
+		cmocka_unit_test(an_entry_is_taken_out_of_a_compact_line),
+		cmocka_unit_test(codes_are_read_and_written_in_planes),
+		cmocka_unit_test(buckets_are_found_by_their_unary_numbers),
+		cmocka_unit_test(remainders_are_found),
+		cmocka_unit_test(compact_places_lie_in_the_table_and_lead_back),
+	};
+
+	use_all_probes();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where memory or random numbers run out, the call fails, says why, leaks
+ * nothing, and leaves all as it was. The linker puts the functions below
+ * between the library and the system (--wrap); each test lets the first request
+ * fail, then the second, and so on until the call no longer notices.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <inkling/inkling.h>
+
+#include "random.h"
+
+/* ------------------------------------------------------------------- the system */
+
+static struct {
+	unsigned requests; /* since the last time that something was made to fail */
+	unsigned failing;  /* this one fails; 0: none */
+	int all;           /* and all after it */
+	long blocks;       /* that were given and not taken back */
+	long mapped;       /* bytes */
+} given;
+
+static int is_refused(void)
+{
+	given.requests++;
+	if (!given.failing || given.requests < given.failing ||
+	    (given.requests > given.failing && !given.all))
+		return 0;
+	errno = ENOMEM;
+	return 1;
+}
+
+static void fail_at(unsigned request)
+{
+	given.requests = 0;
+	given.failing = request;
+	given.all = 0;
+}
+
+static void fail_always(void)
+{
+	fail_at(1);
+	given.all = 1;
+}
+
+static void fail_never(void)
+{
+	fail_at(0);
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t n);
+void __real_free(void *block);
+void *__real_mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset);
+int __real_munmap(void *at, size_t length);
+ssize_t __real_getrandom(void *bytes, size_t length, unsigned flags);
+
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t n);
+void __wrap_free(void *block);
+void *__wrap_mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap64(void *at, size_t length, int protection, int flags, int fd, off_t offset);
+int __wrap_munmap(void *at, size_t length);
+ssize_t __wrap_getrandom(void *bytes, size_t length, unsigned flags);
+
+static void *counted(void *block)
+{
+	given.blocks += block != NULL;
+	return block;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return is_refused() ? NULL : counted(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return is_refused() ? NULL : counted(__real_calloc(n, size));
+}
+
+char *__wrap_strdup(const char *text)
+{
+	return is_refused() ? NULL : counted(__real_strdup(text));
+}
+
+char *__wrap_strndup(const char *text, size_t n)
+{
+	return is_refused() ? NULL : counted(__real_strndup(text, n));
+}
+
+void __wrap_free(void *block)
+{
+	given.blocks -= block != NULL;
+	__real_free(block);
+}
+
+void *__wrap_mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset)
+{
+	void *mapped = is_refused() ? (void *)-1 : __real_mmap(at, length, protection, flags, fd, offset);
+
+	if (mapped != (void *)-1)
+		given.mapped += (long)length;
+	return mapped;
+}
+
+/* Where files may be large, this is what mmap is called. */
+void *__wrap_mmap64(void *at, size_t length, int protection, int flags, int fd, off_t offset)
+{
+	return __wrap_mmap(at, length, protection, flags, fd, offset);
+}
+
+int __wrap_munmap(void *at, size_t length)
+{
+	given.mapped -= (long)length;
+	return __real_munmap(at, length);
+}
+
+ssize_t __wrap_getrandom(void *bytes, size_t length, unsigned flags)
+{
+	return is_refused() ? -1 : __real_getrandom(bytes, length, flags);
+}
+
+/* ------------------------------------------------------------------- the tables */
+
+static const struct ink_row rows[] = {{1, 7}, {0, 8}, {0, 9}, {INK_NO_ROW, 0}};
+static const struct ink_rules rules = {.size = sizeof rules, .states = 2, .events = 1, .rows = rows};
+
+#define OPTIONS(...)                                                                                         \
+	{                                                                                                    \
+		.size = sizeof(struct ink_options), .states = 5, .age_bits = 1, .error = .01,                \
+		.rules = &rules, __VA_ARGS__                                                                 \
+	}
+
+/* The last of `line` has huge pages: its ends are given back. */
+static const struct ink_options kinds[] = {
+	OPTIONS(.kind = INK_LINE, .flows = 1000),
+	OPTIONS(.kind = INK_LINE, .flows = 1000, .writers = 2),
+	OPTIONS(.kind = INK_LINE, .flows = 3000000),
+	OPTIONS(.kind = INK_COMPACT, .flows = 1000),
+	OPTIONS(.kind = INK_DLEFT, .flows = 1000, .geometry.side = 20),
+	OPTIONS(.kind = INK_EXACT, .flows = 200),
+};
+
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+struct held {
+	long blocks, mapped;
+	unsigned files;
+};
+
+static unsigned open_files(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	unsigned files = 0;
+
+	while (directory && readdir(directory))
+		files++;
+	if (directory)
+		closedir(directory);
+	return files;
+}
+
+static struct held held_now(void)
+{
+	return (struct held){given.blocks, given.mapped, open_files()};
+}
+
+static void assert_held(struct held expected)
+{
+	struct held now = held_now();
+
+	assert_int_equal(now.blocks, expected.blocks);
+	assert_int_equal(now.mapped, expected.mapped);
+	assert_int_equal(now.files, expected.files);
+}
+
+static struct ink_table *make(const struct ink_options *o)
+{
+	struct ink_table *t;
+
+	fail_never();
+	t = ink_create(o, NULL);
+	assert_non_null(t);
+	return t;
+}
+
+enum { FLOWS = 200 };
+
+static void fill(struct ink_table *t)
+{
+	for (uint64_t i = 0; i < FLOWS; i++)
+		assert_int_equal(ink_insert(t, id_number(i), (unsigned)(i % 5)), 0);
+}
+
+static void assert_filled(const struct ink_table *t)
+{
+	for (uint64_t i = 0; i < FLOWS; i++)
+		assert_int_equal(ink_peek(t, id_number(i)), i % 5);
+	assert_int_equal(ink_check(t, NULL), 0);
+}
+
+/* ---------------------------------------------------------------- making a table */
+
+/* Returns how many requests there were to fail. */
+static unsigned create_failing(const struct ink_options *o)
+{
+	for (unsigned k = 1;; k++) {
+		struct held before = held_now();
+		struct ink_why why = {""};
+		struct ink_table *t;
+
+		fail_at(k);
+		errno = 0;
+		t = ink_create(o, k % 2 ? &why : NULL);
+		if (given.requests < k) {
+			fail_never();
+			assert_non_null(t);
+			ink_free(t);
+			assert_held(before);
+			return k - 1;
+		}
+		fail_never();
+		assert_null(t);
+		assert_int_equal(errno, ENOMEM);
+		assert_true(k % 2 == 0 || why.text[0]);
+		assert_held(before);
+	}
+}
+
+static void a_table_is_made_or_nothing_is_left_of_it(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < KINDS; i++)
+		assert_int_equal(create_failing(&kinds[i]),
+				 4); /* the table, its secret, its body, its rules */
+}
+
+static void a_seed_needs_no_random_numbers(void **state)
+{
+	struct ink_options o = kinds[0];
+
+	(void)state;
+	o.seed = 1;
+	assert_int_equal(create_failing(&o), 3);
+}
+
+static void a_refused_plan_asks_for_nothing_that_it_keeps(void **state)
+{
+	struct ink_options o = kinds[0];
+	struct held before = held_now();
+	struct ink_rules wrong = rules;
+
+	(void)state;
+	o.error = 1e-12;
+	assert_null(ink_create(&o, NULL));
+	assert_held(before);
+	o = kinds[0];
+	wrong.events = 0;
+	o.rules = &wrong;
+	assert_null(ink_create(&o, NULL));
+	assert_held(before);
+}
+
+static void the_old_rules_stay_where_there_is_no_memory_for_new_ones(void **state)
+{
+	static const struct ink_row others[] = {{0, 17}, {1, 18}, {1, 19}, {INK_NO_ROW, 0}};
+	struct ink_rules new = rules;
+
+	(void)state;
+	new.rows = others;
+	for (unsigned i = 0; i < KINDS; i++) {
+		struct ink_table *t = make(&kinds[i]);
+		struct held before = held_now();
+		struct ink_why why = {""};
+		struct ink_move move;
+
+		fail_always();
+		assert_int_equal(ink_set_rules(t, &new, &why), -ENOMEM);
+		fail_never();
+		assert_true(why.text[0]);
+		assert_held(before);
+		assert_int_equal(ink_step(t, 1, 0, &move), 0);
+		assert_int_equal(move.action, 9);
+		assert_int_equal(ink_set_rules(t, &new, NULL), 0);
+		assert_held(before);
+		assert_int_equal(ink_step(t, 1, 0, &move), 0);
+		assert_int_equal(move.action, 17);
+		ink_free(t);
+	}
+}
+
+/* --------------------------------------------------------------------- using it */
+
+/* What a data path calls never asks for memory. */
+static void verbs_and_ticks_need_no_memory(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < KINDS; i++) {
+		struct ink_table *t = make(&kinds[i]);
+		struct ink_counts counts;
+		struct ink_move move;
+
+		fail_always();
+		fill(t);
+		for (uint64_t id = 0; id < FLOWS; id++) {
+			assert_int_equal(ink_lookup(t, id_number(id)), id % 5);
+			assert_int_equal(ink_modify(t, id_number(id), 1), 0);
+			assert_int_equal(ink_set(t, id_number(id), 0), 0);
+			assert_int_equal(ink_step(t, id_number(id), 0, &move), 0);
+		}
+		ink_census(t, &counts);
+		assert_int_equal(counts.state[1], FLOWS);
+		assert_int_equal(ink_tick(t, 1, NULL), 0);
+		while (ink_tick_portion(t, 5, 10, NULL))
+			;
+		assert_int_equal(given.requests, 0);
+		fail_never();
+		ink_free(t);
+	}
+}
+
+/* One slot stays empty. */
+static void exact_goes_on_until_it_is_full_where_it_cannot_grow(void **state)
+{
+	struct ink_options o = OPTIONS(.kind = INK_EXACT, .flows = FLOWS);
+	struct ink_table *t = make(&o);
+	struct ink_stats stats = {.size = sizeof stats};
+	struct held before = held_now();
+	uint64_t slots, i;
+
+	(void)state;
+	fill(t);
+	ink_stats(t, &stats);
+	slots = stats.cells;
+	fail_always();
+	for (i = FLOWS; i < slots - 1; i++)
+		assert_int_equal(ink_insert(t, id_number(i), 3), 0);
+	assert_true(given.requests > 0);
+	for (uint64_t j = 0; j < 3; j++) {
+		assert_int_equal(ink_insert(t, id_number(i + j), 3), -ENOSPC);
+		assert_int_equal(ink_peek(t, id_number(i + j)), INK_ABSENT);
+	}
+	fail_never();
+	assert_held(before);
+	assert_filled(t);
+	ink_stats(t, &stats);
+	assert_int_equal(stats.flows, slots - 1);
+	assert_int_equal(stats.refused, 3);
+	assert_int_equal(ink_insert(t, id_number(i), 3), 0);
+	assert_filled(t);
+	ink_stats(t, &stats);
+	assert_int_equal(stats.cells, 2 * slots);
+	ink_free(t);
+}
+
+/* -EUCLEAN would say that the table is damaged. */
+static void a_check_that_lacks_memory_does_not_call_the_table_damaged(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < KINDS; i++) {
+		struct ink_table *t = make(&kinds[i]);
+		struct ink_why why = {""};
+		int error;
+
+		fill(t);
+		fail_always();
+		error = ink_check(t, &why);
+		fail_never();
+		if (error != 0 && error != -ENOMEM)
+			fail_msg("%d: %s", error, why.text);
+		ink_free(t);
+	}
+}
+
+/* -------------------------------------------------------------------- snapshots */
+
+static char directory[] = "/tmp/ink-test-memory-XXXXXX";
+static char path[sizeof directory + 20];
+
+static int make_directory(void **state)
+{
+	(void)state;
+	if (!mkdtemp(directory))
+		return -1;
+	snprintf(path, sizeof path, "%s/table", directory);
+	return 0;
+}
+
+static int remove_directory(void **state)
+{
+	(void)state;
+	unlink(path);
+	return rmdir(directory); /* which must be empty */
+}
+
+static unsigned entries_of_directory(void)
+{
+	DIR *d = opendir(directory);
+	unsigned n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+static struct stat stat_of(const char *file)
+{
+	struct stat found;
+
+	assert_int_equal(stat(file, &found), 0);
+	return found;
+}
+
+static void save_failing(const struct ink_table *t)
+{
+	for (unsigned k = 1;; k++) {
+		struct held before = held_now();
+		struct stat old = stat_of(path);
+		struct ink_why why = {""};
+		int error;
+
+		fail_at(k);
+		error = ink_save(t, path, &why);
+		fail_at(0);
+		assert_held(before);
+		assert_int_equal(entries_of_directory(), 3);
+		if (error == 0) {
+			assert_true(k > 1);
+			return;
+		}
+		assert_int_equal(error, -ENOMEM);
+		assert_true(why.text[0]);
+		assert_int_equal(stat_of(path).st_ino, old.st_ino);
+	}
+}
+
+static void load_failing(enum ink_load how)
+{
+	for (unsigned k = 1;; k++) {
+		struct held before = held_now();
+		struct ink_why why = {""};
+		struct ink_table *t;
+
+		fail_at(k);
+		errno = 0;
+		t = ink_load(path, how, &why);
+		fail_at(0);
+		if (t) {
+			assert_true(k > 2);
+			assert_filled(t);
+			ink_free(t);
+			assert_held(before);
+			return;
+		}
+		if (errno != ENOMEM)
+			fail_msg("request %u: errno %d, %s", k, errno, why.text);
+		assert_true(why.text[0]);
+		assert_held(before);
+	}
+}
+
+static void a_snapshot_is_saved_and_loaded_or_nothing_has_happened(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < KINDS; i++) {
+		struct ink_table *t = make(&kinds[i]);
+
+		fill(t);
+		assert_int_equal(ink_save(t, path, NULL), 0);
+		save_failing(t);
+		assert_filled(t);
+		load_failing(INK_LOAD_READ);
+		load_failing(INK_LOAD_MAP);
+		ink_free(t);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_table_is_made_or_nothing_is_left_of_it),
+		cmocka_unit_test(a_seed_needs_no_random_numbers),
+		cmocka_unit_test(a_refused_plan_asks_for_nothing_that_it_keeps),
+		cmocka_unit_test(the_old_rules_stay_where_there_is_no_memory_for_new_ones),
+		cmocka_unit_test(verbs_and_ticks_need_no_memory),
+		cmocka_unit_test(exact_goes_on_until_it_is_full_where_it_cannot_grow),
+		cmocka_unit_test(a_check_that_lacks_memory_does_not_call_the_table_damaged),
+		cmocka_unit_test(a_snapshot_is_saved_and_loaded_or_nothing_has_happened),
+	};
+
+	return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}

@@ -1,0 +1,808 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tables beside an exact oracle. Properly used, `line` and `compact` are never
+ * wrong about a flow that they hold, up to the last flow of the plan and
+ * through any number of replacements. Improperly used, they are wrong as often
+ * as the plan says, and sound. Batches do what single calls do, and instruction
+ * sets what portable code does, to the byte.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "program.h"
+#include "churn.h"
+
+#include <cmocka.h>
+
+/* ------------------------------------------------------------------- the shapes */
+
+struct shape {
+	const char *name;
+	enum ink_kind kind;
+	unsigned writers, states, age_bits;
+	double error;
+	struct ink_geometry geometry;
+};
+
+static const struct shape shapes[] = {
+	{"line of 16", INK_LINE, 1, 15, 1, .1, {.h = 16}},
+	{"line of 24", INK_LINE, 1, 15, 1, .1, {.h = 24}},
+	{"line of 32", INK_LINE, 1, 15, 1, .1, {.h = 32}},
+	{"line of 16, 200 states", INK_LINE, 1, 200, 2, .1, {.h = 16}},
+	{"line of 24, 3 states", INK_LINE, 1, 3, 0, .1, {.h = 24}},
+	{"line of 24, 100 states", INK_LINE, 1, 100, 2, .1, {.h = 24}},
+	{"line of 32, 1 state", INK_LINE, 1, 1, 0, .1, {.h = 32}},
+	{"line of 16, many writers", INK_LINE, 2, 31, 2, .1, {.h = 16}},
+	{"line of 24, many writers", INK_LINE, 2, 15, 1, .1, {.h = 24}},
+	{"line of 32, many writers", INK_LINE, 2, 7, 0, .1, {.h = 32}},
+	{"compact of 4 bits", INK_COMPACT, 1, 3, 1, .3, {.f = 4}},
+	{"compact of 5 bits", INK_COMPACT, 1, 255, 0, .3, {.f = 5}},
+	{"compact of 7 bits", INK_COMPACT, 1, 15, 2, .1, {.f = 7}},
+	{"compact of 8 bits", INK_COMPACT, 1, 15, 1, .1, {.f = 8}},
+	{"compact of 8 bits, 200 states", INK_COMPACT, 1, 200, 2, .1, {.f = 8}},
+	{"compact of 8 bits, 1 state", INK_COMPACT, 1, 1, 0, .1, {.f = 8}},
+	{"compact of 11 bits", INK_COMPACT, 1, 31, 1, .1, {.f = 11}},
+	{"compact of 16 bits", INK_COMPACT, 1, 7, 1, .1, {.f = 16}},
+	{"compact of 16 bits, 100 states", INK_COMPACT, 1, 100, 2, .1, {.f = 16}},
+	{"compact of 20 bits", INK_COMPACT, 1, 63, 0, .1, {.f = 20}},
+	{"compact of 24 bits", INK_COMPACT, 1, 2, 2, .1, {.f = 24}},
+	{"dleft", INK_DLEFT, 1, 15, 1, .1, {.f = 8, .side = 40}},
+	{"exact", INK_EXACT, 1, 15, 1, 0, {.b = 0}},
+};
+
+enum { SHAPES = sizeof shapes / sizeof shapes[0], NEVER_WRONG = SHAPES - 2 };
+
+static struct ink_options options_of(const struct shape *s, uint64_t flows, enum ink_simd simd)
+{
+	return (struct ink_options){.size = sizeof(struct ink_options),
+				    .kind = s->kind,
+				    .states = s->states,
+				    .flows = flows,
+				    .error = s->error,
+				    .age_bits = s->age_bits,
+				    .writers = s->writers,
+				    .simd = simd,
+				    .seed = 1,
+				    .geometry = s->geometry};
+}
+
+static struct ink_table *make(const struct ink_options *o)
+{
+	struct ink_why why = {""};
+	struct ink_table *t = ink_create(o, &why);
+
+	if (!t)
+		fail_msg("%s", why.text);
+	return t;
+}
+
+static void assert_sound(const struct ink_table *t)
+{
+	struct ink_why why = {""};
+
+	if (ink_check(t, &why))
+		fail_msg("%s", why.text);
+}
+
+static struct ink_stats stats_of(const struct ink_table *t)
+{
+	struct ink_stats stats = {.size = sizeof stats};
+
+	ink_stats(t, &stats);
+	return stats;
+}
+
+/* ------------------------------------------------------------------- proper use */
+
+static void assert_never_wrong(const struct ink_options *o, uint64_t replacements, const char *name)
+{
+	struct ink_table *t = make(o);
+	const char *wrong;
+	struct churn c;
+
+	churn_begin(&c, t, o, o->flows << 32);
+	churn_replace(&c, replacements);
+	wrong = churn_end(&c);
+	if (wrong)
+		fail_msg("%s, %llu flows: %s", name, (unsigned long long)o->flows, wrong);
+	ink_free(t);
+}
+
+/* The options of the numbers that the project promises. */
+static struct ink_options promised(enum ink_kind kind)
+{
+	struct ink_options o = {.size = sizeof o, .kind = kind, .states = 15, .age_bits = 1, .error = .001};
+
+	o.flows = scaled(1000000);
+	if (kind == INK_COMPACT) {
+		o.error = .0042;
+		o.geometry.f = 8;
+	}
+	return o;
+}
+
+static void a_million_flows_of_line_are_never_wrong(void **state)
+{
+	struct ink_options o = promised(INK_LINE);
+
+	(void)state;
+	assert_never_wrong(&o, 8 * o.flows, "line");
+}
+
+static void a_million_flows_of_compact_are_never_wrong(void **state)
+{
+	struct ink_options o = promised(INK_COMPACT);
+
+	(void)state;
+	assert_never_wrong(&o, 8 * o.flows, "compact");
+}
+
+static void many_writers_are_never_wrong_either(void **state)
+{
+	struct ink_options o = promised(INK_LINE);
+
+	(void)state;
+	o.writers = 2;
+	o.flows /= 5;
+	assert_never_wrong(&o, 8 * o.flows, "line, many writers");
+}
+
+/* The first forty, where a line more or less is everything; then every so often, others for each shape. */
+static uint64_t next_size(uint64_t n, unsigned shape)
+{
+	return n < 40 ? n + 1 : n + 97 + (n + shape * 7) % 60;
+}
+
+/*
+ * Small tables are where plans go wrong: few lines, and what is rare in large
+ * ones happens to all flows at once.
+ */
+static void small_tables_are_never_wrong(void **state)
+{
+	uint64_t largest = test_scale() < 1 ? 400 : 2000;
+
+	(void)state;
+	for (unsigned i = 0; i < NEVER_WRONG; i++)
+		for (uint64_t n = 1; n <= largest; n = next_size(n, i)) {
+			enum ink_simd simd = (n + i) % 2 ? INK_SIMD_NONE : INK_SIMD_BEST;
+			struct ink_options o = options_of(&shapes[i], n, simd);
+
+			assert_never_wrong(&o, 8 * n, shapes[i].name);
+		}
+}
+
+/* With what the plan chooses when nothing but flows and states are given. */
+static void small_tables_that_are_planned_are_never_wrong(void **state)
+{
+	static const enum ink_kind kinds[] = {INK_LINE, INK_COMPACT};
+	uint64_t step = test_scale() < 1 ? 37 : 3;
+
+	(void)state;
+	for (uint64_t n = 1; n <= 2000; n += step) {
+		struct ink_options o = {.size = sizeof o, .kind = kinds[n / step % 2], .flows = n};
+
+		o.states = 1 + (unsigned)(n * 7 % INK_MAX_STATES);
+		o.age_bits = (unsigned)(n / 2 % 3);
+		assert_never_wrong(&o, 8 * n, "planned");
+	}
+}
+
+/* ----------------------------------------------------------------- improper use */
+
+/* Of 14 states that flows are in, none is this one. */
+enum { POISON = 14 };
+
+struct trial {
+	struct ink_options options;
+	struct ink_table *table;
+	struct churn churn;
+	double error; /* that a stranger meets */
+};
+
+/* Between these lie 99.9 % of the counts, if the plan's error is as good as it must be. */
+static void assert_as_planned(const char *what, double count, double expected)
+{
+	if (count < .9 * expected - spread(expected) || count > 1.05 * expected + spread(expected))
+		fail_msg("%s: %.0f, and %.0f were expected", what, count, expected);
+}
+
+static uint64_t stranger(uint64_t i)
+{
+	return id_number(1ull << 62 | i);
+}
+
+static void trial_begin(struct trial *t, enum ink_kind kind, uint64_t flows)
+{
+	struct ink_plan plan = {.size = sizeof plan};
+	struct ink_options filled;
+
+	t->options = promised(kind);
+	t->options.flows = flows;
+	t->options.error = .01;
+	filled = t->options;
+	filled.states = POISON;
+	t->table = make(&t->options);
+	assert_int_equal(ink_plan(&t->options, &plan, NULL), 0);
+	t->error = plan.error;
+	churn_begin(&t->churn, t->table, &filled, 0);
+	assert_int_equal(t->churn.failed, 0);
+}
+
+static void trial_end(struct trial *t)
+{
+	struct ink_stats stats = stats_of(t->table);
+	struct ink_counts counts;
+
+	ink_census(t->table, &counts);
+	assert_int_equal(sum_of(&counts), counts.total);
+	assert_int_equal(stats.flows, counts.total);
+	assert_sound(t->table);
+	free(t->churn.ids);
+	free(t->churn.states);
+	ink_free(t->table);
+}
+
+/* Flows that no longer answer their state. */
+static uint64_t ask_all(struct trial *t)
+{
+	struct churn *c = &t->churn;
+
+	c->wrong = c->absent = c->unsure = 0;
+	for (uint64_t i = 0; i < c->n; i++)
+		churn_hear(c, i, ink_peek(c->table, c->ids[i]));
+	return c->wrong + c->absent + c->unsure;
+}
+
+static void deleting_strangers_removes_as_many_flows_as_planned(void **state)
+{
+	static const enum ink_kind kinds[] = {INK_LINE, INK_COMPACT};
+	struct trial t;
+
+	(void)state;
+	for (unsigned k = 0; k < 2; k++) {
+		uint64_t tries, hits = 0;
+
+		trial_begin(&t, kinds[k], scaled(100000));
+		tries = (uint64_t)(.02 * (double)t.churn.n / t.error);
+		for (uint64_t i = 0; i < tries; i++) {
+			int error = ink_delete(t.table, stranger(i));
+
+			assert_true(error == 0 || error == -ENOENT);
+			hits += error == 0;
+		}
+		assert_as_planned("victims", (double)hits, (double)tries * t.error);
+		assert_int_equal(ask_all(&t), hits);
+		assert_int_equal(t.churn.absent, hits);
+		assert_int_equal(stats_of(t.table).flows, t.churn.n - hits);
+		trial_end(&t);
+	}
+}
+
+static void modifying_strangers_changes_as_many_flows_as_planned(void **state)
+{
+	static const enum ink_kind kinds[] = {INK_LINE, INK_COMPACT};
+	struct trial t;
+
+	(void)state;
+	for (unsigned k = 0; k < 2; k++) {
+		uint64_t tries, hits = 0;
+		struct ink_counts counts;
+		double twice;
+
+		trial_begin(&t, kinds[k], scaled(100000));
+		tries = (uint64_t)(.02 * (double)t.churn.n / t.error);
+		for (uint64_t i = 0; i < tries; i++)
+			hits += ink_modify(t.table, stranger(i), POISON) == 0;
+		assert_as_planned("victims", (double)hits, (double)tries * t.error);
+		ink_census(t.table, &counts);
+		assert_int_equal(ask_all(&t), counts.state[POISON]);
+		assert_int_equal(t.churn.wrong, counts.state[POISON]);
+		assert_int_equal(counts.total, t.churn.n);
+		twice = (double)hits * (double)hits / (2 * (double)t.churn.n);
+		assert_true((double)(hits - counts.state[POISON]) <= twice + spread(twice));
+		trial_end(&t);
+	}
+}
+
+/* A stranger that matches changes the other's state, one that does not is stored. */
+static void setting_strangers_changes_as_many_flows_as_planned(void **state)
+{
+	static const enum ink_kind kinds[] = {INK_LINE, INK_COMPACT};
+	struct trial t;
+
+	(void)state;
+	for (unsigned k = 0; k < 2; k++) {
+		double expected = 0;
+		uint64_t n, hits;
+
+		trial_begin(&t, kinds[k], scaled(100000));
+		n = t.churn.n;
+		for (uint64_t i = n / 2; i < n; i++)
+			assert_int_equal(ink_delete(t.table, t.churn.ids[i]), 0);
+		t.churn.n = n / 2;
+		for (uint64_t i = 0; i < n / 2; i++) {
+			expected += -expm1(log1p(-t.error) * (double)(n / 2 + i) / (double)n);
+			assert_int_equal(ink_set(t.table, stranger(i), POISON), 0);
+			assert_int_equal(ink_peek(t.table, stranger(i)), POISON);
+		}
+		hits = n / 2 + n / 2 - stats_of(t.table).flows;
+		assert_as_planned("victims", (double)hits, expected);
+		assert_true(ask_all(&t) <= hits);
+		assert_int_equal(t.churn.absent + t.churn.unsure, 0);
+		trial_end(&t);
+	}
+}
+
+/* Inserts every flow once more, in another state, until the side table is full and for some time after. */
+static void insert_all_again(struct trial *t, uint64_t tries)
+{
+	struct ink_stats before = stats_of(t->table), after;
+	uint64_t room = before.side_cells - before.side_flows, there = 0, refused = 0;
+
+	for (uint64_t i = 0; i < tries; i++) {
+		int error = ink_insert(t->table, t->churn.ids[i], POISON);
+
+		there += error == -EEXIST;
+		refused += error == -ENOSPC;
+		if (error == 0)
+			t->churn.states[i] = POISON;
+	}
+	after = stats_of(t->table);
+	assert_int_equal(after.side_flows, after.side_cells);
+	assert_int_equal(tries, room + there + refused);
+	assert_int_equal(after.collisions - before.collisions, room + refused);
+	assert_int_equal(after.refused, refused);
+}
+
+static void a_flow_inserted_twice_takes_two_entries_until_there_is_no_room(void **state)
+{
+	static const enum ink_full policies[] = {INK_UNSURE, INK_REFUSE, INK_REPLACE};
+	struct trial t;
+
+	(void)state;
+	for (unsigned k = 0; k < 6; k++) {
+		uint64_t refused;
+
+		trial_begin(&t, k % 2 ? INK_LINE : INK_COMPACT, 20000);
+		t.table->full = policies[k / 2];
+		insert_all_again(&t, t.churn.n);
+		refused = stats_of(t.table).refused;
+		assert_true(refused > 0);
+		assert_int_equal(ask_all(&t), policies[k / 2] == INK_REPLACE ? 0 : stats_of(t.table).marked);
+		assert_int_equal(t.churn.unsure, stats_of(t.table).marked);
+		assert_true(stats_of(t.table).marked <= refused);
+		trial_end(&t);
+	}
+}
+
+static void both_entries_of_a_flow_can_be_deleted(void **state)
+{
+	struct trial t;
+
+	(void)state;
+	for (unsigned k = 0; k < 2; k++) {
+		trial_begin(&t, k ? INK_LINE : INK_COMPACT, 20000);
+		for (uint64_t i = 0; i < 10; i++) {
+			uint64_t id = t.churn.ids[i];
+			int again = ink_insert(t.table, id, POISON);
+
+			assert_true(again == 0 || again == -EEXIST);
+			assert_int_equal(ink_insert(t.table, id, POISON), -EEXIST);
+			assert_int_equal(ink_delete(t.table, id), 0);
+			if (again == 0) {
+				assert_int_equal(ink_peek(t.table, id), t.churn.states[i]);
+				assert_int_equal(ink_delete(t.table, id), 0);
+			}
+		}
+		assert_int_equal(stats_of(t.table).flows, t.churn.n - 10);
+		trial_end(&t);
+	}
+}
+
+/* ---------------------------------------------------------------------- time */
+
+/* Flows, and between which ticks each was touched last. */
+struct ages {
+	struct ink_options options;
+	struct churn churn;
+	uint64_t *from, *to;
+	uint32_t period, longest; /* it expires after the one, and is gone after the other */
+	int kept;                 /* all are touched before every tick, so none expires */
+	uint64_t gone, expired;
+};
+
+static void one_period_for_all(struct ages *a, struct ink_table *t)
+{
+	struct ink_row rows[POISON + 3];
+	struct ink_timing timings[POISON + 2];
+	struct ink_rules rules = {sizeof rules, POISON + 1, 1, rows, NULL, timings};
+
+	for (unsigned i = 0; i < POISON + 3; i++)
+		rows[i] = (struct ink_row){.next = INK_NO_ROW};
+	for (unsigned i = 0; i < POISON + 2; i++)
+		timings[i] = (struct ink_timing){.period = a->period, .timeout = INK_ABSENT};
+	assert_int_equal(ink_set_rules(t, &rules, NULL), 0);
+}
+
+static void ages_touched(struct ages *a, uint64_t i)
+{
+	a->from[i] = a->churn.table->aging.now;
+	a->to[i] = a->churn.table->aging.target;
+}
+
+static void ages_begin(struct ages *a, struct ink_table *t)
+{
+	uint64_t n = a->options.flows;
+
+	one_period_for_all(a, t);
+	a->from = calloc(n, sizeof *a->from);
+	a->to = calloc(n, sizeof *a->to);
+	churn_begin(&a->churn, t, &a->options, 0);
+}
+
+/* It is not there any more; another takes its place. */
+static void ages_expired(struct ages *a, uint64_t i)
+{
+	if (a->churn.table->aging.target - a->from[i] < a->period)
+		fail_msg("a flow touched at tick %llu expired at %llu", (unsigned long long)a->from[i],
+			 (unsigned long long)a->churn.table->aging.target);
+	a->gone++;
+	churn_insert(&a->churn, i);
+	ages_touched(a, i);
+}
+
+/* Replacements between two portions: full lines make room by moving entries, also across the cursor. */
+static void ages_replace(struct ages *a, unsigned times)
+{
+	for (unsigned k = 0; k < times; k++) {
+		uint64_t i = random_below(a->churn.n);
+		int error = ink_delete(a->churn.table, a->churn.ids[i]);
+
+		assert_true(error == 0 || error == -ENOENT);
+		if (error) {
+			ages_expired(a, i);
+			continue;
+		}
+		churn_insert(&a->churn, i);
+		ages_touched(a, i);
+	}
+}
+
+static void ages_look(struct ages *a)
+{
+	uint64_t now = a->churn.table->aging.now;
+
+	for (uint64_t i = 0; i < a->churn.n; i++) {
+		ink_answer answer = ink_peek(a->churn.table, a->churn.ids[i]);
+
+		if (answer == INK_ABSENT)
+			ages_expired(a, i);
+		else if (now >= a->to[i] + a->longest)
+			fail_msg("a flow touched at tick %llu is there at %llu", (unsigned long long)a->to[i],
+				 (unsigned long long)now);
+		else
+			assert_int_equal(answer, a->churn.states[i]);
+	}
+}
+
+static void ages_touch_all(struct ages *a)
+{
+	for (uint64_t i = 0; i < a->churn.n; i++) {
+		assert_int_equal(ink_lookup(a->churn.table, a->churn.ids[i]), a->churn.states[i]);
+		ages_touched(a, i);
+	}
+}
+
+static void ages_tick(struct ages *a, uint64_t now)
+{
+	struct ink_counts expired;
+	int more;
+
+	if (a->kept)
+		ages_touch_all(a);
+	do {
+		more = ink_tick_portion(a->churn.table, now, 90, &expired);
+		a->expired += expired.total;
+		if (more)
+			ages_replace(a, 6);
+	} while (more);
+	ages_look(a);
+}
+
+static void assert_ages(enum ink_kind kind, unsigned age_bits, uint32_t period, int kept)
+{
+	struct ages a = {.options = promised(kind), .period = period, .kept = kept};
+	struct ink_table *t;
+
+	a.longest = age_bits == 1 ? 2 * period : 4 * ((period + 2) / 3);
+	a.options.flows = 3000;
+	a.options.age_bits = age_bits;
+	a.options.error = .001; /* so small in these shapes that no flow is taken for another */
+	a.options.geometry =
+		kind == INK_LINE ? (struct ink_geometry){.h = 16} : (struct ink_geometry){.f = 23};
+	t = make(&a.options);
+	ages_begin(&a, t);
+	for (uint64_t now = 1; now <= 120; now++)
+		ages_tick(&a, now);
+	assert_int_equal(a.churn.failed, 0);
+	assert_int_equal(a.expired, a.gone);
+	assert_true(kept ? a.gone == 0 : a.gone > a.churn.n);
+	assert_true(stats_of(t).displaced > 100);
+	assert_sound(t);
+	free(a.from);
+	free(a.to);
+	free(a.churn.ids);
+	free(a.churn.states);
+	ink_free(t);
+}
+
+static void flows_that_are_moved_during_a_tick_expire_neither_early_nor_late(void **state)
+{
+	(void)state;
+	for (uint32_t period = 1; period <= 7; period += 2)
+		for (unsigned k = 0; k < 8; k++)
+			assert_ages(k % 2 ? INK_LINE : INK_COMPACT, 1 + k / 2 % 2, period, k / 4 == 1);
+}
+
+/* Each is stored twice, and the second time in the side table. */
+static void flows_of_the_side_table_expire_as_the_others_do(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 8; k++) {
+		struct ages a = {.options = promised(k % 2 ? INK_LINE : INK_COMPACT), .period = 5};
+		unsigned longest = k / 2 % 2 ? 8 : 10;
+		struct ink_table *t;
+
+		a.options.flows = 1000;
+		a.options.age_bits = 1 + k / 2 % 2;
+		t = make(&a.options);
+		one_period_for_all(&a, t);
+		for (unsigned i = 0; i < 20; i++)
+			assert_int_equal(ink_insert(t, id_number(i / 2), 3), 0);
+		for (uint64_t now = 1; now <= longest; now++) {
+			while (ink_tick_portion(t, now, k / 4 ? 1 : 1000000, NULL))
+				;
+			if (now < a.period)
+				assert_int_equal(stats_of(t).side_flows, 10);
+		}
+		assert_int_equal(stats_of(t).side_flows, 0);
+		assert_int_equal(stats_of(t).flows, 0);
+		ink_free(t);
+	}
+}
+
+/* -------------------------------------------------------------- anything at all */
+
+static void programs_hold(void **state)
+{
+	static uint8_t bytes[3000];
+	static struct program p;
+	uint64_t calls = 0, known = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < scaled(1500); seed++) {
+		const char *wrong;
+
+		random_state = id_number(seed);
+		for (size_t i = 0; i < sizeof bytes; i++)
+			bytes[i] = (uint8_t)(random_word() >> 56);
+		wrong = program_run(&p, bytes, sizeof bytes);
+		if (wrong)
+			fail_msg("program %u, call %u: %s", (unsigned)seed, p.calls, wrong);
+		calls += p.calls;
+		known += p.known;
+	}
+	print_message("%llu calls, %.0f flows known on the average\n", (unsigned long long)calls,
+		      (double)known / (double)calls);
+	assert_true(known > 10 * calls);
+}
+
+/* ------------------------------------------------------------ batches, instructions */
+
+/* Rules in which everything happens: three of four states and events have rows, one event is a start. */
+static void attach_rules(struct ink_table *t)
+{
+	struct ink_row rows[6 * 4];
+	struct ink_timing timings[5];
+	const uint8_t starts[4] = {0, 0, 0, 1};
+	struct ink_rules rules = {sizeof rules, t->states < 4 ? t->states : 4, 4, rows, starts, timings};
+	int states = (int)rules.states;
+
+	for (int i = 0; i < 6 * 4; i++)
+		rows[i] = (struct ink_row){(int16_t)(i % 5 == 4   ? INK_NO_ROW
+						     : i % 7 == 6 ? INK_ABSENT
+								  : i % states),
+					   (uint16_t)i};
+	for (int i = 0; i < 5; i++)
+		timings[i] =
+			(struct ink_timing){(uint32_t)i, (int16_t)(i == 2 ? 1 % states : INK_ABSENT), i == 3};
+	timings[states].timeout = INK_ABSENT;
+	assert_int_equal(ink_set_rules(t, &rules, NULL), 0);
+}
+
+struct pair {
+	struct ink_table *one, *other;
+};
+
+static struct pair make_pair(const struct shape *s, uint64_t flows, enum ink_simd one, enum ink_simd other)
+{
+	struct ink_options o = options_of(s, flows, one);
+	struct pair p;
+
+	o.full = INK_UNSURE + random_below(3);
+	p.one = make(&o);
+	o.simd = other;
+	p.other = make(&o);
+	attach_rules(p.one);
+	attach_rules(p.other);
+	return p;
+}
+
+static void assert_same(const struct pair *p, const char *name)
+{
+	struct ink_stats one = stats_of(p->one), other = stats_of(p->other);
+	struct ink_counts counted, again;
+
+	other.simd = one.simd;
+	ink_census(p->one, &counted);
+	ink_census(p->other, &again);
+	if (memcmp(&one, &other, sizeof one) || !same_counts(&counted, &again))
+		fail_msg("%s: the two tables count differently", name);
+	if (memcmp(p->one->body, p->other->body, p->one->body_bytes))
+		fail_msg("%s: the two bodies differ", name);
+}
+
+static void free_pair(struct pair *p)
+{
+	assert_sound(p->one);
+	assert_sound(p->other);
+	ink_free(p->one);
+	ink_free(p->other);
+}
+
+static void random_arrays(struct arrays *x, const struct ink_table *t, unsigned ids)
+{
+	for (unsigned i = 0; i < BATCH; i++) {
+		x->ids[i] = id_number(random_below(ids));
+		x->states[i] = (uint8_t)random_below(t->states + (random_below(50) == 0));
+		x->events[i] = (uint16_t)random_below(4 + (random_below(50) == 0));
+	}
+}
+
+/* One table in one batch, the other by single calls. */
+static void assert_batch_is_its_calls(struct pair *p, enum verb verb, unsigned n, int with_errors)
+{
+	struct arrays x = {.errors = {0}};
+	struct ink_batch b = {
+		n, x.ids, x.states, x.events, x.answers, x.moves, with_errors ? x.errors : NULL};
+	int first_error = 0, error;
+
+	random_arrays(&x, p->one, 400);
+	error = perform_batch(p->one, verb, &b);
+	for (unsigned i = 0; i < n; i++) {
+		struct call c = {verb, 0, x.states[i], x.events[i]};
+		struct result single = perform(p->other, x.ids[i], &c);
+		struct result item = {with_errors ? x.errors[i] : single.error, x.answers[i], x.moves[i]};
+
+		if (!same(&single, &item))
+			fail_msg("verb %d, item %u of %u differs", verb, i, n);
+		first_error = first_error ? first_error : single.error;
+	}
+	assert_int_equal(error, first_error);
+}
+
+/* Few flows and a small table: items of one batch meet each other, and the table is full at times. */
+static void a_batch_does_what_its_calls_do_one_after_the_other(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 2 * SHAPES; k++) {
+		enum ink_simd simd = k % 2 ? INK_SIMD_NONE : INK_SIMD_BEST;
+		struct pair p = make_pair(&shapes[k / 2], 200, simd, simd);
+
+		for (unsigned n = 0; n <= BATCH; n += test_scale() < 1 ? 7 : 1)
+			for (unsigned round = 0; round < 2 * VERBS; round++) {
+				assert_batch_is_its_calls(&p, round / 2, n, round % 2);
+				if (round == VERBS)
+					assert_same(&p, shapes[k / 2].name);
+			}
+		assert_same(&p, shapes[k / 2].name);
+		free_pair(&p);
+	}
+}
+
+static void an_empty_batch_needs_no_arrays(void **state)
+{
+	struct ink_batch none = {.n = 0};
+
+	(void)state;
+	for (unsigned k = 0; k < SHAPES; k++) {
+		struct pair p = make_pair(&shapes[k], 200, INK_SIMD_NONE, INK_SIMD_BEST);
+
+		for (unsigned verb = 0; verb < VERBS; verb++) {
+			assert_int_equal(perform_batch(p.one, verb, &none), 0);
+			assert_int_equal(perform_batch(p.other, verb, &none), 0);
+		}
+		free_pair(&p);
+	}
+}
+
+static void both_tick(struct pair *p)
+{
+	uint64_t now = p->one->aging.target + random_below(3), cells = random_below(2000);
+	int whole = random_below(4) == 0;
+	struct ink_counts one, other;
+
+	if (whole)
+		assert_int_equal(ink_tick(p->one, now, &one), ink_tick(p->other, now, &other));
+	else
+		assert_int_equal(ink_tick_portion(p->one, now, cells, &one),
+				 ink_tick_portion(p->other, now, cells, &other));
+	assert_true(same_counts(&one, &other));
+}
+
+static void both_call(struct pair *p, unsigned ids)
+{
+	struct arrays one, other;
+	struct ink_batch b = {
+		1 + random_below(BATCH), one.ids, one.states, one.events, one.answers, one.moves, one.errors};
+	enum verb verb = random_below(3) ? random_below(VERBS) : INSERT;
+
+	memset(&one, 0, sizeof one);
+	random_arrays(&one, p->one, ids);
+	other = one;
+	perform_batch(p->one, verb, &b);
+	b = (struct ink_batch){b.n,           other.ids,   other.states, other.events,
+			       other.answers, other.moves, other.errors};
+	perform_batch(p->other, verb, &b);
+	for (unsigned i = 0; i < b.n; i++) {
+		struct result first = {one.errors[i], one.answers[i], one.moves[i]};
+		struct result second = {other.errors[i], other.answers[i], other.moves[i]};
+
+		assert_true(same(&first, &second));
+	}
+}
+
+/* Up to twice as many flows as planned: every line fills, displaces, overflows and ages. */
+static void all_instruction_sets_make_the_same_table(void **state)
+{
+	(void)state;
+	if (!ink_cpu_has(INK_SIMD_AVX2))
+		skip();
+	for (unsigned k = 0; k < SHAPES; k++) {
+		struct pair p = make_pair(&shapes[k], 3000, INK_SIMD_NONE, INK_SIMD_AVX2);
+
+		for (uint64_t i = 0; i < scaled(1500); i++) {
+			both_call(&p, 6000);
+			if (i % 16 == 0)
+				both_tick(&p);
+			if (i % 100 == 0)
+				assert_same(&p, shapes[k].name);
+		}
+		assert_same(&p, shapes[k].name);
+		free_pair(&p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_million_flows_of_line_are_never_wrong),
+		cmocka_unit_test(a_million_flows_of_compact_are_never_wrong),
+		cmocka_unit_test(many_writers_are_never_wrong_either),
+		cmocka_unit_test(small_tables_are_never_wrong),
+		cmocka_unit_test(small_tables_that_are_planned_are_never_wrong),
+		cmocka_unit_test(deleting_strangers_removes_as_many_flows_as_planned),
+		cmocka_unit_test(modifying_strangers_changes_as_many_flows_as_planned),
+		cmocka_unit_test(setting_strangers_changes_as_many_flows_as_planned),
+		cmocka_unit_test(a_flow_inserted_twice_takes_two_entries_until_there_is_no_room),
+		cmocka_unit_test(both_entries_of_a_flow_can_be_deleted),
+		cmocka_unit_test(flows_that_are_moved_during_a_tick_expire_neither_early_nor_late),
+		cmocka_unit_test(flows_of_the_side_table_expire_as_the_others_do),
+		cmocka_unit_test(programs_hold),
+		cmocka_unit_test(a_batch_does_what_its_calls_do_one_after_the_other),
+		cmocka_unit_test(an_empty_batch_needs_no_arrays),
+		cmocka_unit_test(all_instruction_sets_make_the_same_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

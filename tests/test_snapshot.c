@@ -1,0 +1,2006 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A table that was saved and loaded is the same table; a file that is not what
+ * ink_save wrote is refused with a reason, or, if somebody forged it well, is
+ * at least a sound table.
+ *
+ * The first half runs for every kind of table in turn. Files are taken apart
+ * here by the offsets of docs/format.md, not by the structs of the library.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <xxhash.h>
+
+#include <inkling/inkling.h>
+
+#include "random.h"
+
+/* ------------------------------------------------------------------ files */
+
+static char directory[40];
+
+/* A path in the directory; the last eight stay as they are. */
+static const char *path_of(const char *name)
+{
+	static char paths[8][sizeof directory + 300];
+	static unsigned next;
+	char *path = paths[next++ % 8];
+
+	snprintf(path, sizeof paths[0], "%s/%s", directory, name);
+	return path;
+}
+
+struct image {
+	unsigned char *bytes;
+	size_t size;
+};
+
+static struct image image_new(size_t size)
+{
+	struct image i = {malloc(size + 1), size};
+
+	assert_non_null(i.bytes);
+	return i;
+}
+
+static struct image image_copy(struct image of)
+{
+	struct image i = image_new(of.size);
+
+	memcpy(i.bytes, of.bytes, of.size);
+	return i;
+}
+
+static struct image image_read(const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	struct image i;
+
+	assert_non_null(file);
+	fseek(file, 0, SEEK_END);
+	i = image_new((size_t)ftell(file));
+	rewind(file);
+	assert_int_equal(fread(i.bytes, 1, i.size, file), i.size);
+	fclose(file);
+	return i;
+}
+
+static void image_write(struct image i, const char *path)
+{
+	FILE *file = fopen(path, "wb");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(i.bytes, 1, i.size, file), i.size);
+	assert_int_equal(fclose(file), 0);
+}
+
+static int image_equal(struct image a, struct image b)
+{
+	return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
+}
+
+static void assert_same_files(const char *a, const char *b)
+{
+	struct image x = image_read(a), y = image_read(b);
+
+	assert_true(image_equal(x, y));
+	free(x.bytes);
+	free(y.bytes);
+}
+
+static size_t files_in(const char *path)
+{
+	DIR *d = opendir(path);
+	size_t n = 0;
+
+	assert_non_null(d);
+	for (struct dirent *e = readdir(d); e; e = readdir(d))
+		n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+	closedir(d);
+	return n;
+}
+
+/* ----------------------------------------- what stands where: docs/format.md */
+
+enum at {
+	AT_VERSION = 8,
+	AT_HEADER_LENGTH = 12,
+	AT_KIND = 16,
+	AT_STATES = 20,
+	AT_AGE_BITS = 24,
+	AT_WRITERS = 28,
+	AT_FULL = 32,
+	AT_FLAGS = 36,
+	AT_STATE_BITS = 40,
+	AT_D = 44,
+	AT_B = 48,
+	AT_H = 52,
+	AT_F = 56,
+	AT_Q = 60,
+	AT_SIDE = 64,
+	AT_DLEFT_FLAGS = 68,
+	AT_FLOWS = 72,
+	AT_ERROR = 80,
+	AT_LOAD = 88,
+	AT_SECRET = 96,
+	AT_NOW = 112,
+	AT_COUNTERS = 120,
+	AT_CELLS_LENGTH = 176,
+	AT_BODY_LENGTH = 184,
+	AT_BODY_SUM = 192,
+	AT_HAND = 208,
+	AT_RESERVED = 212,
+	AT_HEADER_SUM = 4080,
+	AT_BODY = 4096
+};
+
+static uint64_t get(struct image i, size_t at, size_t bytes)
+{
+	uint64_t value = 0;
+
+	assert_true(at + bytes <= i.size);
+	for (size_t k = bytes; k-- > 0;)
+		value = value << 8 | i.bytes[at + k];
+	return value;
+}
+
+static uint32_t get32(struct image i, size_t at)
+{
+	return (uint32_t)get(i, at, 4);
+}
+
+static uint64_t get64(struct image i, size_t at)
+{
+	return get(i, at, 8);
+}
+
+static void put(struct image i, size_t at, size_t bytes, uint64_t value)
+{
+	assert_true(at + bytes <= i.size);
+	for (size_t k = 0; k < bytes; k++)
+		i.bytes[at + k] = (unsigned char)(value >> 8 * k);
+}
+
+static void put_sum(struct image i, size_t at, size_t from, size_t to)
+{
+	XXH128_hash_t sum = XXH3_128bits(i.bytes + from, to - from);
+
+	put(i, at, 8, sum.low64);
+	put(i, at + 8, 8, sum.high64);
+}
+
+/* Makes both checksums right, as a forger would. */
+static void seal(struct image i)
+{
+	put_sum(i, AT_BODY_SUM, AT_BODY, i.size);
+	put_sum(i, AT_HEADER_SUM, 0, AT_HEADER_SUM);
+}
+
+/* ----------------------------------------------------------------- the rules */
+
+enum { EVENTS = 3 };
+
+/* Event 0 leads on, 1 ends, 2 starts; every second state is expendable, every third moves at its end. */
+static void give_rules(struct ink_table *t, unsigned states)
+{
+	static struct ink_row rows[(INK_MAX_STATES + 2) * EVENTS];
+	static struct ink_timing timings[INK_MAX_STATES + 1];
+	const uint8_t starts[EVENTS] = {0, 0, 1};
+	struct ink_rules rules = {.size = sizeof rules,
+				  .states = states,
+				  .events = EVENTS,
+				  .rows = rows,
+				  .starts = starts,
+				  .timings = timings};
+
+	for (unsigned s = 0; s < states + 2; s++) {
+		struct ink_row *row = &rows[s * EVENTS];
+
+		row[0] = (struct ink_row){(int16_t)(s < states ? (int)((s + 1) % states) : INK_NO_ROW), 1};
+		row[1] = (struct ink_row){s < states ? INK_ABSENT : INK_NO_ROW, 2};
+		row[2] = (struct ink_row){s == states ? 0 : INK_NO_ROW, 3};
+	}
+	for (unsigned s = 0; s <= states; s++)
+		timings[s] = (struct ink_timing){.period = 1 + s % 4,
+						 .timeout = s < states && s % 3 == 2 ? 0 : INK_ABSENT,
+						 .expendable = s % 2 == 0};
+	assert_int_equal(ink_set_rules(t, &rules, NULL), 0);
+}
+
+/* ---------------------------------------------------------------- the tables */
+
+/* A kind of table in two sizes: as planned for many flows, and small, with a side table soon full. */
+struct sort {
+	const char *name;
+	struct ink_options large; /* flows are filled in */
+	struct ink_geometry small;
+};
+
+static const struct sort sorts[] = {
+	{"line, 2 lanes",
+	 {.kind = INK_LINE, .states = 200, .age_bits = 2, .geometry = {.h = 16}},
+	 {.b = 12, .h = 16, .side = 7}},
+	{"line, 3 lanes",
+	 {.kind = INK_LINE, .states = 15, .age_bits = 1, .geometry = {.h = 24}},
+	 {.b = 13, .h = 24, .side = 40}},
+	{"line, 4 lanes",
+	 {.kind = INK_LINE,
+	  .states = 3,
+	  .age_bits = 1,
+	  .full = INK_REPLACE,
+	  .error = .05,
+	  .geometry = {.h = 32}},
+	 {.b = 11, .h = 32, .side = 30}},
+	{"line, 4 lanes, portable, no ages",
+	 {.kind = INK_LINE,
+	  .states = 31,
+	  .full = INK_REFUSE,
+	  .simd = INK_SIMD_NONE,
+	  .error = .2,
+	  .geometry = {.h = 32}},
+	 {.b = 7, .h = 32, .side = 20}},
+	{"line, many writers",
+	 {.kind = INK_LINE, .states = 15, .age_bits = 1, .writers = 4},
+	 {.b = 9, .h = 24, .side = 50}},
+	{"line, many writers, portable, without side table",
+	 {.kind = INK_LINE,
+	  .states = 7,
+	  .writers = 2,
+	  .simd = INK_SIMD_NONE,
+	  .geometry = {.side = INK_NO_SIDE}},
+	 {.b = 8, .h = 24, .side = INK_NO_SIDE}},
+	{"compact, 8 bits",
+	 {.kind = INK_COMPACT, .states = 15, .age_bits = 1, .error = .01, .geometry = {.f = 8}},
+	 {.b = 10, .h = 32, .f = 8, .side = 60}},
+	{"compact, 8 bits, portable",
+	 {.kind = INK_COMPACT,
+	  .states = 15,
+	  .age_bits = 1,
+	  .error = .01,
+	  .simd = INK_SIMD_NONE,
+	  .geometry = {.f = 8}},
+	 {.b = 10, .h = 32, .f = 8, .side = 60}},
+	{"compact, 11 bits",
+	 {.kind = INK_COMPACT,
+	  .states = 6,
+	  .age_bits = 2,
+	  .error = .01,
+	  .full = INK_REPLACE,
+	  .geometry = {.f = 11}},
+	 {.b = 9, .h = 28, .f = 11, .side = 8}},
+	{"compact, 16 bits",
+	 {.kind = INK_COMPACT, .states = 40, .full = INK_REFUSE, .geometry = {.f = 16, .side = INK_NO_SIDE}},
+	 {.b = 14, .h = 20, .f = 16, .side = INK_NO_SIDE}},
+	{"dleft",
+	 {.kind = INK_DLEFT, .states = 10, .age_bits = 1, .full = INK_REFUSE},
+	 {.d = 3, .b = 11, .h = 6, .f = 10}},
+	{"dleft with overflow bits and side table",
+	 {.kind = INK_DLEFT, .states = 10, .age_bits = 1, .geometry = {.side = 200}},
+	 {.d = 4, .b = 9, .h = 5, .f = 6, .side = 12}},
+	{"dleft by the paper's other choices",
+	 {.kind = INK_DLEFT,
+	  .states = 5,
+	  .full = INK_REPLACE,
+	  .geometry = {.dleft_flags = INK_DLEFT_COPY | INK_DLEFT_REINSERT | INK_DLEFT_KEEP}},
+	 {.d = 2, .b = 20, .h = 4, .f = 5, .dleft_flags = 7}},
+	{"exact", {.kind = INK_EXACT, .states = 255, .age_bits = 1}, {.side = 0}},
+};
+
+static const struct sort *sort = sorts; /* under test */
+
+static struct ink_table *create(struct ink_options o)
+{
+	struct ink_why why = {""};
+	struct ink_table *t;
+
+	o.size = sizeof o;
+	o.seed = 7;
+	t = ink_create(&o, &why);
+	if (!t)
+		fail_msg("%s: %s", sort->name, why.text);
+	return t;
+}
+
+static struct ink_table *create_large(size_t flows)
+{
+	struct ink_options o = sort->large;
+
+	o.flows = flows;
+	return create(o);
+}
+
+static struct ink_table *create_small(void)
+{
+	struct ink_options o = sort->large;
+
+	o.error = 0;
+	o.geometry = sort->small;
+	o.flows = o.kind == INK_EXACT ? 100 : 0;
+	return create(o);
+}
+
+static unsigned random_state_of(const struct sort *s)
+{
+	return random_below(s->large.states);
+}
+
+/* One operation on one of `many` flows; what it returned, so that two tables can be compared. */
+static long operate(struct ink_table *t, uint64_t number, unsigned what, unsigned state)
+{
+	uint64_t id = id_number(number);
+	struct ink_move move = {0, 0, 0};
+	long error;
+
+	switch (what % 8) {
+	case 0:
+	case 1:
+		return ink_lookup(t, id);
+	case 2:
+		return ink_delete(t, id);
+	case 3:
+		return ink_modify(t, id, state);
+	case 4:
+		return ink_peek(t, id);
+	case 5:
+		error = ink_step(t, id, state % EVENTS, &move);
+		return ((error * 1000 + move.from) * 1000 + move.to) * 1000 + move.action;
+	default:
+		return ink_set(t, id, state);
+	}
+}
+
+/* Fills a table to more than it holds, changes, deletes, lets time pass: nothing in it stays unused. */
+static void live(struct ink_table *t, size_t flows, unsigned ticks)
+{
+	give_rules(t, sort->large.states);
+	for (unsigned tick = 1; tick <= ticks; tick++) {
+		for (size_t i = 0; i < flows; i++)
+			ink_insert(t, id_number(tick * flows / 4 + i), random_state_of(sort));
+		for (size_t i = 0; i < flows / 2; i++)
+			operate(t, random_below(2 * flows), random_below(8), random_state_of(sort));
+		if (tick < ticks)
+			assert_int_equal(ink_tick(t, tick, NULL), 0);
+	}
+}
+
+enum { SMALL_FLOWS = 350, SMALL_TICKS = 3 };
+
+static struct ink_table *small_table(void)
+{
+	struct ink_table *t = create_small();
+
+	live(t, SMALL_FLOWS, SMALL_TICKS);
+	assert_int_equal(ink_check(t, NULL), 0);
+	return t;
+}
+
+/* ------------------------------------------------------------- saving, loading */
+
+static void save(const struct ink_table *t, const char *path)
+{
+	struct ink_why why = {""};
+
+	if (ink_save(t, path, &why))
+		fail_msg("%s: %s", sort->name, why.text);
+}
+
+static struct ink_table *load(const char *path, enum ink_load how)
+{
+	struct ink_why why = {""};
+	struct ink_table *t = ink_load(path, how, &why);
+
+	if (!t)
+		fail_msg("%s: %s", sort->name, why.text);
+	return t;
+}
+
+/* Refused in both ways, with that error and a reason that names the file and has the word in it. */
+static void assert_refused(const char *path, int error, const char *word)
+{
+	for (enum ink_load how = INK_LOAD_READ; how <= INK_LOAD_MAP; how++) {
+		struct ink_why why = {""};
+		struct ink_table *t = ink_load(path, how, &why);
+
+		if (t)
+			fail_msg("%s was loaded, though %s is wrong", path, word);
+		if (errno != error || !strstr(why.text, word) || !strstr(why.text, strrchr(path, '/') + 1))
+			fail_msg("errno %d, \"%s\"; expected %d and \"%s\"", errno, why.text, error, word);
+		assert_null(ink_load(path, how, NULL));
+	}
+}
+
+/* As assert_refused, whatever the reason. */
+static void assert_refused_somehow(const char *path, enum ink_load how)
+{
+	struct ink_why why = {""};
+
+	assert_null(ink_load(path, how, &why));
+	assert_true(errno == EBADMSG || errno == ENOTSUP);
+	assert_true(strlen(why.text) > 10);
+}
+
+static void assert_image_refused(struct image i, const char *word)
+{
+	const char *path = path_of("forged");
+
+	image_write(i, path);
+	assert_refused(path, EBADMSG, word);
+}
+
+/* ----------------------------------------------------------------- comparing */
+
+static void assert_same_answers(const struct ink_table *a, const struct ink_table *b, size_t flows)
+{
+	for (size_t i = 0; i < flows; i++)
+		assert_int_equal(ink_peek(a, id_number(i)), ink_peek(b, id_number(i)));
+	for (size_t i = 0; i < scaled(100000); i++) {
+		uint64_t stranger = random_word();
+
+		assert_int_equal(ink_peek(a, stranger), ink_peek(b, stranger));
+	}
+	assert_int_equal(ink_id(a, "a key", 5), ink_id(b, "a key", 5));
+}
+
+/* All but the name of the instructions, which may be others. */
+static void assert_same_numbers(const struct ink_table *a, const struct ink_table *b)
+{
+	struct ink_stats x = {.size = sizeof x}, y = {.size = sizeof y};
+	struct ink_counts counts_x, counts_y;
+
+	ink_stats(a, &x);
+	ink_stats(b, &y);
+	x.simd = y.simd = NULL;
+	assert_memory_equal(&x, &y, sizeof x);
+	ink_census(a, &counts_x);
+	ink_census(b, &counts_y);
+	assert_memory_equal(&counts_x, &counts_y, sizeof counts_x);
+}
+
+static void assert_sound(const struct ink_table *t)
+{
+	struct ink_why why = {""};
+
+	if (ink_check(t, &why))
+		fail_msg("%s: %s", sort->name, why.text);
+}
+
+static void assert_tick_alike(struct ink_table *a, struct ink_table *b, uint64_t now)
+{
+	struct ink_counts x, y;
+
+	assert_int_equal(ink_tick(a, now, &x), 0);
+	assert_int_equal(ink_tick(b, now, &y), 0);
+	assert_memory_equal(&x, &y, sizeof x);
+}
+
+/* Both are given the same to do, and do the same. */
+static void assert_live_alike(struct ink_table *a, struct ink_table *b, size_t flows)
+{
+	for (unsigned tick = 10; tick < 13; tick++) {
+		for (size_t i = 0; i < 2 * flows; i++) {
+			uint64_t number = random_below(2 * flows);
+			unsigned what = random_below(8), state = random_state_of(sort);
+
+			assert_int_equal(operate(a, number, what, state), operate(b, number, what, state));
+		}
+		for (size_t i = 0; i < flows / 8; i++) {
+			uint64_t id = id_number(tick * flows + i);
+
+			assert_int_equal(ink_insert(a, id, 0), ink_insert(b, id, 0));
+		}
+		assert_tick_alike(a, b, tick);
+	}
+	assert_sound(a);
+	assert_sound(b);
+}
+
+/* ------------------------------------------------------------- for every kind */
+
+static void assert_comes_back(struct ink_table *t, size_t flows, enum ink_load how)
+{
+	const char *first = path_of("first"), *second = path_of("second");
+	struct ink_table *u;
+
+	save(t, first);
+	u = load(first, how);
+	assert_same_numbers(t, u);
+	assert_same_answers(t, u, 2 * flows);
+	save(u, second);
+	assert_same_files(first, second);
+	give_rules(u, sort->large.states);
+	assert_live_alike(t, u, flows);
+	assert_same_numbers(t, u);
+	assert_same_answers(t, u, 2 * flows);
+	save(t, first);
+	save(u, second);
+	assert_same_files(first, second);
+	ink_free(u);
+}
+
+static void a_large_table_comes_back_as_it_was(void **state)
+{
+	size_t flows = scaled(20000) + 500;
+	struct ink_table *t = create_large(flows);
+
+	(void)state;
+	live(t, flows, 3);
+	assert_comes_back(t, flows, INK_LOAD_READ);
+	ink_free(t);
+}
+
+static void a_large_table_comes_back_mapped(void **state)
+{
+	size_t flows = scaled(20000) + 500;
+	struct ink_table *t = create_large(flows);
+
+	(void)state;
+	live(t, flows, 3);
+	assert_comes_back(t, flows, INK_LOAD_MAP);
+	ink_free(t);
+}
+
+static void an_overfull_table_comes_back_with_its_doubts(void **state)
+{
+	(void)state;
+	for (enum ink_load how = INK_LOAD_READ; how <= INK_LOAD_MAP; how++) {
+		struct ink_table *t = small_table();
+
+		assert_comes_back(t, SMALL_FLOWS, how);
+		ink_free(t);
+	}
+}
+
+static void an_empty_table_comes_back_empty(void **state)
+{
+	struct ink_table *t = create_small();
+
+	(void)state;
+	give_rules(t, sort->large.states);
+	assert_comes_back(t, SMALL_FLOWS, INK_LOAD_READ);
+	ink_free(t);
+}
+
+/* Collisions, overflows and refusals are what the small tables are there for. */
+static void the_small_table_has_everything_in_it(void **state)
+{
+	struct ink_table *t = small_table();
+	struct ink_stats s = {.size = sizeof s};
+
+	(void)state;
+	ink_stats(t, &s);
+	assert_true(s.flows > 10);
+	if (sort->large.kind != INK_EXACT) {
+		assert_true(s.refused + s.replaced > 0);
+		assert_true(s.side_cells == 0 || s.side_flows > 0);
+	}
+	ink_free(t);
+}
+
+static void the_file_does_not_depend_on_the_instructions(void **state)
+{
+	struct ink_options o = sort->large;
+	uint64_t seed = random_state;
+
+	(void)state;
+	for (enum ink_simd simd = INK_SIMD_BEST; simd <= INK_SIMD_NONE; simd++) {
+		struct ink_table *t;
+
+		o.simd = simd;
+		o.flows = scaled(5000) + 100;
+		t = create(o);
+		random_state = seed;
+		live(t, o.flows, 3);
+		save(t, path_of(simd ? "portable" : "best"));
+		ink_free(t);
+	}
+	assert_same_files(path_of("portable"), path_of("best"));
+}
+
+static void a_shortened_or_lengthened_file_is_refused(void **state)
+{
+	const char *path = path_of("cut");
+	struct ink_table *t = small_table();
+	size_t step = test_scale() < 1 ? 7 : 1;
+	struct image i;
+
+	(void)state;
+	save(t, path);
+	i = image_read(path);
+	assert_int_equal(truncate(path, (off_t)i.size + 1), 0);
+	assert_refused(path, EBADMSG, "too long");
+	assert_int_equal(truncate(path, (off_t)i.size + 4096), 0);
+	assert_refused(path, EBADMSG, "too long");
+	assert_int_equal(truncate(path, (off_t)i.size - 1), 0);
+	assert_refused(path, EBADMSG, "too short");
+	for (size_t length = i.size; length > 0; length -= length < step ? length : step) {
+		assert_int_equal(truncate(path, (off_t)length - 1), 0);
+		assert_refused_somehow(path, length % 2 ? INK_LOAD_MAP : INK_LOAD_READ);
+	}
+	free(i.bytes);
+	ink_free(t);
+}
+
+static void flip(int fd, size_t at, unsigned char *byte, unsigned bit)
+{
+	unsigned char other = (unsigned char)(*byte ^ 1u << bit);
+
+	*byte = other;
+	assert_int_equal(pwrite(fd, &other, 1, (off_t)at), 1);
+}
+
+static void every_flipped_bit_is_noticed(void **state)
+{
+	const char *path = path_of("flipped");
+	struct ink_table *t = small_table();
+	int fd, all = sort == sorts && test_scale() == 1; /* for one kind, if there is time */
+	struct image i;
+
+	(void)state;
+	save(t, path);
+	i = image_read(path);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	for (size_t bit = 0; bit < 8 * i.size; bit += all ? 1 : 1 + random_below(40)) {
+		flip(fd, bit / 8, &i.bytes[bit / 8], bit % 8);
+		assert_refused_somehow(path, bit % 3 ? INK_LOAD_READ : INK_LOAD_MAP);
+		flip(fd, bit / 8, &i.bytes[bit / 8], bit % 8);
+	}
+	close(fd);
+	ink_free(load(path, INK_LOAD_READ)); /* all bits are back */
+	free(i.bytes);
+	ink_free(t);
+}
+
+/* -------------------------------------------------- forged, with right checksums */
+
+/* It was loaded, so it has to be a table that can be used, whatever is in it. */
+static void assert_usable(struct ink_table *t, unsigned states)
+{
+	struct ink_stats s = {.size = sizeof s};
+	struct ink_counts counts;
+	uint64_t now;
+
+	assert_sound(t);
+	ink_stats(t, &s);
+	ink_census(t, &counts);
+	give_rules(t, states);
+	for (size_t i = 0; i < 1500; i++)
+		operate(t, random_below(1000), random_below(8), random_below(states));
+	for (size_t i = 0; i < 500; i++)
+		ink_insert(t, random_word(), random_below(states));
+	now = s.now + random_below(5);
+	ink_tick(t, now < s.now ? UINT64_MAX : now, NULL);
+	for (size_t i = 0; i < 500; i++)
+		operate(t, random_below(1000), random_below(8), random_below(states));
+	assert_sound(t);
+}
+
+static void a_mapped_table_does_not_write_to_its_file(void **state)
+{
+	const char *path = path_of("mapped");
+	struct ink_table *t = small_table(), *u;
+	struct image before, after;
+
+	(void)state;
+	save(t, path);
+	before = image_read(path);
+	u = load(path, INK_LOAD_MAP);
+	assert_usable(u, sort->large.states);
+	after = image_read(path);
+	assert_true(image_equal(before, after));
+	ink_free(u);
+	ink_free(t);
+	free(before.bytes);
+	free(after.bytes);
+}
+
+/* Refused with a reason, or sound. Returns 1 if it was loaded. */
+static int try_forged(struct image i, enum ink_load how)
+{
+	const char *path = path_of("forged");
+	struct ink_why why = {""};
+	struct ink_table *t;
+
+	image_write(i, path);
+	t = ink_load(path, how, &why);
+	if (!t) {
+		assert_true(errno == EBADMSG || errno == ENOTSUP);
+		assert_true(strlen(why.text) > 10);
+		return 0;
+	}
+	assert_usable(t, get32(i, AT_STATES));
+	ink_free(t);
+	return 1;
+}
+
+static struct image small_image(void)
+{
+	const char *path = path_of("small");
+	struct ink_table *t = small_table();
+
+	save(t, path);
+	ink_free(t);
+	return image_read(path);
+}
+
+static uint64_t odd_value(unsigned which, uint64_t was)
+{
+	const uint64_t values[] = {
+		0,       1,        2,          UINT32_MAX, UINT64_MAX,         was + 1,
+		was - 1, was * 2,  was / 2,    1ull << 31, 1ull << 63,         0x3ff0000000000000,
+		4,       was ^ 64, was + 4096, 255,        random_word() % 64, random_word()};
+
+	return values[which % (sizeof values / sizeof values[0])];
+}
+
+static void a_forged_header_is_refused_or_means_a_sound_table(void **state)
+{
+	struct image original = small_image(), i = image_copy(original);
+
+	(void)state;
+	for (size_t at = AT_VERSION; at < AT_RESERVED + 8; at += 4) {
+		for (unsigned which = 0; which < 18; which++) {
+			size_t bytes = at >= AT_FLOWS && at % 8 == 0 && which % 2 ? 8 : 4;
+
+			memcpy(i.bytes, original.bytes, original.size);
+			put(i, at, bytes, odd_value(which, get(i, at, bytes)));
+			put_sum(i, AT_HEADER_SUM, 0, AT_HEADER_SUM);
+			try_forged(i, which % 2 ? INK_LOAD_READ : INK_LOAD_MAP);
+		}
+	}
+	free(original.bytes);
+	free(i.bytes);
+}
+
+static void several_forged_fields_are_refused_or_mean_a_sound_table(void **state)
+{
+	struct image original = small_image(), i = image_copy(original);
+
+	(void)state;
+	for (size_t round = 0; round < scaled(5000); round++) {
+		memcpy(i.bytes, original.bytes, original.size);
+		for (uint64_t n = 2 + random_below(3); n > 0; n--) {
+			size_t at = AT_KIND + 4 * random_below(14);
+
+			put(i, at, 4,
+			    random_below(4) ? random_below(40) : odd_value(random_below(18), get32(i, at)));
+		}
+		seal(i);
+		try_forged(i, round % 2 ? INK_LOAD_READ : INK_LOAD_MAP);
+	}
+	free(original.bytes);
+	free(i.bytes);
+}
+
+/* Some bits, some words, or all of the body become others. */
+static void spoil_body(struct image i, unsigned how)
+{
+	size_t body = i.size - AT_BODY;
+
+	for (uint64_t n = 1 + random_below(how % 2 ? 3 : 40); n > 0; n--) {
+		size_t at = AT_BODY + random_below(body), word = AT_BODY + random_below(body / 8) * 8;
+
+		if (how < 4)
+			i.bytes[at] ^= (unsigned char)(1u << random_below(8));
+		else if (how < 7)
+			put(i, word + random_below(2) * 4, 4, odd_value(random_below(18), get32(i, word)));
+		else
+			put(i, word, 8, random_word() & random_word());
+	}
+	for (size_t at = AT_BODY; how == 10 && at < i.size; at++)
+		i.bytes[at] = (unsigned char)random_word();
+}
+
+static void a_forged_body_is_refused_or_means_a_sound_table(void **state)
+{
+	struct image original = small_image(), i = image_copy(original);
+
+	(void)state;
+	for (size_t round = 0; round < scaled(8000); round++) {
+		memcpy(i.bytes, original.bytes, original.size);
+		spoil_body(i, random_below(11));
+		seal(i);
+		try_forged(i, round % 2 ? INK_LOAD_READ : INK_LOAD_MAP);
+	}
+	free(original.bytes);
+	free(i.bytes);
+}
+
+/* ------------------------------------------------------ the numbers of a header */
+
+static void assert_field_refused(struct image original, enum at at, uint64_t value, const char *word)
+{
+	struct image i = image_copy(original);
+
+	put(i, at, at < AT_FLOWS || at == AT_HAND ? 4 : 8, value);
+	put_sum(i, AT_HEADER_SUM, 0, AT_HEADER_SUM);
+	assert_image_refused(i, word);
+	free(i.bytes);
+}
+
+static void fields_out_of_range_are_named(void **state)
+{
+	struct image i = small_image();
+
+	(void)state;
+	assert_field_refused(i, AT_HEADER_LENGTH, 4095, "header length");
+	assert_field_refused(i, AT_STATES, 0, "states");
+	assert_field_refused(i, AT_STATES, 256, "states");
+	assert_field_refused(i, AT_AGE_BITS, 3, "age bits");
+	assert_field_refused(i, AT_WRITERS, 0, "writers");
+	assert_field_refused(i, AT_FULL, 0, "full policy");
+	assert_field_refused(i, AT_FULL, 4, "full policy");
+	assert_field_refused(i, AT_FLAGS, 2, "flags");
+	assert_field_refused(i, AT_STATE_BITS, get32(i, AT_STATE_BITS) + 1, "state bits");
+	assert_field_refused(i, AT_D, 9, "d (byte 44)");
+	assert_field_refused(i, AT_B, 0, "b (byte 48)");
+	assert_field_refused(i, AT_H, 65, "h (byte 52)");
+	assert_field_refused(i, AT_F, 65, "f (byte 56)");
+	assert_field_refused(i, AT_Q, 122, "q (byte 60)");
+	assert_field_refused(i, AT_SIDE, UINT32_MAX, "side (byte 64)");
+	assert_field_refused(i, AT_DLEFT_FLAGS, 8, "dleft flags (byte 68)");
+	assert_field_refused(i, AT_FLOWS, 0, "flows");
+	assert_field_refused(i, AT_ERROR, 0x7ff8000000000000, "error");
+	assert_field_refused(i, AT_ERROR, 0xbff0000000000000, "error");
+	assert_field_refused(i, AT_LOAD, 0x7ff0000000000000, "load");
+	assert_field_refused(i, AT_HAND, get32(i, AT_SIDE) + 1, "hand");
+	assert_field_refused(i, AT_CELLS_LENGTH, get64(i, AT_CELLS_LENGTH) + 8, "geometry");
+	assert_field_refused(i, AT_BODY_LENGTH, UINT64_MAX - 4095, "geometry");
+	assert_field_refused(i, AT_RESERVED, 1, "byte 212");
+	assert_field_refused(i, AT_HEADER_SUM - 8, 1ull << 63, "byte 4079");
+	assert_field_refused(i, AT_B, get32(i, AT_B) * 1024, "geometry");
+	free(i.bytes);
+}
+
+static void an_unknown_version_or_kind_is_not_supported(void **state)
+{
+	const char *path = path_of("forged");
+	struct image i = small_image();
+
+	(void)state;
+	put(i, AT_VERSION, 4, 2); /* whatever its checksum says */
+	image_write(i, path);
+	assert_refused(path, ENOTSUP, "version 2");
+	put(i, AT_VERSION, 4, 1);
+	put(i, AT_KIND, 4, 77);
+	seal(i);
+	image_write(i, path);
+	assert_refused(path, ENOTSUP, "kind 77");
+	put(i, AT_KIND, 4, 0);
+	seal(i);
+	image_write(i, path);
+	assert_refused(path, ENOTSUP, "kind 0");
+	free(i.bytes);
+}
+
+static void the_parts_are_checked_one_by_one(void **state)
+{
+	struct image original = small_image(), i = image_copy(original);
+
+	(void)state;
+	i.bytes[4] = '\n'; /* what a transfer as text does to CR LF */
+	assert_image_refused(i, "magic");
+	memcpy(i.bytes, original.bytes, i.size);
+	i.bytes[AT_SECRET] ^= 1;
+	assert_image_refused(i, "the header is damaged");
+	memcpy(i.bytes, original.bytes, i.size);
+	i.bytes[i.size - 1] ^= 1;
+	assert_image_refused(i, "the body is damaged");
+	seal(i);
+	if (get64(i, AT_CELLS_LENGTH) % 4096)
+		assert_image_refused(i, "behind the table");
+	free(original.bytes);
+	free(i.bytes);
+}
+
+/* ------------------------------------------------- a reader by docs/format.md alone */
+
+__extension__ typedef unsigned __int128 uint128;
+
+/* n bits of the body from bit `at` on, counted from byte `base` of the file. */
+static uint64_t bits(struct image i, size_t base, uint64_t at, unsigned n)
+{
+	uint64_t value = 0;
+
+	for (unsigned k = 0; k < n; k++)
+		value |= (uint64_t)(i.bytes[base + (at + k) / 8] >> (at + k) % 8 & 1) << k;
+	return value;
+}
+
+static ink_answer answer_of(struct image i, uint64_t code)
+{
+	uint32_t state = (uint32_t)code >> get32(i, AT_AGE_BITS),
+		 unsure = (1u << get32(i, AT_STATE_BITS)) - 1;
+
+	return state == unsure ? INK_DONT_KNOW : (ink_answer)state;
+}
+
+static size_t side_base(struct image i)
+{
+	return AT_BODY + (size_t)get64(i, AT_CELLS_LENGTH);
+}
+
+static size_t side_entry(struct image i, uint32_t number)
+{
+	return side_base(i) + 16 + (get32(i, AT_SIDE) * (size_t)4 + 15) / 16 * 16 + number * (size_t)16;
+}
+
+static size_t side_chain(struct image i, uint32_t home)
+{
+	uint64_t chain = ((uint64_t)(home * 0x9e3779b1u) * get32(i, AT_SIDE)) >> 32;
+
+	return side_base(i) + 16 + chain * 4;
+}
+
+static ink_answer read_side(struct image i, uint32_t home, uint64_t id)
+{
+	uint32_t link = get32(i, AT_SIDE) ? get32(i, side_chain(i, home)) : 0;
+
+	for (; link; link = get32(i, side_entry(i, link - 1) + 8))
+		if (get64(i, side_entry(i, link - 1)) == id)
+			return answer_of(i, get(i, side_entry(i, link - 1) + 12, 2));
+	return INK_ABSENT;
+}
+
+/* The other line, from either; `mixed` comes of what is stored. */
+static uint32_t other_line(struct image i, uint32_t line, uint32_t mixed)
+{
+	uint32_t lines = get32(i, AT_B);
+	uint64_t sum = ((uint64_t)mixed * lines) >> 32;
+
+	return (uint32_t)((sum + lines - line) % lines);
+}
+
+static uint32_t line_mixed(uint64_t fingerprint)
+{
+	return (uint32_t)fingerprint * 0x9e3779b1u;
+}
+
+static uint32_t compact_mixed(uint64_t stored)
+{
+	return (uint32_t)((stored * 0x9e3779b97f4a7c15ull) >> 32);
+}
+
+static size_t line_base(uint32_t line)
+{
+	return AT_BODY + line * (size_t)64;
+}
+
+/* Of an entry's bits, those in its own column; the rest stands in the fourth one. */
+static unsigned line_low_bits(struct image i)
+{
+	return get32(i, AT_H) == 16 ? 31 : get32(i, AT_H) == 24 ? 16 : 15;
+}
+
+static uint64_t line_entry(struct image i, uint32_t line, unsigned slot)
+{
+	unsigned lanes = get32(i, AT_H) / 8, lane = slot % lanes, word = slot / lanes * 64;
+	uint64_t low = bits(i, line_base(line), word + lane * (lanes == 2 ? 32 : 16), line_low_bits(i));
+
+	return lanes == 3 ? low | bits(i, line_base(line), word + 48 + lane * 5, 5) << 16 : low;
+}
+
+static uint64_t line_fingerprint(struct image i, uint64_t id)
+{
+	unsigned f = get32(i, AT_F), tag = f < line_low_bits(i) ? f : line_low_bits(i);
+	uint64_t product = (id & 0xffffffff) * ((1ull << tag) - 1);
+
+	return 1 + (product >> 32) + (((product & 0xffffffff) >> (32 - (f - tag))) << tag);
+}
+
+static uint32_t line_first(struct image i, uint64_t id)
+{
+	return (uint32_t)(((id >> 32) * get32(i, AT_B)) >> 32);
+}
+
+static ink_answer read_line(struct image i, uint32_t line, uint64_t fingerprint)
+{
+	unsigned f = get32(i, AT_F);
+
+	for (unsigned slot = 0; slot < get32(i, AT_H); slot++) {
+		uint64_t entry = line_entry(i, line, slot);
+
+		if ((entry & ((1ull << f) - 1)) == fingerprint)
+			return answer_of(i, entry >> f);
+	}
+	return INK_ABSENT;
+}
+
+static ink_answer read_as_line(struct image i, uint64_t id)
+{
+	uint64_t fingerprint = line_fingerprint(i, id);
+	uint32_t first = line_first(i, id), second = other_line(i, first, line_mixed(fingerprint));
+	ink_answer side = read_side(i, first, id), here = read_line(i, first, fingerprint);
+	ink_answer there = read_line(i, second, fingerprint);
+	const unsigned overflow = 64 + 63;
+
+	if (side != INK_ABSENT || here != INK_ABSENT || there != INK_ABSENT)
+		return side != INK_ABSENT ? side : here != INK_ABSENT ? here : there;
+	return bits(i, line_base(first), overflow, 1) && bits(i, line_base(second), overflow, 1)
+		       ? INK_DONT_KNOW
+		       : INK_ABSENT;
+}
+
+/* Plane j holds bit j of every code. */
+static ink_answer read_planes(struct image i, uint32_t line, unsigned slot)
+{
+	unsigned h = get32(i, AT_H), r = get32(i, AT_F);
+	unsigned planes = get32(i, AT_STATE_BITS) + get32(i, AT_AGE_BITS);
+	uint64_t code = 0;
+
+	for (unsigned j = 0; j < planes; j++)
+		code |= bits(i, line_base(line), h * r + j * h + slot, 1) << j;
+	return answer_of(i, code);
+}
+
+/* A 1 for each entry, a 0 for the end of each bucket. */
+static ink_answer read_compact_line(struct image i, uint32_t line, uint32_t bucket, uint32_t remainder)
+{
+	unsigned h = get32(i, AT_H), r = get32(i, AT_F), q = get32(i, AT_Q), slot = 0;
+	uint32_t at_bucket = 0;
+
+	for (unsigned at = 510 - (h + q); at_bucket < q; at++) {
+		if (!bits(i, line_base(line), at, 1)) {
+			at_bucket++;
+			continue;
+		}
+		if (at_bucket == bucket && bits(i, line_base(line), slot * r, r) == remainder)
+			return read_planes(i, line, slot);
+		slot++;
+	}
+	return INK_ABSENT;
+}
+
+static ink_answer read_as_compact(struct image i, uint64_t id)
+{
+	unsigned r = get32(i, AT_F);
+	uint128 digits = (uint128)id * get32(i, AT_B), rest = (uint128)(uint64_t)digits * get32(i, AT_Q);
+	uint32_t first = (uint32_t)(digits >> 64), bucket = (uint32_t)(rest >> 64);
+	uint32_t remainder = (uint32_t)((uint64_t)rest >> (64 - r));
+	uint32_t second = other_line(i, first, compact_mixed((uint64_t)bucket << r | remainder));
+	ink_answer side = read_side(i, first, id), here = read_compact_line(i, first, bucket, remainder);
+	ink_answer there = read_compact_line(i, second, bucket, remainder);
+
+	if (side != INK_ABSENT || here != INK_ABSENT || there != INK_ABSENT)
+		return side != INK_ABSENT ? side : here != INK_ABSENT ? here : there;
+	return bits(i, line_base(first), 511, 1) && bits(i, line_base(second), 511, 1) ? INK_DONT_KNOW
+										       : INK_ABSENT;
+}
+
+static uint64_t dleft_draw(uint64_t id, uint32_t n, uint64_t end)
+{
+	uint64_t x = id + n / 2 * 0x9e3779b97f4a7c15ull;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+	x = x ^ x >> 31;
+	return ((n % 2 ? x >> 32 : x & 0xffffffff) * end) >> 32;
+}
+
+static ink_answer read_as_dleft(struct image i, uint64_t id)
+{
+	uint32_t d = get32(i, AT_D), b = get32(i, AT_B), h = get32(i, AT_H), f = get32(i, AT_F);
+	uint32_t code = get32(i, AT_STATE_BITS) + get32(i, AT_AGE_BITS), matches = 0, overflows = 0;
+	uint64_t fingerprint = 1 + dleft_draw(id, 0, (1ull << f) - 1);
+	size_t flags = AT_BODY + ((uint64_t)d * b * h * (f + code) + 63) / 64 * 8 + 8;
+	ink_answer side = read_side(i, (uint32_t)(id >> 32), id), found = INK_ABSENT;
+
+	for (uint32_t s = 0; s < d; s++) {
+		uint64_t bucket = (uint64_t)s * b + dleft_draw(id, s + 1, b);
+
+		overflows += get32(i, AT_FULL) != INK_REFUSE && bits(i, flags, bucket, 1);
+		for (uint64_t cell = bucket * h; cell < (bucket + 1) * h; cell++) {
+			if (bits(i, AT_BODY, cell * (f + code), f) != fingerprint)
+				continue;
+			found = answer_of(i, bits(i, AT_BODY, cell * (f + code) + f, code));
+			matches++;
+		}
+	}
+	if (side != INK_ABSENT)
+		return side;
+	return matches > 1 || (!matches && overflows == d) ? INK_DONT_KNOW : found;
+}
+
+static ink_answer read_as_exact(struct image i, uint64_t id)
+{
+	uint64_t slots = get32(i, AT_B), slot = ((id >> 32) * slots) >> 32;
+
+	for (;; slot = (slot + 1) % slots) {
+		uint64_t stamp = get64(i, AT_BODY + slot * 16 + 8);
+
+		if (!stamp || get64(i, AT_BODY + slot * 16) == id)
+			return stamp ? (ink_answer)((stamp & 0xff) - 1) : INK_ABSENT;
+	}
+}
+
+static ink_answer read_by_the_document(struct image i, uint64_t id)
+{
+	switch (get32(i, AT_KIND)) {
+	case 1:
+		return read_as_line(i, id);
+	case 2:
+		return read_as_compact(i, id);
+	case 3:
+		return read_as_dleft(i, id);
+	default:
+		return read_as_exact(i, id);
+	}
+}
+
+static void a_reader_written_by_the_document_finds_the_same(void **state)
+{
+	const char *path = path_of("document");
+	struct ink_table *t = small_table();
+	struct ink_stats s = {.size = sizeof s};
+	struct image i;
+
+	(void)state;
+	save(t, path);
+	i = image_read(path);
+	for (size_t n = 0; n < 2 * SMALL_FLOWS; n++)
+		assert_int_equal(read_by_the_document(i, id_number(n)), ink_peek(t, id_number(n)));
+	for (size_t n = 0; n < scaled(20000); n++) {
+		uint64_t stranger = random_word();
+
+		assert_int_equal(read_by_the_document(i, stranger), ink_peek(t, stranger));
+	}
+	ink_stats(t, &s);
+	assert_int_equal(get64(i, AT_NOW), s.now);
+	assert_int_equal(get64(i, AT_COUNTERS), s.collisions);
+	assert_int_equal(get64(i, AT_COUNTERS + 48), s.expired);
+	assert_int_equal(get32(i, AT_FLAGS), 1);
+	assert_int_equal(get64(i, AT_BODY_LENGTH), i.size - AT_BODY);
+	free(i.bytes);
+	ink_free(t);
+}
+
+/* ------------------------------------------------------------ forged side tables */
+
+static struct image empty_image(struct ink_options o)
+{
+	struct ink_table *t = create(o);
+
+	save(t, path_of("empty"));
+	ink_free(t);
+	return image_read(path_of("empty"));
+}
+
+/* A table whose side table has used, free and never used entries. */
+static struct image side_image(void)
+{
+	struct ink_options o = {
+		.kind = INK_LINE, .states = 10, .age_bits = 1, .geometry = {.b = 6, .h = 32, .side = 60}};
+	struct ink_stats s = {.size = sizeof s};
+	struct ink_table *t = create(o);
+	struct image i;
+
+	for (uint64_t n = 0; s.side_flows < 20; n++) {
+		assert_int_equal(ink_insert(t, id_number(n), (unsigned)(n % 10)), 0);
+		ink_stats(t, &s);
+	}
+	save(t, path_of("side"));
+	i = image_read(path_of("side"));
+	for (uint32_t entry = 0; entry < 20; entry += 3)
+		assert_int_equal(ink_delete(t, get64(i, side_entry(i, entry))), 0);
+	free(i.bytes);
+	save(t, path_of("side"));
+	ink_free(t);
+	return image_read(path_of("side"));
+}
+
+/* Where its parts are: 6 lines, the head, 60 chains, 60 entries of 16 bytes. */
+enum { HEAD = AT_BODY + 6 * 64, CHAINS = HEAD + 16, ENTRIES = CHAINS + 60 * 4, ENTRY = 16 };
+enum { HEAD_COUNT = 0, HEAD_FREE = 4, HEAD_FRESH = 8, HEAD_ZERO = 12 };
+enum { ENTRY_NEXT = 8, ENTRY_CODE = 12, ENTRY_USED = 14 };
+
+/* Bits of a file that are to become others; bit 0 is the lowest of the byte. */
+struct change {
+	size_t byte;
+	unsigned bit, bits;
+	uint64_t value;
+};
+
+struct forgery {
+	struct change changes[3];
+	const char *word; /* of the reason for which it is refused; NULL: it must be loaded */
+};
+
+static void put_bits(struct image i, struct change c)
+{
+	for (unsigned k = 0; k < c.bits; k++) {
+		unsigned char *byte = &i.bytes[c.byte + (c.bit + k) / 8];
+		unsigned char mask = (unsigned char)(1u << (c.bit + k) % 8);
+
+		*byte = (unsigned char)(c.value >> k & 1 ? *byte | mask : *byte & ~mask);
+	}
+}
+
+static void assert_sealed_refused(struct image i, const char *word)
+{
+	seal(i);
+	assert_image_refused(i, word);
+}
+
+static void assert_judged(struct image original, const struct forgery *f)
+{
+	struct image i = image_copy(original);
+
+	for (unsigned c = 0; c < 3; c++)
+		put_bits(i, f->changes[c]);
+	seal(i);
+	if (f->word)
+		assert_image_refused(i, f->word);
+	else
+		assert_true(try_forged(i, INK_LOAD_READ) && try_forged(i, INK_LOAD_MAP));
+	free(i.bytes);
+}
+
+static void assert_all_judged(struct image original, const struct forgery *f, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		assert_judged(original, &f[k]);
+}
+
+/*
+ * Of side_image, entries 0, 3 .. 18 are free and linked from 18 down; the other
+ * 13 below 20 are used; from 20 on they never were.
+ */
+static const struct forgery side_forgeries[] = {
+	{{{HEAD, 0, 0, 0}}, NULL},
+	{{{ENTRIES + 1 * ENTRY + ENTRY_NEXT, 0, 32, 2}}, "does not end"},
+	{{{ENTRIES + 0 * ENTRY + ENTRY_NEXT, 0, 32, 19}}, "does not end"},
+	{{{CHAINS, 0, 32, 21}}, "leads outside"},
+	{{{ENTRIES + 2 * ENTRY + ENTRY_NEXT, 0, 32, UINT32_MAX}}, "leads outside"},
+	{{{HEAD + HEAD_FREE, 0, 32, 1u << 31}}, "leads outside"},
+	{{{HEAD + HEAD_COUNT, 0, 32, 14}}, "count"},
+	{{{HEAD + HEAD_COUNT, 0, 32, UINT32_MAX}}, "head"},
+	{{{HEAD + HEAD_FRESH, 0, 32, 61}}, "head"},
+	{{{HEAD + HEAD_FRESH, 0, 32, 0}}, "head"},
+	{{{HEAD + HEAD_FRESH, 0, 32, 21}}, "count"},
+	{{{HEAD + HEAD_ZERO, 0, 32, 1}}, "head"},
+	{{{HEAD + HEAD_FREE, 0, 32, 0}}, "count"},
+	{{{ENTRIES + 1 * ENTRY + ENTRY_USED, 0, 16, 0}}, "free entry"},
+	{{{ENTRIES + 1 * ENTRY + ENTRY_USED, 0, 16, 2}}, "free entry"},
+	{{{ENTRIES + 3 * ENTRY + ENTRY_USED, 0, 16, 1}}, "used entry"},
+	{{{ENTRIES + 30 * ENTRY + ENTRY_USED, 0, 16, 1}}, "never used"},
+	{{{ENTRIES + 1 * ENTRY, 0, 64, 0}}, "cannot be found"},
+	{{{ENTRIES + 1 * ENTRY + ENTRY_CODE, 0, 16, 10 << 1}}, "state"},
+	{{{ENTRIES + 1 * ENTRY + ENTRY_CODE, 0, 16, 15 << 1}}, "state"},
+	{{{ENTRIES + 1 * ENTRY + ENTRY_CODE, 0, 16, UINT16_MAX}}, "state"},
+};
+
+static void a_forged_side_table_is_refused(void **state)
+{
+	struct image i = side_image();
+
+	(void)state;
+	assert_int_equal(side_base(i), HEAD);
+	assert_int_equal(get32(i, HEAD + HEAD_COUNT), 13);
+	assert_int_equal(get32(i, HEAD + HEAD_FREE), 19);
+	assert_all_judged(i, side_forgeries, sizeof side_forgeries / sizeof side_forgeries[0]);
+	free(i.bytes);
+}
+
+static void a_side_table_that_has_a_flow_twice_is_refused(void **state)
+{
+	struct image i = side_image();
+	size_t entry = ENTRIES + 1 * ENTRY, twin = ENTRIES + 20 * ENTRY;
+	size_t chain = side_chain(i, line_first(i, get64(i, entry)));
+
+	(void)state;
+	memcpy(i.bytes + twin, i.bytes + entry, ENTRY);
+	put(i, twin + ENTRY_NEXT, 4, get32(i, chain));
+	put(i, chain, 4, 21);
+	put(i, HEAD + HEAD_FRESH, 4, 21);
+	put(i, HEAD + HEAD_COUNT, 4, 14);
+	assert_sealed_refused(i, "cannot be found");
+	free(i.bytes);
+}
+
+static void a_side_table_that_no_flag_leads_to_is_refused(void **state)
+{
+	struct image i = side_image();
+	size_t line = line_base(line_first(i, get64(i, ENTRIES + 1 * ENTRY)));
+
+	(void)state;
+	put(i, line, 8, get64(i, line) & ~(1ull << 63));
+	assert_sealed_refused(i, "no flag");
+	free(i.bytes);
+}
+
+/*
+ * All 65,537 chains lead to one list of 65,536 flows. Every flow is found, and
+ * the sum of their lengths is 65,536 again, if it is counted in 32 bits.
+ */
+static void a_side_table_whose_chains_meet_is_refused(void **state)
+{
+	enum { LINES = 64, CHAINS_MET = 65537, MET = 65536 };
+	struct ink_options o = {
+		.kind = INK_LINE, .states = 10, .geometry = {.b = LINES, .h = 32, .side = CHAINS_MET}};
+	struct image i = empty_image(o);
+	size_t head = side_base(i);
+
+	(void)state;
+	put(i, head + HEAD_COUNT, 4, MET);
+	put(i, head + HEAD_FRESH, 4, MET);
+	for (uint32_t chain = 0; chain < CHAINS_MET; chain++)
+		put(i, head + 16 + 4 * (size_t)chain, 4, 1);
+	for (uint32_t entry = 0; entry < MET; entry++) {
+		put(i, side_entry(i, entry), 8, id_number(entry));
+		put(i, side_entry(i, entry) + ENTRY_NEXT, 4, entry + 1 < MET ? entry + 2 : 0);
+		put(i, side_entry(i, entry) + ENTRY_USED, 2, 1);
+		i.bytes[line_base(line_first(i, id_number(entry))) + 7] |= 0x80;
+	}
+	assert_sealed_refused(i, "side table");
+	free(i.bytes);
+}
+
+/* ----------------------------------------------------------------- forged cells */
+
+enum { LINE = 64, WORD = 64, COLUMN = 16, LANE = 15 }; /* bytes, bits .. */
+
+/* Lanes of 15 bits: 10 of fingerprint, 1 of age, 4 of state. The top state is "don't know". */
+static const struct forgery line_forgeries[] = {
+	{{{AT_BODY, 0, LANE, 1 | 9 << 11}, {AT_BODY, COLUMN, LANE, 2 | 15 << 11}, {AT_BODY, WORD + 63, 1, 1}},
+	 NULL},
+	{{{AT_BODY, 0, LANE, 77 | 1 << 11}, {AT_BODY, 7 * WORD + 3 * COLUMN, LANE, 77 | 2 << 11}},
+	 "told apart"},
+	{{{AT_BODY, 0, LANE, 1 | 10 << 11}}, "state"},
+	{{{AT_BODY, 4 * WORD + COLUMN, LANE, 1 << 11}}, "not empty"},
+	{{{AT_BODY + 5 * LINE, 5 * WORD + 47, 1, 1}}, "spare bit"},
+	{{{AT_BODY + 2 * LINE, 2 * WORD + 63, 1, 1}}, "spare bit"}, /* a lock that nobody would open */
+	{{{AT_BODY + 2 * LINE, 63, 1, 1}}, "side table"},           /* there is none */
+};
+
+static void forged_lines_are_refused(void **state)
+{
+	struct ink_options o = {.kind = INK_LINE,
+				.states = 10,
+				.age_bits = 1,
+				.writers = 2,
+				.geometry = {.b = 7, .h = 32, .side = INK_NO_SIDE}};
+	struct image i = empty_image(o);
+
+	(void)state;
+	assert_all_judged(i, line_forgeries, sizeof line_forgeries / sizeof line_forgeries[0]);
+	put_bits(i, (struct change){line_base(3), 0, LANE, 77});
+	put_bits(i, (struct change){line_base(other_line(i, 3, line_mixed(77))), 2 * WORD, LANE, 77});
+	assert_sealed_refused(i, "told apart");
+	free(i.bytes);
+}
+
+/* 8 bits of remainder, 32 slots, 5 planes, 62 buckets. */
+enum { PLANES = 32 * 8, META = 510 - (32 + 62) };
+
+static const struct forgery compact_forgeries[] = {
+	{{{AT_BODY, META + 61, 8, 0xff}, {AT_BODY, 0, 64, 0x0706050403020100}, {AT_BODY, 511, 1, 1}}, NULL},
+	{{{AT_BODY, META, 33, UINT64_MAX}}, "more entries"},
+	{{{AT_BODY, 446, 64, UINT64_MAX}}, "more entries"},
+	{{{AT_BODY, META + 62, 1, 1}}, "last bucket"},
+	{{{AT_BODY, 509, 1, 1}}, "last bucket"},
+	{{{AT_BODY, 31 * 8, 8, 1}}, "free slot"},
+	{{{AT_BODY, PLANES + 4 * 32 + 31, 1, 1}}, "free slot"},
+	{{{AT_BODY, META - 1, 1, 1}}, "free slot"},
+	{{{AT_BODY, META + 5, 2, 3}, {AT_BODY, 0, 16, 0x4444}}, "told apart"},
+	{{{AT_BODY, META, 1, 1}, {AT_BODY, PLANES + 2 * 32, 1, 1}, {AT_BODY, PLANES + 4 * 32, 1, 1}},
+	 "state"},
+	{{{AT_BODY, 510, 1, 1}}, "side table"}, /* there is none */
+};
+
+static void forged_compact_lines_are_refused(void **state)
+{
+	struct ink_options o = {.kind = INK_COMPACT,
+				.states = 10,
+				.age_bits = 1,
+				.geometry = {.b = 7, .h = 32, .f = 8, .q = 62, .side = INK_NO_SIDE}};
+	struct image i = empty_image(o);
+
+	(void)state;
+	assert_all_judged(i, compact_forgeries, sizeof compact_forgeries / sizeof compact_forgeries[0]);
+	put_bits(i, (struct change){line_base(1), META + 5, 1, 1});
+	put_bits(i, (struct change){line_base(other_line(i, 1, compact_mixed(5 << 8))), META + 5, 1, 1});
+	assert_sealed_refused(i, "told apart");
+	free(i.bytes);
+}
+
+/* 3 x 5 buckets of 6 cells of 10 + 1 + 4 bits: 1350 bits in 22 words, one of zeros, one of flags. */
+static const struct forgery dleft_forgeries[] = {
+	{{{AT_BODY, 0, 15, 3 | 9 << 11},
+	  {AT_BODY, 89 * 15, 15, 3 | 15 << 11},
+	  {AT_BODY, 23 * WORD, 15, 0x7fff}},
+	 NULL},
+	{{{AT_BODY, 0, 15, 3 | 9 << 11}, {AT_BODY, 15, 15, 3 | 9 << 11}}, NULL}, /* twins are the paper's */
+	{{{AT_BODY, 15, 15, 3 | 10 << 11}}, "state"},
+	{{{AT_BODY, 89 * 15, 15, 1 << 11}}, "not empty"},
+	{{{AT_BODY, 1350, 1, 1}}, "behind the cells"},
+	{{{AT_BODY, 22 * WORD + 63, 1, 1}}, "behind the cells"},
+	{{{AT_BODY, 23 * WORD + 15, 1, 1}}, "behind the cells"},
+};
+
+static void forged_dleft_cells_are_refused(void **state)
+{
+	struct ink_options o = {.kind = INK_DLEFT,
+				.states = 10,
+				.age_bits = 1,
+				.geometry = {.d = 3, .b = 5, .h = 6, .f = 10}};
+	struct image i = empty_image(o);
+
+	(void)state;
+	assert_int_equal(get64(i, AT_CELLS_LENGTH), 24 * 8);
+	assert_all_judged(i, dleft_forgeries, sizeof dleft_forgeries / sizeof dleft_forgeries[0]);
+	free(i.bytes);
+}
+
+enum { SLOT = 16, STAMP = 8 }; /* bytes; there are 256 slots, so the top byte of an id is its home */
+
+static const struct forgery exact_forgeries[] = {
+	{{{AT_BODY + 7 * SLOT, 0, 64, 7ull << 56}, {AT_BODY + 7 * SLOT + STAMP, 0, 64, ~0ull << 8 | 10}},
+	 NULL},
+	{{{AT_BODY + 7 * SLOT, 0, 64, 7ull << 56}, {AT_BODY + 7 * SLOT + STAMP, 0, 64, 11}}, "state"},
+	{{{AT_BODY + 7 * SLOT, 0, 64, 7ull << 56}, {AT_BODY + 7 * SLOT + STAMP, 0, 64, 1 << 8}}, "state"},
+	{{{AT_BODY + 7 * SLOT, 0, 64, 7ull << 56}}, "empty slot"},
+	{{{AT_BODY + 9 * SLOT, 0, 64, 7ull << 56}, {AT_BODY + 9 * SLOT + STAMP, 0, 64, 1}},
+	 "cannot be found"},
+};
+
+static void forged_exact_slots_are_refused(void **state)
+{
+	struct ink_options o = {.kind = INK_EXACT, .states = 10, .age_bits = 1, .flows = 100};
+	struct image i = empty_image(o);
+
+	(void)state;
+	assert_int_equal(get32(i, AT_B), 256);
+	assert_all_judged(i, exact_forgeries, sizeof exact_forgeries / sizeof exact_forgeries[0]);
+	for (uint64_t slot = 0; slot < 256; slot++) {
+		put(i, AT_BODY + slot * SLOT, 8, slot << 56);
+		put(i, AT_BODY + slot * SLOT + STAMP, 8, 1);
+	}
+	assert_sealed_refused(i, "no slot is empty");
+	memset(i.bytes + AT_BODY + 8 * SLOT, 0, 248 * SLOT);
+	put(i, AT_BODY + 7 * SLOT, 8, 6ull << 56); /* as slot 6 */
+	assert_sealed_refused(i, "cannot be found");
+	free(i.bytes);
+}
+
+/* ------------------------------------------------------------ rules, ticks, time */
+
+static struct ink_table *plain_table(void)
+{
+	struct ink_options o = {.kind = INK_LINE, .states = 15, .age_bits = 1, .flows = 2000};
+	struct ink_table *t = create(o);
+
+	for (uint64_t n = 0; n < 2000; n++)
+		ink_insert(t, id_number(n), (unsigned)(n % 15));
+	return t;
+}
+
+static void a_table_that_had_rules_waits_for_them(void **state)
+{
+	struct ink_table *t = plain_table(), *u;
+	struct ink_move move;
+
+	(void)state;
+	give_rules(t, 15);
+	save(t, path_of("rules"));
+	u = load(path_of("rules"), INK_LOAD_READ);
+	assert_int_equal(ink_step(u, id_number(1), 0, &move), -EINVAL);
+	assert_int_equal(ink_tick(u, 5, NULL), -EINVAL);
+	assert_int_equal(ink_tick_portion(u, 5, 100, NULL), -EINVAL);
+	assert_int_equal(ink_lookup(u, id_number(1)), 1);
+	save(u, path_of("rules again")); /* it had rules, and still has had them */
+	assert_same_files(path_of("rules"), path_of("rules again"));
+	give_rules(u, 15);
+	assert_int_equal(ink_step(u, id_number(1), 0, &move), 0);
+	assert_int_equal(ink_tick(u, 5, NULL), 0);
+	ink_free(u);
+	ink_free(t);
+}
+
+static void a_table_without_rules_ticks_at_once(void **state)
+{
+	struct ink_table *t = plain_table(), *u;
+	struct ink_counts expired;
+
+	(void)state;
+	assert_int_equal(ink_tick(t, 1, NULL), 0);
+	save(t, path_of("time"));
+	u = load(path_of("time"), INK_LOAD_MAP);
+	assert_int_equal(ink_tick(u, 0, NULL), -EINVAL);
+	assert_int_equal(ink_tick(u, 2, &expired), 0);
+	assert_int_equal(expired.total, 2000);
+	ink_free(u);
+	ink_free(t);
+}
+
+static void a_tick_under_way_forbids_saving(void **state)
+{
+	struct ink_table *t = plain_table();
+	struct ink_why why = {""};
+
+	(void)state;
+	assert_int_equal(ink_tick_portion(t, 1, 100, NULL), 1);
+	assert_int_equal(ink_save(t, path_of("portions"), &why), -EBUSY);
+	assert_non_null(strstr(why.text, "tick"));
+	assert_int_equal(access(path_of("portions"), F_OK), -1);
+	while (ink_tick_portion(t, 1, 100, NULL) == 1)
+		;
+	save(t, path_of("portions"));
+	ink_free(t);
+}
+
+/* Overflow flags are in the file; that some are set is not, and a tick must clear them all the same. */
+static void doubts_end_with_the_next_tick(void **state)
+{
+	struct ink_options o = {
+		.kind = INK_LINE, .states = 15, .geometry = {.b = 3, .h = 24, .side = INK_NO_SIDE}};
+	struct ink_table *t = create(o), *u;
+
+	(void)state;
+	for (uint64_t n = 0; n < 1000; n++)
+		ink_insert(t, id_number(n), 3);
+	save(t, path_of("doubts"));
+	u = load(path_of("doubts"), INK_LOAD_READ);
+	assert_int_equal(ink_lookup(u, id_number(999)), INK_DONT_KNOW);
+	assert_int_equal(ink_tick(u, 1, NULL), 0);
+	assert_int_equal(ink_lookup(u, id_number(999)), INK_ABSENT);
+	ink_free(u);
+	ink_free(t);
+}
+
+/* -------------------------------------------------------------- what is no snapshot */
+
+static void what_is_no_snapshot_is_refused(void **state)
+{
+	const char *text = "This is some text, and not at all a snapshot.\n";
+	struct image page = image_new(8192);
+
+	(void)state;
+	image_write((struct image){page.bytes, 0}, path_of("empty file"));
+	assert_refused(path_of("empty file"), EBADMSG, "too short");
+	image_write((struct image){(unsigned char *)(uintptr_t)text, strlen(text)}, path_of("text"));
+	assert_refused(path_of("text"), EBADMSG, "too short");
+	memset(page.bytes, 'x', page.size);
+	image_write(page, path_of("long text"));
+	assert_refused(path_of("long text"), EBADMSG, "magic");
+	memset(page.bytes, 0, page.size);
+	image_write(page, path_of("zeros"));
+	assert_refused(path_of("zeros"), EBADMSG, "magic");
+	assert_refused(path_of("nothing there"), ENOENT, "cannot open");
+	assert_refused(directory, EISDIR, "directory");
+	assert_refused("/dev/zero", EBADMSG, "regular");
+	assert_refused("/dev/null", EBADMSG, "regular");
+	free(page.bytes);
+}
+
+static void a_pipe_is_refused_without_waiting(void **state)
+{
+	(void)state;
+	assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
+	assert_refused(path_of("pipe"), EBADMSG, "regular");
+	unlink(path_of("pipe"));
+}
+
+static void an_unknown_way_of_loading_is_refused(void **state)
+{
+	struct ink_table *t = plain_table();
+	struct ink_why why = {""};
+
+	(void)state;
+	save(t, path_of("way"));
+	assert_null(ink_load(path_of("way"), (enum ink_load)2, &why));
+	assert_int_equal(errno, EINVAL);
+	assert_non_null(strstr(why.text, "way"));
+	ink_free(t);
+}
+
+static void a_long_path_is_cut_and_the_reason_stays(void **state)
+{
+	char name[256];
+	struct ink_why why = {""};
+
+	(void)state;
+	memset(name, 'n', 250);
+	strcpy(name + 250, "-end");
+	assert_null(ink_load(path_of(name), INK_LOAD_READ, &why));
+	assert_non_null(strstr(why.text, "-end: cannot open it: No such file"));
+}
+
+/* ------------------------------------------------------------- saves that fail */
+
+static void assert_save_fails(const struct ink_table *t, const char *path, int error, const char *word)
+{
+	struct ink_why why = {""};
+
+	assert_int_equal(ink_save(t, path, &why), error);
+	if (!strstr(why.text, word))
+		fail_msg("\"%s\" lacks \"%s\"", why.text, word);
+	assert_int_equal(ink_save(t, path, NULL), error);
+}
+
+static void a_save_goes_only_where_a_file_can_be(void **state)
+{
+	struct ink_table *t = plain_table();
+	size_t files;
+
+	(void)state;
+	assert_int_equal(mkdir(path_of("directory"), 0700), 0);
+	assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
+	files = files_in(directory);
+	assert_save_fails(t, path_of("missing/file"), -ENOENT, "directory");
+	assert_save_fails(t, path_of("pipe/file"), -ENOTDIR, "directory");
+	assert_save_fails(t, path_of("directory"), -EISDIR, "directory");
+	assert_save_fails(t, path_of("directory/"), -EISDIR, "directory");
+	assert_save_fails(t, path_of("directory/.."), -EISDIR, "directory");
+	assert_save_fails(t, path_of("pipe"), -EEXIST, "regular");
+	assert_int_equal(files_in(directory), files);
+	unlink(path_of("pipe"));
+	rmdir(path_of("directory"));
+	ink_free(t);
+}
+
+static void a_file_has_mode_0600(void **state)
+{
+	struct ink_table *t = plain_table();
+	struct stat s;
+	mode_t mask = umask(0);
+
+	(void)state;
+	save(t, path_of("mode"));
+	umask(mask);
+	assert_int_equal(stat(path_of("mode"), &s), 0);
+	assert_int_equal(s.st_mode & 07777, 0600);
+	assert_int_equal(chmod(path_of("mode"), 0644), 0);
+	save(t, path_of("mode"));
+	assert_int_equal(stat(path_of("mode"), &s), 0);
+	assert_int_equal(s.st_mode & 07777, 0600);
+	ink_free(t);
+}
+
+static void a_relative_path_is_one_in_the_working_directory(void **state)
+{
+	struct ink_table *t = plain_table();
+	char before[4096];
+
+	(void)state;
+	assert_non_null(getcwd(before, sizeof before));
+	assert_int_equal(chdir(directory), 0);
+	save(t, "relative");
+	ink_free(load("relative", INK_LOAD_READ));
+	assert_int_equal(chdir(before), 0);
+	assert_int_equal(access(path_of("relative"), F_OK), 0);
+	ink_free(t);
+}
+
+/*
+ * What follows changes limits, users and mounts, so it happens in a child. It
+ * has saved `old` to `path`; `hinder` makes another save fail, and then the
+ * old file must be there unchanged and nothing beside it. The child's exit
+ * code tells: 0 all is well, 77 it could not be tried, else the line.
+ */
+#define OR_ELSE(condition)                                                                                   \
+	do                                                                                                   \
+		if (!(condition))                                                                            \
+			_exit(__LINE__ % 256 ? __LINE__ % 256 : 1);                                          \
+	while (0)
+
+static void in_child(void (*test)(const struct ink_table *t, const char *path))
+{
+	struct ink_table *t = plain_table();
+	pid_t child;
+	int status;
+
+	assert_int_equal(mkdir(path_of("child"), 0700), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		test(t, path_of("child/file"));
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	unlink(path_of("child/file"));
+	rmdir(path_of("child"));
+	ink_free(t);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* The save fails, and the file stays as it was. */
+static void fails_and_leaves_the_old(const struct ink_table *t, const char *path, int error, const char *word)
+{
+	struct ink_why why = {""};
+	struct image before = image_read(path), after;
+
+	OR_ELSE(ink_save(t, path, &why) == error);
+	OR_ELSE(strstr(why.text, word) && strstr(why.text, strrchr(path, '/')));
+	after = image_read(path);
+	OR_ELSE(image_equal(before, after));
+	OR_ELSE(files_in(path_of("child")) == 1);
+	free(before.bytes);
+	free(after.bytes);
+}
+
+static void under_a_file_size_limit(const struct ink_table *t, const char *path)
+{
+	struct rlimit limit = {6000, 6000};
+
+	OR_ELSE(ink_save(t, path, NULL) == 0);
+	OR_ELSE(signal(SIGXFSZ, SIG_IGN) != SIG_ERR && setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	fails_and_leaves_the_old(t, path, -EFBIG, "cannot write");
+}
+
+static void a_save_that_meets_a_limit_leaves_the_old_file(void **state)
+{
+	(void)state;
+	in_child(under_a_file_size_limit);
+}
+
+/* A file system of five pages: the first snapshot fits, a second beside it does not. */
+static void on_a_full_disk(const struct ink_table *t, const char *path)
+{
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("tmpfs", path_of("child"), "tmpfs", 0, "size=20k"))
+		_exit(77);
+	OR_ELSE(ink_save(t, path, NULL) == 0);
+	fails_and_leaves_the_old(t, path, -ENOSPC, "cannot write");
+}
+
+static void a_save_to_a_full_disk_leaves_the_old_file(void **state)
+{
+	(void)state;
+	in_child(on_a_full_disk);
+}
+
+static void in_an_unwritable_directory(const struct ink_table *t, const char *path)
+{
+	OR_ELSE(ink_save(t, path, NULL) == 0);
+	OR_ELSE(chmod(path_of("child"), 0555) == 0 && chmod(path, 0644) == 0);
+	OR_ELSE(chmod(directory, 0755) == 0);
+	if (geteuid() == 0)
+		OR_ELSE(seteuid(65534) == 0);
+	fails_and_leaves_the_old(t, path, -EACCES, "cannot create");
+}
+
+static void a_save_into_an_unwritable_directory_leaves_the_old_file(void **state)
+{
+	(void)state;
+	in_child(in_an_unwritable_directory);
+}
+
+/* -------------------------------------------------------------- many at a time */
+
+enum { SAVERS = 4 };
+
+struct saver {
+	pthread_t thread;
+	struct ink_table *table;
+	const char *path;
+	size_t rounds;
+	int error;
+};
+
+static void *save_often(void *of)
+{
+	struct saver *s = of;
+
+	for (size_t i = 0; i < s->rounds && !s->error; i++)
+		s->error = ink_save(s->table, s->path, NULL);
+	return NULL;
+}
+
+static void start_saver(struct saver *s, const char *path, unsigned states)
+{
+	struct ink_options o = {.states = states, .flows = 1000 * states};
+
+	*s = (struct saver){.table = create(o), .path = path, .rounds = scaled(100)};
+	assert_int_equal(ink_save(s->table, path, NULL), 0);
+	assert_int_equal(pthread_create(&s->thread, NULL, save_often, s), 0);
+}
+
+static void stop_saver(struct saver *s)
+{
+	pthread_join(s->thread, NULL);
+	assert_int_equal(s->error, 0);
+	ink_free(s->table);
+}
+
+static void saves_at_the_same_time_leave_one_whole_file(void **state)
+{
+	size_t files = files_in(directory);
+	const char *path = path_of("shared");
+	struct saver savers[SAVERS];
+
+	(void)state;
+	for (unsigned i = 0; i < SAVERS; i++)
+		start_saver(&savers[i], path, 2 + i);
+	for (size_t i = 0; i < scaled(300); i++)
+		ink_free(load(path, i % 2 ? INK_LOAD_READ : INK_LOAD_MAP));
+	for (unsigned i = 0; i < SAVERS; i++)
+		stop_saver(&savers[i]);
+	ink_free(load(path, INK_LOAD_READ));
+	assert_int_equal(files_in(directory), files + 1);
+}
+
+struct changer {
+	pthread_t thread;
+	const char *path;
+	struct image image;
+	int stop;
+};
+
+/* What nobody should do: writes to the file that others are reading. */
+static void *change_in_place(void *of)
+{
+	struct changer *c = of;
+	int fd = open(c->path, O_WRONLY | O_CLOEXEC);
+
+	while (!__atomic_load_n(&c->stop, __ATOMIC_RELAXED)) {
+		if (pwrite(fd, c->image.bytes, c->image.size, 0) < 0 || ftruncate(fd, 4096 + 8192) < 0)
+			break;
+	}
+	close(fd);
+	return NULL;
+}
+
+static void a_file_that_shrinks_while_it_is_read_is_refused(void **state)
+{
+	struct ink_options o = {.states = 15, .flows = 300000};
+	struct changer c = {.path = path_of("changing")};
+	struct ink_table *t = create(o);
+
+	(void)state;
+	save(t, c.path);
+	c.image = image_read(c.path);
+	assert_int_equal(pthread_create(&c.thread, NULL, change_in_place, &c), 0);
+	for (size_t i = 0; i < scaled(500); i++) {
+		struct ink_why why = {""};
+		struct ink_table *u = ink_load(c.path, INK_LOAD_READ, &why);
+
+		assert_true(u || (errno == EBADMSG && strlen(why.text) > 10));
+		ink_free(u);
+	}
+	__atomic_store_n(&c.stop, 1, __ATOMIC_RELAXED);
+	pthread_join(c.thread, NULL);
+	free(c.image.bytes);
+	ink_free(t);
+}
+
+/* ------------------------------------------------------------------- nothing leaks */
+
+static size_t pages_mapped(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	size_t pages = 0;
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%zu", &pages), 1);
+	fclose(file);
+	return pages;
+}
+
+/* Bodies are mapped, not allocated, so the leak sanitizer does not see them. */
+static void refused_files_leave_nothing_behind(void **state)
+{
+	struct ink_options o = {.states = 15, .flows = 1000000};
+	struct ink_table *t = create(o);
+	size_t files = files_in("/proc/self/fd"), pages;
+	struct image i;
+
+	(void)state;
+	save(t, path_of("leak"));
+	ink_free(t);
+	i = image_read(path_of("leak"));
+	put_bits(i, (struct change){AT_BODY, 3 * WORD + 63, 1, 1}); /* a spare bit: ink_check finds it */
+	seal(i);
+	image_write(i, path_of("leak"));
+	free(i.bytes);
+	pages = pages_mapped();
+	for (unsigned round = 0; round < 100; round++)
+		assert_refused_somehow(path_of("leak"), round % 2 ? INK_LOAD_READ : INK_LOAD_MAP);
+	assert_true(pages_mapped() < pages + 10 * 700); /* a body has about 700 pages; ten would be a leak */
+	assert_int_equal(files_in("/proc/self/fd"), files);
+	unlink(path_of("leak"));
+}
+
+/* --------------------------------------------------------------------------- all */
+
+static int make_directory(void **state)
+{
+	(void)state;
+	snprintf(directory, sizeof directory, "%s/ink-test-snapshot-XXXXXX",
+		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"); /* no disk, where there is that */
+	return mkdtemp(directory) ? 0 : -1;
+}
+
+static int remove_directory(void **state)
+{
+	DIR *d = opendir(directory);
+
+	(void)state;
+	if (!d)
+		return -1;
+	for (struct dirent *e = readdir(d); e; e = readdir(d))
+		unlinkat(dirfd(d), e->d_name, 0);
+	closedir(d);
+	return rmdir(directory);
+}
+
+static int failures_of(const struct sort *which)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_large_table_comes_back_as_it_was),
+		cmocka_unit_test(a_large_table_comes_back_mapped),
+		cmocka_unit_test(an_overfull_table_comes_back_with_its_doubts),
+		cmocka_unit_test(an_empty_table_comes_back_empty),
+		cmocka_unit_test(the_small_table_has_everything_in_it),
+		cmocka_unit_test(a_mapped_table_does_not_write_to_its_file),
+		cmocka_unit_test(the_file_does_not_depend_on_the_instructions),
+		cmocka_unit_test(a_reader_written_by_the_document_finds_the_same),
+		cmocka_unit_test(a_shortened_or_lengthened_file_is_refused),
+		cmocka_unit_test(every_flipped_bit_is_noticed),
+		cmocka_unit_test(fields_out_of_range_are_named),
+		cmocka_unit_test(an_unknown_version_or_kind_is_not_supported),
+		cmocka_unit_test(the_parts_are_checked_one_by_one),
+		cmocka_unit_test(a_forged_header_is_refused_or_means_a_sound_table),
+		cmocka_unit_test(several_forged_fields_are_refused_or_mean_a_sound_table),
+		cmocka_unit_test(a_forged_body_is_refused_or_means_a_sound_table),
+	};
+
+	sort = which;
+	return cmocka_run_group_tests_name(sort->name, tests, make_directory, remove_directory);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_forged_side_table_is_refused),
+		cmocka_unit_test(a_side_table_that_has_a_flow_twice_is_refused),
+		cmocka_unit_test(a_side_table_that_no_flag_leads_to_is_refused),
+		cmocka_unit_test(a_side_table_whose_chains_meet_is_refused),
+		cmocka_unit_test(forged_lines_are_refused),
+		cmocka_unit_test(forged_compact_lines_are_refused),
+		cmocka_unit_test(forged_dleft_cells_are_refused),
+		cmocka_unit_test(forged_exact_slots_are_refused),
+		cmocka_unit_test(a_table_that_had_rules_waits_for_them),
+		cmocka_unit_test(a_table_without_rules_ticks_at_once),
+		cmocka_unit_test(a_tick_under_way_forbids_saving),
+		cmocka_unit_test(doubts_end_with_the_next_tick),
+		cmocka_unit_test(what_is_no_snapshot_is_refused),
+		cmocka_unit_test(a_pipe_is_refused_without_waiting),
+		cmocka_unit_test(an_unknown_way_of_loading_is_refused),
+		cmocka_unit_test(a_long_path_is_cut_and_the_reason_stays),
+		cmocka_unit_test(a_save_goes_only_where_a_file_can_be),
+		cmocka_unit_test(a_file_has_mode_0600),
+		cmocka_unit_test(a_relative_path_is_one_in_the_working_directory),
+		cmocka_unit_test(a_save_that_meets_a_limit_leaves_the_old_file),
+		cmocka_unit_test(a_save_to_a_full_disk_leaves_the_old_file),
+		cmocka_unit_test(a_save_into_an_unwritable_directory_leaves_the_old_file),
+		cmocka_unit_test(saves_at_the_same_time_leave_one_whole_file),
+		cmocka_unit_test(a_file_that_shrinks_while_it_is_read_is_refused),
+		cmocka_unit_test(refused_files_leave_nothing_behind),
+	};
+	int failures = cmocka_run_group_tests_name("all kinds", tests, make_directory, remove_directory);
+
+	for (size_t i = 0; i < sizeof sorts / sizeof sorts[0]; i++)
+		failures += failures_of(&sorts[i]);
+	return failures != 0;
+}
