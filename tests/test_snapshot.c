@@ -863,7 +863,7 @@ static void fields_out_of_range_are_named(void **state)
 	assert_field_refused(i, AT_LOAD, 0x7ff0000000000000, "load");
 	assert_field_refused(i, AT_HAND, get32(i, AT_SIDE) + 1, "hand");
 	assert_field_refused(i, AT_CELLS_LENGTH, get64(i, AT_CELLS_LENGTH) + 8, "geometry");
-	assert_field_refused(i, AT_BODY_LENGTH, UINT64_MAX - 4095, "geometry");
+	assert_field_refused(i, AT_BODY_LENGTH, UINT64_MAX - 4095, "too short");
 	assert_field_refused(i, AT_RESERVED, 1, "byte 212");
 	assert_field_refused(i, AT_HEADER_SUM - 8, 1ull << 63, "byte 4079");
 	assert_field_refused(i, AT_B, get32(i, AT_B) * 1024, "geometry");
@@ -906,7 +906,7 @@ static void the_parts_are_checked_one_by_one(void **state)
 	assert_image_refused(i, "the body is damaged");
 	seal(i);
 	if (get64(i, AT_CELLS_LENGTH) % 4096)
-		assert_image_refused(i, "behind the table");
+		assert_image_refused(i, "behind the contents");
 	free(original.bytes);
 	free(i.bytes);
 }
