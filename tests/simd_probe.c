@@ -25,8 +25,7 @@
 const struct simd_probe PROBE = {
 	.places = line_places,
 	.slots = line_slots,
-	.unmarked = line_unmarked,
-	.unmark = line_unmark,
+	.look = line_look,
 	.select = select_bit,
 	.vectors = remainders_are_vectors,
 	.remainder_slots = remainder_slots,

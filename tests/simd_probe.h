@@ -7,6 +7,7 @@
 #ifndef INKLING_TESTS_SIMD_PROBE_H
 #define INKLING_TESTS_SIMD_PROBE_H
 
+#include "table/line_marks.h"
 #include "table/table.h"
 
 struct simd_probe {
@@ -14,8 +15,8 @@ struct simd_probe {
 	void (*places)(const struct ink_line_shape *s, const uint64_t *ids, size_t n,
 		       struct ink_line_place *places);
 	uint64_t (*slots)(const struct ink_line_shape *s, const struct ink_line *line, uint32_t fingerprint);
-	int (*unmarked)(const struct ink_line_shape *s, const struct ink_line *line, uint64_t marks);
-	void (*unmark)(struct ink_line *line, uint64_t marks);
+	unsigned (*look)(const struct ink_line_shape *s, const struct ink_line_looks *l,
+			 struct ink_line *line);
 	/* compact */
 	unsigned (*select)(uint64_t bits, unsigned k);
 	int (*vectors)(const struct ink_compact_shape *s); /* the next can be asked */

@@ -554,12 +554,6 @@ static uint64_t age_planes(struct ink_table *t, const struct changes *c, uint64_
 	return dead;
 }
 
-static void note_expiries(struct ink_table *t, const uint64_t *w, uint64_t slots)
-{
-	for (; slots; slots &= slots - 1)
-		ink_note_expiry(t, code_get(shape_of(t), w, (unsigned)__builtin_ctzll(slots)));
-}
-
 /* From the top, so that the slots below keep their numbers. */
 static void close_slots(const struct ink_compact_shape *s, uint64_t *w, uint64_t slots)
 {
@@ -571,17 +565,6 @@ static void close_slots(const struct ink_compact_shape *s, uint64_t *w, uint64_t
 				     slot));
 		slots &= ~(1ull << slot);
 	}
-}
-
-/* The paper's phase: one plane of marks. */
-static void phase_line(struct ink_table *t, uint64_t *w)
-{
-	const struct ink_compact_shape *s = shape_of(t);
-	uint64_t marks = bits_get(w, s->planes_at, s->slots), dead = low_bits(line_count(s, w)) & ~marks;
-
-	bits_put(w, s->planes_at, s->slots, 0);
-	note_expiries(t, w, dead);
-	close_slots(s, w, dead);
 }
 
 static void age_line(struct ink_table *t, const struct changes *c, uint64_t *w)
@@ -597,6 +580,55 @@ static void age_line(struct ink_table *t, const struct changes *c, uint64_t *w)
 	close_slots(s, w, dead);
 }
 
+/* The slots whose states a single tick looks at; the planes of the state stand behind that of the mark. */
+static uint64_t due_slots(const struct ink_table *t, const uint64_t *w)
+{
+	const struct ink_compact_shape *s = shape_of(t);
+	unsigned n = s->planes - 1, lower = n / 2;
+	uint64_t planes[COMPACT_MAX_PLANES], low[1u << COMPACT_MAX_PLANES / 2],
+		high[1u << COMPACT_MAX_PLANES / 2], due = 0;
+
+	for (unsigned j = 0; j < n; j++)
+		planes[j] = bits_get(w, s->planes_at + (j + 1) * s->slots, s->slots);
+	split_by(planes, lower, ~0ull, low);
+	split_by(planes + lower, n - lower, ~0ull, high);
+	for (unsigned state = 0; state < 1u << n; state++)
+		if (ink_looks_at(&t->aging, state))
+			due |= low[state & low_bits(lower)] & high[state >> lower];
+	return due;
+}
+
+/* The time of these entries is over: they move on, or go. */
+static void expire_slots(struct ink_table *t, uint64_t *w, uint64_t slots)
+{
+	const struct ink_compact_shape *s = shape_of(t);
+	uint64_t gone = slots;
+
+	for (; slots; slots &= slots - 1) {
+		unsigned slot = (unsigned)__builtin_ctzll(slots), code = code_get(s, w, slot);
+		unsigned after = t->aging.after[code];
+
+		ink_note_expiry(t, code);
+		if (after == (INK_EXPIRES | INK_GONE))
+			continue;
+		code_put(s, w, slot, after & ~INK_EXPIRES);
+		gone &= ~(1ull << slot);
+	}
+	close_slots(s, w, gone);
+}
+
+/* A single tick: marks are taken away in their plane; entries that have none to lose expire. */
+static void look_at_line(struct ink_table *t, uint64_t *w)
+{
+	const struct ink_compact_shape *s = shape_of(t);
+	uint64_t marks = bits_get(w, s->planes_at, s->slots), taken = low_bits(line_count(s, w));
+	uint64_t due = t->aging.all_due ? ~0ull : due_slots(t, w), over = taken & due & ~marks;
+
+	bits_put(w, s->planes_at, s->slots, marks & ~due);
+	if (over)
+		expire_slots(t, w, over);
+}
+
 static void cells_sweep(struct ink_table *t, uint64_t from, uint64_t to)
 {
 	struct compact_line copy;
@@ -608,8 +640,8 @@ static void cells_sweep(struct ink_table *t, uint64_t from, uint64_t to)
 		uint64_t *w = line_open(line, &copy);
 
 		ink_disturb(t, (uint32_t)i);
-		if (t->aging.phase)
-			phase_line(t, w);
+		if (t->aging.single)
+			look_at_line(t, w);
 		else
 			age_line(t, &changes, w);
 		if (t->aging.flags_due)

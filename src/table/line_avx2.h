@@ -102,7 +102,7 @@ static inline uint64_t line_slots(const struct ink_line_shape *s, const struct i
 	return ((uint64_t)high << 32 | low) & s->slots;
 }
 
-/* -------------------------------------------------------------------- phases */
+/* --------------------------------------------------------------------- marks */
 
 /* word_marks, for four words. */
 static inline __m256i four_marks(const struct ink_line_shape *s, __m256i columns)
@@ -117,29 +117,50 @@ static inline __m256i four_marks(const struct ink_line_shape *s, __m256i columns
 	return _mm256_sll_epi64(moved, _mm_cvtsi32_si128((int)(s->fp_bits - s->low_bits)));
 }
 
-/* The marks that entries of these words lack. */
-static inline __m256i lacking(const struct ink_line_shape *s, __m256i words, __m256i marks)
+/* word_due, for four words: the states side by side in bytes, and all looked up at once. */
+static inline __m256i four_due(const struct ink_line_shape *s, const struct ink_line_looks *l, __m256i words)
 {
-	__m256i empty = _mm256_and_si256(equal_columns(s, words, 0), every_word(s->units));
+	const __m256i due =
+		_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)l->due));
+	const __m256i mask = every_word(l->state_mask), one = every_word(1);
+	__m256i states = _mm256_setzero_si256(), found, result = states;
 
-	return _mm256_andnot_si256(_mm256_or_si256(words, four_marks(s, empty)), marks);
+	if (l->all)
+		return every_word(l->marks);
+	for (uint32_t lane = 0; lane < s->lanes; lane++) {
+		__m128i at = _mm_cvtsi32_si128((int)(l->first + lane * l->stride + 1));
+		__m256i state = _mm256_and_si256(_mm256_srl_epi64(words, at), mask);
+
+		states = _mm256_or_si256(states, _mm256_slli_epi64(state, (int)(8 * lane)));
+	}
+	found = _mm256_shuffle_epi8(due, states);
+	for (uint32_t lane = 0; lane < s->lanes; lane++) {
+		__m128i at = _mm_cvtsi32_si128((int)(l->first + lane * l->stride));
+		__m256i mark = _mm256_and_si256(_mm256_srli_epi64(found, (int)(8 * lane)), one);
+
+		result = _mm256_or_si256(result, _mm256_sll_epi64(mark, at));
+	}
+	return result;
 }
 
-static inline int line_unmarked(const struct ink_line_shape *s, const struct ink_line *line, uint64_t marks)
+/* line_look, for half a line; words that stay as they are get written all the same. */
+static inline unsigned half_look(const struct ink_line_shape *s, const struct ink_line_looks *l,
+				 struct ink_line *line, unsigned half)
 {
-	__m256i all = every_word(marks);
-	__m256i unmarked =
-		_mm256_or_si256(lacking(s, half_of(line, 0), all), lacking(s, half_of(line, 1), all));
+	__m256i words = half_of(line, half), due = four_due(s, l, words);
+	__m256i empty = four_marks(s, _mm256_and_si256(equal_columns(s, words, 0), every_word(s->units)));
+	__m256i lacking = _mm256_andnot_si256(_mm256_or_si256(words, empty), due);
+	__m256i none = _mm256_cmpeq_epi64(lacking, _mm256_setzero_si256());
+	__m256i looked = _mm256_andnot_si256(_mm256_and_si256(due, none), words);
 
-	return !_mm256_testz_si256(unmarked, unmarked);
+	_mm256_store_si256((__m256i *)(void *)line + half, looked);
+	return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(none)) ^ 0xf;
 }
 
-static inline void line_unmark(struct ink_line *line, uint64_t marks)
+static inline unsigned line_look(const struct ink_line_shape *s, const struct ink_line_looks *l,
+				 struct ink_line *line)
 {
-	__m256i all = every_word(marks);
-
-	_mm256_store_si256((__m256i *)(void *)line, _mm256_andnot_si256(all, half_of(line, 0)));
-	_mm256_store_si256((__m256i *)(void *)line + 1, _mm256_andnot_si256(all, half_of(line, 1)));
+	return half_look(s, l, line, 0) | half_look(s, l, line, 1) << 4;
 }
 
 #endif

@@ -563,48 +563,51 @@ static uint64_t all_marks(const struct ink_line_shape *s)
 	return marks;
 }
 
-/* In a phase, an entry without a mark goes. */
-static void expire_unmarked(struct ink_table *t, uint64_t *word, uint64_t lacking)
+/* What a single tick looks at. */
+static struct ink_line_looks looks_of(const struct ink_table *t, struct codes_at at)
 {
-	const struct ink_line_shape *s = shape_of(t);
-	uint64_t new = *word;
+	struct ink_line_looks l = {.marks = all_marks(shape_of(t)),
+				   .first = at.first,
+				   .stride = at.stride,
+				   .state_mask = (1u << t->coding.state_bits) - 1,
+				   .all = t->aging.all_due};
 
-	for (uint32_t lane = 0; lane < s->lanes; lane++) {
-		uint32_t column = lane * s->column_bits, entry = ink_line_entry(s, *word, column);
-
-		if (!(lacking & ink_line_spread(s, column, 1u << s->fp_bits)))
-			continue;
-		ink_note_expiry(t, ink_line_entry_code(s, entry));
-		new = ink_line_change(s, new, column, entry, 0);
-	}
-	__atomic_store_n(word, new, __ATOMIC_RELEASE);
+	for (unsigned state = 0; state < INK_LOOKS_STATES; state++)
+		l.due[state] = (uint8_t)ink_looks_at(&t->aging, state);
+	return l;
 }
 
-/* ... and the others lose theirs. */
-static inline void phase_line(struct ink_table *t, struct ink_line *line, uint64_t marks)
+/* Many writers take word after word by compare-and-swap; and more states than can be looked up at once. */
+static int can_look_at_lines(const struct ink_table *t, struct codes_at at)
 {
-	const struct ink_line_shape *s = shape_of(t);
+	int few = (1u << t->coding.state_bits) <= INK_LOOKS_STATES && at.stride;
 
-	if (__builtin_expect(line_unmarked(s, line, marks), 0))
-		for (unsigned i = 0; i < INK_LINE_WORDS; i++) {
-			uint64_t lacking = word_unmarked(s, line->word[i], marks);
+	return !CELLS_SHARED && t->aging.single && (few || t->aging.all_due);
+}
 
-			if (lacking)
-				expire_unmarked(t, &line->word[i], lacking);
-		}
-	line_unmark(line, marks);
+static void look_at_lines(struct ink_table *t, struct codes_at at, uint64_t from, uint64_t to)
+{
+	struct ink_line_looks looks = looks_of(t, at);
+
+	for (uint64_t i = from; i < to; i++) {
+		struct ink_line *line = line_at(t, (uint32_t)i);
+		unsigned expiring = line_look(shape_of(t), &looks, line);
+
+		for (; expiring; expiring &= expiring - 1)
+			sweep_word(t, at, &line->word[__builtin_ctz(expiring)], ~0ull);
+		if (t->aging.flags_due)
+			flag_write(t, (uint32_t)i, INK_LINE_OVERFLOW, 0);
+	}
 }
 
 static void cells_sweep(struct ink_table *t, uint64_t from, uint64_t to)
 {
-	int phase = t->aging.phase && !t->aging.flags_due && !CELLS_SHARED;
-	uint64_t marks = all_marks(shape_of(t));
 	struct codes_at at = codes_at(shape_of(t));
 
-	for (uint64_t i = from; i < to; i++)
-		if (phase)
-			phase_line(t, line_at(t, (uint32_t)i), marks);
-		else
+	if (can_look_at_lines(t, at))
+		look_at_lines(t, at, from, to);
+	else
+		for (uint64_t i = from; i < to; i++)
 			sweep_line(t, at, line_at(t, (uint32_t)i));
 }
 

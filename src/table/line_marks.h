@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Marks: the age of entries when it is one bit. In a phase of the paper all
- * that counts is which entries lack theirs; empty lanes lack it too, and have
- * to be told apart by their columns.
+ * Marks: the age of entries when it is one bit, the lowest of their codes. A
+ * look at some states (see ink_looks_at) takes the marks of their entries
+ * away. Entries that have none to lose expire; empty lanes have none either,
+ * and have to be told apart by their columns.
+ *
+ * Words are little numbers of lanes with the codes at equal distances:
+ *
+ *     code of a lane   word >> (first + lane * stride)
+ *     mark             its lowest bit
+ *     state            the state_mask bits above
  */
 #ifndef INKLING_LINE_MARKS_H
 #define INKLING_LINE_MARKS_H
 
 #include "line.h"
+
+enum { INK_LOOKS_STATES = 16 }; /* so many bytes a vector instruction looks up at once */
+
+struct ink_line_looks {
+	uint64_t marks; /* of all lanes */
+	uint32_t first, stride, state_mask;
+	int all; /* every state is looked at, and `due` need not be asked */
+	uint8_t due[INK_LOOKS_STATES];
+};
 
 /*
  * The lowest bits of columns, moved to where the lanes' marks are: just above
@@ -19,12 +35,6 @@ static inline uint64_t word_marks(const struct ink_line_shape *s, uint64_t colum
 		return columns << s->fp_bits;
 	return ((columns & 1) << 48 | (columns & 1ull << 16) << 37 | (columns & 1ull << 32) << 26)
 	       << (s->fp_bits - s->low_bits);
-}
-
-/* The marks that entries of a word lack; `marks` are those of all lanes. */
-static inline uint64_t word_unmarked(const struct ink_line_shape *s, uint64_t word, uint64_t marks)
-{
-	return marks & ~word & ~word_marks(s, ink_line_columns(s, word, 0));
 }
 
 #endif

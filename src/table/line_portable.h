@@ -42,20 +42,33 @@ static inline uint64_t line_slots(const struct ink_line_shape *s, const struct i
 	return slots;
 }
 
-/* Non-zero if any entry that is there lacks its mark; `marks` are those of all lanes. */
-static inline int line_unmarked(const struct ink_line_shape *s, const struct ink_line *line, uint64_t marks)
+/* The places of marks in a word whose states are looked at. */
+static inline uint64_t word_due(const struct ink_line_shape *s, const struct ink_line_looks *l, uint64_t word)
 {
-	uint64_t unmarked = 0;
+	uint64_t due = 0;
 
-	for (unsigned i = 0; i < INK_LINE_WORDS; i++)
-		unmarked |= word_unmarked(s, line->word[i], marks);
-	return unmarked != 0;
+	if (l->all)
+		return l->marks;
+	for (uint32_t lane = 0, at = l->first; lane < s->lanes; lane++, at += l->stride)
+		due |= (uint64_t)l->due[word >> (at + 1) & l->state_mask] << at;
+	return due;
 }
 
-static inline void line_unmark(struct ink_line *line, uint64_t marks)
+/* The look at a line. Words in which an entry expires stay as they are: the result, a bit for each. */
+static inline unsigned line_look(const struct ink_line_shape *s, const struct ink_line_looks *l,
+				 struct ink_line *line)
 {
-	for (unsigned i = 0; i < INK_LINE_WORDS; i++)
-		__atomic_store_n(&line->word[i], line->word[i] & ~marks, __ATOMIC_RELEASE);
+	unsigned expiring = 0;
+
+	for (unsigned i = 0; i < INK_LINE_WORDS; i++) {
+		uint64_t word = line->word[i], due = word_due(s, l, word);
+
+		if (due & ~word & ~word_marks(s, ink_line_columns(s, word, 0)))
+			expiring |= 1u << i;
+		else
+			__atomic_store_n(&line->word[i], word & ~due, __ATOMIC_RELEASE);
+	}
+	return expiring;
 }
 
 #endif

@@ -82,13 +82,24 @@ struct ink_aging {
 	uint64_t target;           /* > now while a tick is under way */
 	uint64_t cursor;           /* units (lines, buckets, slots) below it have been visited */
 	int idle;                  /* no code changes; only overflow flags are to be cleared */
-	int phase;                 /* one age bit, one look at every code, no moves: the paper's phase */
+	int single;                /* one age bit, and at most one look at any state: see ink_looks_at */
+	int all_due;               /* ... one look at every state: the paper's phase */
 	int flags_due;             /* overflow flags were set before this tick began */
 	int flagged;               /* overflow flags were set since */
 	uint32_t busy;             /* held by the thread that ticks */
 	struct ink_counts expired; /* since the caller was told */
 	uint16_t after[INK_CODES];
 };
+
+/*
+ * A single tick: an entry of a state that is looked at loses its mark, or, if
+ * it has none, expires. All that must be known of an entry is whether its
+ * state is due, so that kinds can treat many entries at once.
+ */
+static inline int ink_looks_at(const struct ink_aging *a, unsigned state)
+{
+	return a->after[state << 1 | 1] != (state << 1 | 1);
+}
 
 /* --------------------------------------------------------------- counters */
 

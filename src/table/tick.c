@@ -48,12 +48,6 @@ static unsigned code_after(const struct ink_table *t, unsigned code, unsigned lo
 	return INK_EXPIRES | (timeout == INK_ABSENT ? INK_GONE : ink_code(c, (unsigned)timeout));
 }
 
-/* One bit, one look at everything, and what expires is deleted. */
-static int is_phase(const struct ink_table *t, unsigned state, unsigned looks)
-{
-	return t->coding.age_bits == 1 && looks == 1 && timing_of(t, state).timeout == INK_ABSENT;
-}
-
 static void plan_state(struct ink_table *t, unsigned state, unsigned most)
 {
 	unsigned looks = looks_at(t, state, most), ages = t->coding.age_top + 1;
@@ -61,14 +55,16 @@ static void plan_state(struct ink_table *t, unsigned state, unsigned most)
 	for (unsigned code = state * ages; code < (state + 1) * ages; code++)
 		t->aging.after[code] = (uint16_t)code_after(t, code, looks);
 	t->aging.idle &= looks == 0;
-	t->aging.phase &= is_phase(t, state, looks);
+	t->aging.single &= looks <= 1;
+	t->aging.all_due &= looks == 1;
 }
 
 static void plan_codes(struct ink_table *t, unsigned most)
 {
 	for (unsigned code = 0; code < INK_CODES; code++)
 		t->aging.after[code] = (uint16_t)code;
-	t->aging.idle = t->aging.phase = 1;
+	t->aging.idle = t->aging.all_due = 1;
+	t->aging.single = t->coding.age_bits == 1;
 	for (unsigned state = 0; state < t->states; state++)
 		plan_state(t, state, most);
 	plan_state(t, t->coding.unsure, most);
