@@ -10,16 +10,16 @@
  *  1. An entry is changed or removed by one compare-and-swap of its word, which
  *     succeeds only if nothing in that word has changed since it was read. So
  *     every change is made to the state it was decided on: no step is lost.
- *  2. An entry is added only by a thread that holds the insert flag of the lower
- *     of the flow's two lines. It looks again once it holds the flag. All flows
- *     that could be confused have the same two lines, so they wait for the same
- *     flag, and no flow is ever stored twice.
+ *  2. An entry is added only by a thread that holds the lock of the lower of the
+ *     flow's two lines. It looks again once it holds the lock. All flows that
+ *     could be confused have the same two lines, so they wait for the same lock,
+ *     and no flow is ever stored twice.
  *  3. Entries are never moved from line to line. A flow that is missed in one
  *     line and then in the other was therefore absent at some moment between.
  *  4. Lookups, peeks, modifies and deletes wait for nobody (but for the side
  *     table's lock where a line's flag sends them there). Inserts wait for
- *     inserts into the same pair of lines, and for nothing while they hold the
- *     flag but the side table's lock.
+ *     inserts with the same lock (1 of 1024), and for nothing while they hold it
+ *     but the side table's.
  */
 #ifndef INKLING_LINE_CELLS_H
 #define INKLING_LINE_CELLS_H
@@ -144,20 +144,17 @@ static void flag_overflow(struct ink_table *t, const struct place *p)
 	__atomic_store_n(&t->aging.flagged, 1, __ATOMIC_RELAXED);
 }
 
-/* The flag of the lower line guards the pair: law 2. */
-static inline uint64_t *insert_word(struct ink_table *t, const struct place *p)
+/* One lock for many pairs of lines, by the lower of the two: law 2. Nobody peeks at these counters here. */
+static inline uint32_t *insert_lock(struct ink_table *t, const struct place *p)
 {
-	uint32_t lower = p->at.first < p->at.second ? p->at.first : p->at.second;
-
-	return &line_at(t, lower)->word[INK_LINE_INSERT];
+	return ink_stripe(t, p->at.first < p->at.second ? p->at.first : p->at.second);
 }
 
 INK_HOT void insert_enter(struct ink_table *t, const struct place *p)
 {
-	uint64_t *word = insert_word(t, p);
 	unsigned spins = 0;
 
-	while (CELLS_SHARED && (__atomic_fetch_or(word, INK_LINE_FLAG, __ATOMIC_ACQUIRE) & INK_LINE_FLAG))
+	while (CELLS_SHARED && __atomic_exchange_n(insert_lock(t, p), 1, __ATOMIC_ACQUIRE))
 		if (++spins % 64 == 0)
 			sched_yield();
 }
@@ -165,7 +162,7 @@ INK_HOT void insert_enter(struct ink_table *t, const struct place *p)
 INK_HOT void insert_leave(struct ink_table *t, const struct place *p)
 {
 	if (CELLS_SHARED)
-		__atomic_fetch_and(insert_word(t, p), ~INK_LINE_FLAG, __ATOMIC_RELEASE);
+		__atomic_store_n(insert_lock(t, p), 0, __ATOMIC_RELEASE);
 }
 
 /* ------------------------------------------------------------ find and change */

@@ -151,7 +151,8 @@ struct ink_exact_shape {
 
 /* --------------------------------------------------------------- the table */
 
-#define INK_STRIPES 1024u /* sequence counters for peeks; a line's is its number modulo this */
+/* Sequence counters for peeks, or, with many writers, locks for inserts; a line's is its number modulo this. */
+#define INK_STRIPES 1024u
 
 struct ink_table {
 	const struct ink_ops *ops;
