@@ -235,10 +235,10 @@ INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct 
 INK_HOT int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	uint32_t entry = ink_line_make_entry(s, ink_line_entry_fp(s, spot->entry), code);
+	uint32_t change = (spot->code ^ code) << s->fp_bits;
 
 	return word_swap(spot->at.word, spot->at.seen,
-			 ink_line_change(s, spot->at.seen, spot->at.column, spot->entry, entry));
+			 spot->at.seen ^ ink_line_spread(s, spot->at.column, change));
 }
 
 INK_HOT int cell_clear(struct ink_table *t, struct spot *spot)
