@@ -5,13 +5,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "../cpu.h"
 #include "../id.h"
-#include "../id_batch.h"
 #include "../memory.h"
 #include "../plan.h"
+#include "../secret.h"
 #include "../why.h"
 
 const char *ink_version(void)
@@ -64,24 +63,6 @@ void ink_table_attach(struct ink_table *t)
 	t->ops->shape(t);
 }
 
-/* Two words from one seed, as far apart as the hash itself makes them. */
-static void secret_from_seed(uint64_t seed, uint64_t secret[2])
-{
-	const uint64_t name[2] = {0x696e6b6c696e6721ull, seed};
-
-	secret[0] = ink_siphash13(name, "first", 5);
-	secret[1] = ink_siphash13(name, "second", 6);
-}
-
-static int make_secret(uint64_t seed, uint64_t secret[2], struct ink_why *why)
-{
-	if (seed)
-		return secret_from_seed(seed, secret), 0;
-	if (getrandom(secret, 2 * sizeof *secret, 0) == (ssize_t)(2 * sizeof *secret))
-		return 0;
-	return ink_because(why, errno ? -errno : -EIO, "no random numbers for the secret");
-}
-
 static int make_body(struct ink_table *t, struct ink_why *why)
 {
 	t->body_bytes = t->plan.bytes - sizeof *t;
@@ -107,7 +88,7 @@ static int build(struct ink_table *t, const struct ink_options *asked, struct in
 	if (!t->ops)
 		return ink_because(why, -ENOTSUP,
 				   "this processor has not the instructions that were asked for");
-	error = make_secret(o.seed, t->secret, why);
+	error = ink_secret_make(o.seed, t->secret, why);
 	if (!error)
 		error = make_body(t, why);
 	if (error)
@@ -162,13 +143,7 @@ uint64_t ink_id(const struct ink_table *t, const void *key, size_t length)
 
 void ink_id_batch(const struct ink_table *t, const struct ink_keys *keys, uint64_t *ids)
 {
-#ifdef INK_HAVE_AVX2
-	if (ink_cpu_has(INK_SIMD_AVX2)) {
-		ink_id_avx2.batch(t->secret, keys, ids);
-		return;
-	}
-#endif
-	ink_id_portable.batch(t->secret, keys, ids);
+	ink_secret_ids(t->secret, keys, ids);
 }
 
 /* ------------------------------------------------------------------- the verbs */
