@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The d-left counting Bloom filter (ACSM paper, section 4).
+ *
+ * There are d subtables of b buckets of h cells. An item is nothing but a value
+ * S out of N = b 2^f, and subtable i is entered by P_i(S), where P_i is a
+ * permutation of the N values: the bucket is P_i(S) / 2^f, the fingerprint the
+ * rest. A value is stored in one cell only, in that of its d buckets that has
+ * fewest cells taken, the leftmost of those that tie:
+ *
+ *               subtable 0        subtable 1        subtable 2
+ *             +-----------+     +-----------+     +-----------+
+ *             | . . . . . |     | # # . . . |     | # # # # . |     # taken  . empty
+ *      P_0(S) | # # # . . |  +->| # S . . . |<-.  | # # . . . |<-- P_2(S)
+ *        ---->| # # # . . |  |  | . . . . . |  |  | # # # . . |
+ *             +-----------+  |  +-----------+  |  +-----------+
+ *                            `----- P_1(S) ----'
+ *
+ * Since P_i is a permutation, bucket and fingerprint of a cell give its S back.
+ * So an item finds cells of its own S and of no other, wherever it looks; and
+ * as an add looks into all d buckets before it takes a new cell, there is never
+ * more than one such cell. That is why removing works: there is no other
+ * cell that could be meant. Two items are confused if they have the same S,
+ * and then they share one cell and are counted in it together. A stranger is
+ * found if its S is one of those stored: with probability n / N, about.
+ * docs/counting.md has the proof.
+ *
+ * The paper takes b = 2^z and permutes strings of z + f bits. Here S is a pair:
+ * a bucket q below b, any b, and f bits r; and a permutation of such pairs is
+ * a round of a Feistel network over Z_b x {0,1}^f,
+ *
+ *     r' = r ^ F_i(q)         F_i gives f bits
+ *     q' = q + G_i(r') mod b  G_i gives a number below b
+ *
+ * each line of which can be undone, whatever F_i and G_i are: there is no
+ * division, nothing is rounded up, and no walk through values that are not
+ * wanted. P_0 is the identity. F and G need no key, as the ids have one.
+ *
+ * A cell, lowest bit first, is the counter (counter_bits) and the fingerprint
+ * (f). Counter 0: the cell is empty, and all its bits are 0. So a cell with
+ * fingerprint r is taken by it iff cell - r 2^counter_bits is 1 .. limit, which
+ * is one subtraction and one comparison. Bucket k of subtable i has number
+ * i b + k, and its cells are h (i b + k) and the following.
+ */
+#include <errno.h>
+
+#include "set.h"
+#include "../memory.h"
+
+__extension__ typedef unsigned __int128 uint128;
+
+struct value {
+	uint32_t q, r;
+};
+
+struct place {
+	uint32_t bucket[COUNT_MAX_D]; /* by number */
+	uint32_t fingerprint[COUNT_MAX_D];
+};
+
+/* ------------------------------------------------------- values, permutations */
+
+COUNT_HOT struct value value_of(const struct ink_count *c, uint64_t id)
+{
+	const struct ink_count_geometry *g = &c->plan.geometry;
+	uint128 x = (uint128)id * g->b;
+
+	return (struct value){(uint32_t)(x >> 64), (uint32_t)((uint64_t)x >> (64 - g->f))};
+}
+
+/* 32 bits that have nothing to do with x; another function for every n. */
+COUNT_HOT uint32_t scatter(uint32_t x, uint32_t n)
+{
+	uint64_t y = (x + (n + 1) * 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull;
+
+	return (uint32_t)((y ^ y >> 32) * 0x94d049bb133111ebull >> 32);
+}
+
+COUNT_HOT uint32_t of_bucket(const struct ink_count_geometry *g, uint32_t i, uint32_t q)
+{
+	return scatter(q, 2 * i) >> (32 - g->f);
+}
+
+COUNT_HOT uint32_t of_fingerprint(const struct ink_count_geometry *g, uint32_t i, uint32_t r)
+{
+	return below(scatter(r, 2 * i + 1), g->b);
+}
+
+/* P_i */
+COUNT_HOT struct value permute(const struct ink_count_geometry *g, uint32_t i, struct value s)
+{
+	if (i == 0)
+		return s;
+	s.r ^= of_bucket(g, i, s.q);
+	s.q += of_fingerprint(g, i, s.r);
+	s.q -= s.q >= g->b ? g->b : 0;
+	return s;
+}
+
+/* P_i backwards: the S that stands in subtable i as this. */
+static struct value unpermute(const struct ink_count_geometry *g, uint32_t i, struct value s)
+{
+	uint32_t shift = i ? of_fingerprint(g, i, s.r) : 0;
+
+	s.q = s.q >= shift ? s.q - shift : s.q + g->b - shift;
+	if (i)
+		s.r ^= of_bucket(g, i, s.q);
+	return s;
+}
+
+/* ------------------------------------------------------------------- places */
+
+COUNT_HOT void place_of_value(const struct ink_count *c, struct value s, struct place *p)
+{
+	const struct ink_count_geometry *g = &c->plan.geometry;
+
+	for (uint32_t i = 0; i < g->d; i++) {
+		struct value v = permute(g, i, s);
+
+		p->bucket[i] = i * g->b + v.q;
+		p->fingerprint[i] = v.r;
+	}
+}
+
+COUNT_HOT void place_of(const struct ink_count *c, uint64_t id, struct place *p)
+{
+	place_of_value(c, value_of(c, id), p);
+}
+
+/* A bucket may begin in one line of the cache and end in another. */
+COUNT_HOT void place_fetch(const struct ink_count *c, const struct place *p)
+{
+	uint64_t bits = (uint64_t)c->plan.geometry.h * c->cell_bits;
+
+	for (uint32_t i = 0; i < c->plan.geometry.d; i++) {
+		uint64_t at = p->bucket[i] * bits;
+
+		__builtin_prefetch(c->body + at / 8);
+		__builtin_prefetch(c->body + (at + bits - 1) / 8);
+	}
+}
+
+/* ------------------------------------------------------------------ buckets */
+
+/* A bit for each cell of a bucket that this fingerprint takes. */
+COUNT_HOT uint64_t bucket_find(const struct ink_count *c, uint32_t bucket, uint32_t fingerprint)
+{
+	uint32_t h = c->plan.geometry.h;
+	uint64_t at = (uint64_t)bucket * h * c->cell_bits, found = 0;
+	uint64_t before = ((uint64_t)fingerprint << c->plan.geometry.counter_bits) + 1;
+
+	for (uint32_t i = 0; i < h; i++, at += c->cell_bits)
+		found |= (uint64_t)((bits_at(c, at) & c->cell_mask) - before < c->limit) << i;
+	return found;
+}
+
+/* A bit for each cell that is empty. */
+COUNT_HOT uint64_t bucket_empty(const struct ink_count *c, uint32_t bucket)
+{
+	uint32_t h = c->plan.geometry.h;
+	uint64_t at = (uint64_t)bucket * h * c->cell_bits, empty = 0;
+
+	for (uint32_t i = 0; i < h; i++, at += c->cell_bits)
+		empty |= (uint64_t)((bits_at(c, at) & c->cell_mask) == 0) << i;
+	return empty;
+}
+
+COUNT_HOT uint64_t cell_in(const struct ink_count *c, uint32_t bucket, uint64_t found)
+{
+	return (uint64_t)bucket * c->plan.geometry.h + (unsigned)__builtin_ctzll(found);
+}
+
+/* The one cell of the item: 1, or 0 if there is none. */
+COUNT_HOT int place_find(const struct ink_count *c, const struct place *p, uint64_t *cell)
+{
+	for (uint32_t i = 0; i < c->plan.geometry.d; i++) {
+		uint64_t found = bucket_find(c, p->bucket[i], p->fingerprint[i]);
+
+		if (found) {
+			*cell = cell_in(c, p->bucket[i], found);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* ---------------------------------------------------------------- add, remove */
+
+/* Into the bucket with most room, ties to the left. */
+COUNT_HOT int place_store(struct ink_count *c, const struct place *p, uint32_t counter)
+{
+	uint64_t cell = 0, value = 0;
+	int most = 0;
+
+	for (uint32_t i = 0; i < c->plan.geometry.d; i++) {
+		uint64_t empty = bucket_empty(c, p->bucket[i]);
+		int room = __builtin_popcountll(empty);
+
+		if (room > most) {
+			most = room;
+			cell = cell_in(c, p->bucket[i], empty);
+			value = (uint64_t)p->fingerprint[i] << c->plan.geometry.counter_bits | counter;
+		}
+	}
+	if (!most)
+		return -ENOSPC;
+	cell_write(c, cell, value);
+	return 0;
+}
+
+/* The item is there so many times more. The limit is all ones, and the counter lowest in its cell. */
+COUNT_HOT int place_put(struct ink_count *c, const struct place *p, uint32_t times)
+{
+	uint64_t cell, value;
+
+	if (!place_find(c, p, &cell))
+		return place_store(c, p, times);
+	value = cell_read(c, cell);
+	cell_write(c, cell, (value & ~(uint64_t)c->limit) | sum_stuck(c, (uint32_t)value & c->limit, times));
+	return 0;
+}
+
+COUNT_HOT int place_add(struct ink_count *c, const struct place *p)
+{
+	int error = place_put(c, p, 1);
+
+	c->items += error == 0;
+	c->refused += error != 0;
+	return error;
+}
+
+COUNT_HOT int place_remove(struct ink_count *c, const struct place *p)
+{
+	uint64_t cell, value;
+
+	if (!place_find(c, p, &cell))
+		return c->strangers++, -ENOENT;
+	value = cell_read(c, cell);
+	if ((value & c->limit) == c->limit)
+		return c->held++, -EOVERFLOW;
+	cell_write(c, cell, (value & c->limit) == 1 ? 0 : value - 1);
+	c->items--;
+	return 0;
+}
+
+COUNT_HOT uint32_t place_count(const struct ink_count *c, const struct place *p)
+{
+	uint64_t cell;
+
+	return place_find(c, p, &cell) ? (uint32_t)cell_read(c, cell) & c->limit : 0;
+}
+
+#include "verbs.h"
+
+/* -------------------------------------------------------------------- merging */
+
+/* Where the item of a taken cell looks: its subtable's permutation leads back to S. */
+static void place_of_cell(const struct ink_count *c, uint64_t cell, uint64_t value, struct place *p)
+{
+	const struct ink_count_geometry *g = &c->plan.geometry;
+	uint64_t bucket = cell / g->h;
+	struct value s = {(uint32_t)(bucket % g->b), (uint32_t)(value >> g->counter_bits)};
+
+	place_of_value(c, unpermute(g, (uint32_t)(bucket / g->b), s), p);
+}
+
+static int put_all(struct ink_count *into, const struct ink_count *from)
+{
+	for (uint64_t cell = 0; cell < from->cells; cell++) {
+		uint64_t value = cell_read(from, cell);
+		struct place p;
+		int error;
+
+		if (!value)
+			continue;
+		place_of_cell(from, cell, value, &p);
+		error = place_put(into, &p, (uint32_t)value & from->limit);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+/* Whether all will fit is known only when all has been put: so that is done in a copy. */
+static int merge(struct ink_count *into, const struct ink_count *from)
+{
+	struct ink_count copy = *into;
+	int error;
+
+	copy.body = ink_body_alloc(into->body_bytes);
+	if (!copy.body)
+		return -ENOMEM;
+	memcpy(copy.body, into->body, into->body_bytes);
+	error = put_all(&copy, from);
+	ink_body_free(error ? copy.body : into->body, into->body_bytes);
+	if (!error)
+		into->body = copy.body;
+	return error;
+}
+
+/* -------------------------------------------------------------------- looking */
+
+/* The share of the values of S that are stored. */
+static double error_now(const struct ink_count *c)
+{
+	const struct ink_count_geometry *g = &c->plan.geometry;
+	uint64_t taken = 0;
+
+	for (uint64_t cell = 0; cell < c->cells; cell++)
+		taken += cell_read(c, cell) != 0;
+	return (double)taken / ((double)g->b * (double)(1ull << g->f));
+}
+
+/* Nobody else has the value of a taken cell. */
+static int is_alone(const struct ink_count *c, uint64_t cell, uint64_t value)
+{
+	struct place p;
+	int found = 0;
+
+	place_of_cell(c, cell, value, &p);
+	for (uint32_t i = 0; i < c->plan.geometry.d; i++)
+		found += __builtin_popcountll(bucket_find(c, p.bucket[i], p.fingerprint[i]));
+	return found == 1;
+}
+
+static const char *check(const struct ink_count *c)
+{
+	uint64_t sum = 0;
+	int stuck = 0;
+
+	for (uint64_t cell = 0; cell < c->cells; cell++) {
+		uint64_t value = cell_read(c, cell), counter = value & c->limit;
+
+		if (value && !counter)
+			return "a cell with counter 0 has a fingerprint";
+		if (value && !is_alone(c, cell, value))
+			return "a value stands in two cells";
+		sum += counter;
+		stuck |= counter == c->limit;
+	}
+	return sum == c->items || (stuck && sum < c->items) ? NULL
+							    : "the counters do not sum up to the items";
+}
+
+static const struct ink_count_ops ops = {
+	.add = add,
+	.remove = remove_one,
+	.count = count,
+	.add_batch = add_batch,
+	.remove_batch = remove_batch,
+	.contains_batch = contains_batch,
+	.merge = merge,
+	.error = error_now,
+	.check = check,
+};
+
+const struct ink_count_ops *const ink_count_dleft = &ops;

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From items and error to bytes, and back; and what to expect of n different
+ * items, each of them there once.
+ *
+ * dleft. An item is a value out of N = b 2^f, drawn uniformly. The values that
+ * n items have are, on the average, N (1 - (1 - 1/N)^n); each takes a cell,
+ * and a stranger is found if its value is among them:
+ *
+ *     error = 1 - (1 - 1/N)^n         load = error N / (d b h)
+ *
+ * Beside that, the load must be one at which d-left hashing finds room for
+ * everybody. A counter is stuck if `limit` items or more have one value: how
+ * many share a value is binomial, of n with probability 1/N.
+ *
+ * standard. Of a segment of s counters each item raises one. So a counter is 0
+ * with probability (1 - 1/s)^n, and
+ *
+ *     error = product over segments of 1 - (1 - 1/s)^n
+ *
+ * The formulas are exact, as far as ids are random: no approximation is made
+ * that a small filter would show.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+
+#include "set.h"
+#include "../memory.h"
+#include "../why.h"
+
+#define DEFAULT_ERROR (1.0 / 1024)
+#define TOLERANCE (1 + 1e-9) /* of rounding, where a number is held against one that it was made from */
+
+/* ------------------------------------------------------------ what to expect */
+
+uint32_t ink_count_cell_bits(const struct ink_count_plan *p)
+{
+	return p->geometry.counter_bits + p->geometry.f;
+}
+
+uint64_t ink_count_cells(const struct ink_count_plan *p)
+{
+	const struct ink_count_geometry *g = &p->geometry;
+
+	return p->kind == INK_COUNT_DLEFT ? (uint64_t)g->d * g->b * g->h : g->m;
+}
+
+uint64_t ink_count_used(const struct ink_count_plan *p)
+{
+	return (ink_count_cells(p) * ink_count_cell_bits(p) + 7) / 8;
+}
+
+uint64_t ink_count_segment(const struct ink_count_geometry *g, uint32_t i)
+{
+	return g->m / g->k * i + g->m % g->k * i / g->k;
+}
+
+/* 1 - (1 - p)^n: one of n hits what has probability p. */
+static double hit(double n, double p)
+{
+	return p < 1 ? -expm1(n * log1p(-p)) : n > 0;
+}
+
+/* The logarithm of the probability that of n, each with probability p, exactly i do. */
+static double log_binomial(double n, double p, double i)
+{
+	int sign;
+
+	return lgamma_r(n + 1, &sign) - lgamma_r(i + 1, &sign) - lgamma_r(n - i + 1, &sign) + i * log(p) +
+	       (n - i) * log1p(-p);
+}
+
+/* That `least` or more do. The sum runs away from the mean, where the terms fall. */
+static double at_least(double n, double p, double least)
+{
+	int up = least > n * p;
+	double i = up ? least : least - 1, sum = 0, term;
+
+	if (least > n || p >= 1)
+		return least <= n;
+	for (term = exp(log_binomial(n, p, i)); i >= 0 && i <= n && term > sum * 1e-17; i += up ? 1 : -1) {
+		sum += term;
+		term *= up ? (n - i) / (i + 1) * p / (1 - p) : i / (n - i + 1) * (1 - p) / p;
+	}
+	return up ? sum : 1 - sum;
+}
+
+static void expect_dleft(struct ink_count_plan *p)
+{
+	double values = ldexp(p->geometry.b, (int)p->geometry.f);
+
+	p->error = hit((double)p->items, 1 / values);
+	p->load = p->error * values / (double)ink_count_cells(p);
+	p->stuck = at_least((double)p->items, 1 / values, p->limit) * values / (double)ink_count_cells(p);
+}
+
+static void expect_standard(struct ink_count_plan *p)
+{
+	const struct ink_count_geometry *g = &p->geometry;
+	double n = (double)p->items;
+
+	p->error = 1;
+	p->load = p->stuck = 0;
+	for (uint32_t i = 0; i < g->k; i++) {
+		double size = (double)(ink_count_segment(g, i + 1) - ink_count_segment(g, i));
+
+		p->error *= hit(n, 1 / size);
+		p->load += hit(n, 1 / size) * size / (double)g->m;
+		p->stuck += at_least(n, 1 / size, p->limit) * size / (double)g->m;
+	}
+}
+
+void ink_count_expect(struct ink_count_plan *p)
+{
+	p->limit = (1u << p->geometry.counter_bits) - 1;
+	p->bytes = sizeof(struct ink_count) + ink_body_round(ink_count_used(p) + COUNT_SLACK);
+	p->bits_per_item = 8 * (double)p->bytes / (double)p->items;
+	if (p->kind == INK_COUNT_DLEFT)
+		expect_dleft(p);
+	else
+		expect_standard(p);
+}
+
+/* ------------------------------------------------------------------- options */
+
+/* What is asked for, with every default filled in. */
+struct wish {
+	struct ink_count_options o;
+	int ceiling; /* o.error must be kept */
+	int least;   /* the smallest error for items and bytes is wanted */
+};
+
+static const char *name_of(enum ink_count_kind kind)
+{
+	return kind == INK_COUNT_DLEFT ? "dleft" : "standard";
+}
+
+static int check_options(const struct ink_count_options *o, struct ink_why *why)
+{
+	if (o->size < sizeof *o)
+		return ink_because(why, -EINVAL, "options: size is %zu, the struct has %zu bytes", o->size,
+				   sizeof *o);
+	if ((unsigned)o->kind > INK_COUNT_STANDARD)
+		return ink_because(why, -EINVAL, "options: kind %d is unknown", (int)o->kind);
+	if (!(o->error >= 0 && o->error < 1))
+		return ink_because(why, -EINVAL, "options: error %g; it must lie between 0 and 1", o->error);
+	if (!o->items && !o->bytes && !o->geometry.b && !o->geometry.m)
+		return ink_because(why, -EINVAL, "options: neither items nor bytes nor b or m are given");
+	return 0;
+}
+
+struct range {
+	const char *name;
+	uint64_t value, least, most;
+};
+
+/* 0 is always allowed: it is planned. */
+static int check_geometry(enum ink_count_kind kind, const struct ink_count_geometry *g, struct ink_why *why)
+{
+	uint32_t dleft = kind == INK_COUNT_DLEFT, standard = !dleft;
+	uint64_t most_m = (uint64_t)(g->k ? g->k : COUNT_MAX_K) * COUNT_MOST_B;
+	const struct range ranges[] = {
+		{"d", g->d, 1, dleft * COUNT_MAX_D},
+		{"b", g->b, 1, (uint64_t)dleft * COUNT_MOST_B},
+		{"h", g->h, 1, dleft * COUNT_MAX_H},
+		{"f", g->f, COUNT_MIN_F, dleft * COUNT_MAX_F},
+		{"m", g->m, g->k ? g->k : 1, standard * most_m},
+		{"k", g->k, 1, standard * COUNT_MAX_K},
+		{"counter_bits", g->counter_bits, COUNT_MIN_COUNTER, COUNT_MAX_COUNTER},
+	};
+
+	for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+		const struct range *r = &ranges[i];
+
+		if (r->value && r->most == 0)
+			return ink_because(why, -EINVAL, "options: %s is given, and a %s set has none",
+					   r->name, name_of(kind));
+		if (r->value && (r->value < r->least || r->value > r->most))
+			return ink_because(why, -EINVAL, "options: %s is %llu; %llu to %llu are possible",
+					   r->name, (unsigned long long)r->value,
+					   (unsigned long long)r->least, (unsigned long long)r->most);
+	}
+	return 0;
+}
+
+static int resolve(const struct ink_count_options *asked, struct wish *w, struct ink_why *why)
+{
+	struct ink_count_geometry *g = &w->o.geometry;
+	int error = check_options(asked, why), dleft;
+
+	if (error)
+		return error;
+	w->o = *asked;
+	w->o.kind = asked->kind ? asked->kind : INK_COUNT_DLEFT;
+	dleft = w->o.kind == INK_COUNT_DLEFT;
+	error = check_geometry(w->o.kind, g, why);
+	if (error)
+		return error;
+	w->o.error = asked->error > 0 ? asked->error : DEFAULT_ERROR;
+	w->ceiling = asked->error > 0 || (dleft ? !g->f : !g->m || !asked->items);
+	w->least = asked->items && asked->bytes && !(asked->error > 0) && !g->b && !g->m;
+	g->counter_bits = g->counter_bits ? g->counter_bits : dleft ? 2 : 4;
+	g->d = !dleft || g->d ? g->d : 3;
+	g->h = !dleft || g->h ? g->h : 6;
+	return 0;
+}
+
+/* -------------------------------------------------------------------- shapes */
+
+/* The best so far. */
+struct best {
+	struct ink_count_plan plan;
+	int found;
+};
+
+static struct ink_count_plan plan_for(const struct wish *w, uint64_t items)
+{
+	return (struct ink_count_plan){.size = sizeof(struct ink_count_plan),
+				       .kind = w->o.kind,
+				       .items = items,
+				       .geometry = w->o.geometry};
+}
+
+static int fits(const struct wish *w, const struct ink_count_plan *p)
+{
+	return (!w->ceiling || w->least || p->error <= w->o.error * TOLERANCE) &&
+	       (!w->least || p->bytes <= w->o.bytes);
+}
+
+static int is_better(const struct wish *w, const struct ink_count_plan *p, const struct ink_count_plan *than)
+{
+	if (w->least || p->bytes == than->bytes)
+		return p->error < than->error;
+	return p->bytes < than->bytes;
+}
+
+static void consider(const struct wish *w, struct ink_count_plan *p, struct best *best)
+{
+	ink_count_expect(p);
+	if (fits(w, p) && (!best->found || is_better(w, p, &best->plan)))
+		*best = (struct best){*p, 1};
+}
+
+/* The bits that the cells may have, of all that a set may take. */
+static double bits_in(uint64_t bytes)
+{
+	double rest = (double)bytes - (double)sizeof(struct ink_count);
+
+	return 8 * (floor(rest / 4096) * 4096 - COUNT_SLACK);
+}
+
+/*
+ * The load up to which no add fails in steady churn: one at which none failed
+ * in 4n replacements in 200,000 cells, less a twentieth. At d = 3 and h = 6 it
+ * is the paper's two thirds; there none failed in 10^8 replacements. With d = 1
+ * there is nothing to choose, and all but the smallest loads fail some.
+ */
+static double safe_load(const struct ink_count_geometry *g)
+{
+	static const uint32_t heights[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16};
+	static const double loads[][10] = {{0, 0, .01, .02, .03, .05, .05, .08, .12, .20},
+					   {0, .10, .20, .32, .41, .49, .52, .57, .68, .76},
+					   {.05, .25, .40, .52, .60, 2.0 / 3, .69, .71, .79, .82},
+					   {.10, .38, .53, .62, .68, .73, .76, .77, .83, .86},
+					   {.33, .61, .70, .78, .80, .83, .85, .87, .90, .91}};
+	size_t row = g->d < 4 ? g->d - 1 : g->d < 8 ? 3 : 4, column = 0;
+
+	while (column + 1 < sizeof heights / sizeof heights[0] && heights[column + 1] <= g->h)
+		column++;
+	return loads[row][column];
+}
+
+#define LEAST_LOAD                                                                                           \
+	.25 /* of the safe one: below it, more buckets only dilute, and a longer fingerprint is cheaper */
+
+/* Buckets of a subtable for n items: as many as the load demands, or the error, or as the bytes allow. */
+static double buckets_for(const struct wish *w, const struct ink_count_geometry *g, double n)
+{
+	double for_load = n / (g->d * g->h * safe_load(g)), for_error = 0;
+
+	if (w->o.geometry.b)
+		return n <= (double)g->d * g->b * g->h ? g->b : 0;
+	if (w->least) {
+		double b = floor(bits_in(w->o.bytes) / ((double)g->d * g->h * (g->f + g->counter_bits)));
+
+		return b < COUNT_MOST_B ? (b < for_load ? 0 : b) : COUNT_MOST_B;
+	}
+	if (w->ceiling)
+		for_error = ldexp(1 / -expm1(log1p(-w->o.error) / n), -(int)g->f);
+	if (for_load < LEAST_LOAD * for_error)
+		return 0;
+	return ceil(for_load > for_error ? for_load : for_error);
+}
+
+static void dleft_shapes(const struct wish *w, uint64_t items, struct best *best)
+{
+	for (uint32_t f = COUNT_MIN_F; f <= COUNT_MAX_F; f++) {
+		struct ink_count_plan p = plan_for(w, items);
+		double b;
+
+		if (w->o.geometry.f && w->o.geometry.f != f)
+			continue;
+		p.geometry.f = f;
+		b = buckets_for(w, &p.geometry, (double)items);
+		p.geometry.b = b <= COUNT_MOST_B ? (uint32_t)b : 0;
+		if (p.geometry.b)
+			consider(w, &p, best);
+	}
+}
+
+/* A filter is best when half of the counters are 0; with fewer taken than that, more k would do better. */
+#define LEAST_FILL .25
+
+/* Counters in all: as given, as the bytes allow, or such that of each segment error^(1/k) is taken. */
+static double counters_for(const struct wish *w, uint32_t k, double n)
+{
+	double fill = pow(w->o.error, 1.0 / k);
+
+	if (w->o.geometry.m)
+		return (double)w->o.geometry.m;
+	if (w->least)
+		return fmin(floor(bits_in(w->o.bytes) / w->o.geometry.counter_bits),
+			    (double)k * COUNT_MOST_B);
+	return fill < LEAST_FILL ? 0 : k * ceil(1 / -expm1(log1p(-fill) / n));
+}
+
+static void standard_shapes(const struct wish *w, uint64_t items, struct best *best)
+{
+	for (uint32_t k = 1; k <= COUNT_MAX_K; k++) {
+		struct ink_count_plan p = plan_for(w, items);
+		double m = counters_for(w, k, (double)items);
+
+		if ((w->o.geometry.k && w->o.geometry.k != k) || m < k || m > (double)k * COUNT_MOST_B)
+			continue;
+		p.geometry.k = k;
+		p.geometry.m = (uint64_t)m;
+		consider(w, &p, best);
+	}
+}
+
+static struct best best_for(const struct wish *w, uint64_t items)
+{
+	struct best best = {.found = 0};
+
+	if (items == 0 || items > COUNT_MOST_ITEMS)
+		return best;
+	if (w->o.kind == INK_COUNT_DLEFT)
+		dleft_shapes(w, items, &best);
+	else
+		standard_shapes(w, items, &best);
+	return best;
+}
+
+/* ------------------------------------------------------------------- searches */
+
+/* Within the bytes, the error, and a load that is safe. */
+static int can_hold(const struct wish *w, uint64_t items)
+{
+	struct best best = best_for(w, items);
+	const struct ink_count_geometry *g = &best.plan.geometry;
+
+	return best.found && (!w->o.bytes || best.plan.bytes <= w->o.bytes) &&
+	       (w->o.kind != INK_COUNT_DLEFT ||
+		(double)items <= safe_load(g) * (double)ink_count_cells(&best.plan) * TOLERANCE);
+}
+
+/* The most that can be held; 0: nothing can. */
+static uint64_t most_items(const struct wish *w)
+{
+	uint64_t low = 0, end = 1ull << 40;
+
+	while (low + 1 < end) {
+		uint64_t middle = low + (end - low) / 2;
+
+		if (can_hold(w, middle))
+			low = middle;
+		else
+			end = middle;
+	}
+	return low;
+}
+
+/* Nothing was found, or only what takes too much: say what would be possible. */
+static int out_of_reach(const struct wish *w, struct ink_why *why)
+{
+	struct wish other = *w;
+	const char *name = name_of(w->o.kind);
+	struct best best;
+
+	other.least = 0;
+	other.o.bytes = 0;
+	best = best_for(&other, w->o.items);
+	if (best.found && w->o.bytes)
+		return ink_because(why, -ERANGE,
+				   "%s: %llu items at error %.2g take %llu bytes, %llu are allowed", name,
+				   (unsigned long long)w->o.items, best.plan.error,
+				   (unsigned long long)best.plan.bytes, (unsigned long long)w->o.bytes);
+	other.ceiling = other.o.geometry.f || other.o.geometry.m ? 0 : other.ceiling;
+	other.o.error = fmax(w->o.error, 1e-6);
+	if (w->o.items && w->ceiling && best_for(&other, w->o.items).found)
+		return ink_because(why, -ERANGE, "%s: error %g is out of reach in this geometry", name,
+				   w->o.error);
+	if (w->o.items)
+		return ink_because(why, -ERANGE, "%s: %llu items are too many for this geometry", name,
+				   (unsigned long long)w->o.items);
+	return ink_because(why, -ERANGE, "%s: %llu bytes are too few for any set at error %g", name,
+			   (unsigned long long)w->o.bytes, w->o.error);
+}
+
+int ink_count_plan(const struct ink_count_options *options, struct ink_count_plan *plan, struct ink_why *why)
+{
+	size_t room = plan->size;
+	struct wish w;
+	struct best best;
+	int error = resolve(options, &w, why);
+
+	if (room < sizeof best.plan)
+		return ink_because(why, -EINVAL, "plan: size is %zu, the struct has %zu bytes", room,
+				   sizeof best.plan);
+	if (error)
+		return error;
+	best = best_for(&w, w.o.items ? w.o.items : most_items(&w));
+	if (!best.found || (w.o.bytes && best.plan.bytes > w.o.bytes))
+		return out_of_reach(&w, why);
+	*plan = best.plan;
+	plan->size = room;
+	return 0;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What both kinds of counting sets have: a plan, a secret, a body.
+ *
+ * The body is one block of memory without pointers, zeroed at birth: cells or
+ * counters, back to back and packed to the bit, and behind them zeros to a
+ * whole page, eight bytes of them at the least.
+ *
+ *     bit    0         c         2c                              cells x c
+ *            +---------+---------+-- ... --+---------------------+----------------+
+ *            | cell 0  | cell 1  |         | the last one        | 0, >= 64 bits  |
+ *            +---------+---------+-- ... --+---------------------+----------------+
+ *
+ * A cell has at most 48 bits (32 of fingerprint, 16 of counter). It begins at
+ * some bit of some byte, so it lies within the eight bytes from there on: one
+ * load that need not be aligned, a shift and a mask.
+ */
+#ifndef INKLING_COUNT_SET_H
+#define INKLING_COUNT_SET_H
+
+#include <endian.h>
+#include <string.h>
+
+#include <inkling/count.h>
+
+/* For what a batch does to each item: a call would cost as much as the work. */
+#define COUNT_HOT __attribute__((always_inline)) static inline
+
+enum {
+	COUNT_MAX_D = 8,
+	COUNT_MAX_H = 64,
+	COUNT_MIN_F = 2,
+	COUNT_MAX_F = 32,
+	COUNT_MAX_K = 32,
+	COUNT_MIN_COUNTER = 2, /* of one bit, every counter would be stuck */
+	COUNT_MAX_COUNTER = 16,
+	COUNT_SLACK = 8, /* bytes behind the cells, so that the last one can be loaded */
+};
+
+#define COUNT_MOST_B (1u << 28) /* buckets of a subtable, or counters in a segment: a draw has 32 bits */
+#define COUNT_MOST_ITEMS (1ull << 62)
+
+_Static_assert(COUNT_MAX_F + COUNT_MAX_COUNTER <= 64 - 7, "a cell at any bit of a byte lies within 8 bytes");
+_Static_assert((uint64_t)COUNT_MAX_D *COUNT_MOST_B <= UINT32_MAX, "buckets are numbered with 32 bits");
+
+struct ink_count {
+	const struct ink_count_ops *ops;
+	struct ink_count_plan plan;
+	uint64_t secret[2];
+	unsigned char *body;
+	uint64_t body_bytes;
+	uint64_t cells;
+	uint32_t cell_bits;
+	uint32_t limit;                    /* the highest value of a counter: there it sticks */
+	uint64_t cell_mask;                /* cell_bits ones */
+	uint64_t starts[COUNT_MAX_K + 1];  /* standard: where each segment begins, and the end */
+	uint64_t items;                    /* adds less removes */
+	uint64_t refused, strangers, held; /* calls that failed, by reason */
+};
+
+struct ink_count_ops {
+	int (*add)(struct ink_count *c, uint64_t id);
+	int (*remove)(struct ink_count *c, uint64_t id);
+	uint32_t (*count)(const struct ink_count *c, uint64_t id);
+	int (*add_batch)(struct ink_count *c, const struct ink_count_batch *b);
+	int (*remove_batch)(struct ink_count *c, const struct ink_count_batch *b);
+	void (*contains_batch)(const struct ink_count *c, const struct ink_count_batch *b);
+	int (*merge)(struct ink_count *into, const struct ink_count *from); /* -ENOSPC, -ENOMEM: as it was */
+	double (*error)(const struct ink_count *c);      /* share of strangers that are found */
+	const char *(*check)(const struct ink_count *c); /* NULL, or what is wrong with the cells */
+};
+
+extern const struct ink_count_ops *const ink_count_dleft, *const ink_count_standard;
+
+/* Of the whole geometry: the bits of a cell, the cells, the bytes in use in the body. */
+uint32_t ink_count_cell_bits(const struct ink_count_plan *plan);
+uint64_t ink_count_cells(const struct ink_count_plan *plan);
+uint64_t ink_count_used(const struct ink_count_plan *plan);
+
+/* Where segment i of a standard filter begins; i = k: the end. */
+uint64_t ink_count_segment(const struct ink_count_geometry *g, uint32_t i);
+
+/* Everything that follows from kind, geometry and items. */
+void ink_count_expect(struct ink_count_plan *plan);
+
+/* Gives a set whose plan is made all that follows from it, the body apart. */
+void ink_count_attach(struct ink_count *c);
+
+/* ------------------------------------------------------------------- cells */
+
+/* 57 bits, or more, from bit `at` on. */
+COUNT_HOT uint64_t bits_at(const struct ink_count *c, uint64_t at)
+{
+	uint64_t word;
+
+	memcpy(&word, c->body + at / 8, sizeof word);
+	return le64toh(word) >> at % 8;
+}
+
+COUNT_HOT uint64_t cell_read(const struct ink_count *c, uint64_t cell)
+{
+	return bits_at(c, cell * c->cell_bits) & c->cell_mask;
+}
+
+COUNT_HOT void cell_write(struct ink_count *c, uint64_t cell, uint64_t value)
+{
+	uint64_t at = cell * c->cell_bits, word;
+	unsigned shift = at % 8;
+
+	memcpy(&word, c->body + at / 8, sizeof word);
+	word = (le64toh(word) & ~(c->cell_mask << shift)) | value << shift;
+	word = htole64(word);
+	memcpy(c->body + at / 8, &word, sizeof word);
+}
+
+/* A number below `end` (at most 2^28) from 32 random bits, by a product instead of a remainder. */
+COUNT_HOT uint32_t below(uint64_t half, uint64_t end)
+{
+	return (uint32_t)(half * end >> 32);
+}
+
+/* a + b, where both count and the limit sticks. */
+static inline uint32_t sum_stuck(const struct ink_count *c, uint32_t a, uint32_t b)
+{
+	return a + b < c->limit ? a + b : c->limit;
+}
+
+#endif
