@@ -260,6 +260,7 @@ static void judge(struct tally *t, const struct measured *m, double planned, dou
 
 struct tallies {
 	struct tally error, load, stuck;
+	uint64_t next; /* items: every set has its own, or points would be right or wrong together */
 };
 
 static void judge_point(struct tallies *t, const struct ink_count_options *o, uint64_t strangers)
@@ -272,12 +273,12 @@ static void judge_point(struct tallies *t, const struct ink_count_options *o, ui
 		struct ink_count *c = make(o);
 		struct ink_count_stats s;
 
-		add_items(c, (uint64_t)i << 32, o->items);
+		add_items(c, t->next, o->items);
 		s = stats_of(c);
 		cells += (double)s.cells;
 		assert_int_equal(s.bytes, plan.bytes);
-		note(&error,
-		     (double)found_of(c, STRANGERS | (uint64_t)i << 32, strangers) / (double)strangers);
+		note(&error, (double)found_of(c, STRANGERS + 8 * t->next, strangers) / (double)strangers);
+		t->next += o->items;
 		note(&load, (double)s.taken / (double)s.cells);
 		note(&stuck, (double)s.stuck / (double)s.cells);
 		ink_count_free(c);

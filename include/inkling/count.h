@@ -40,7 +40,7 @@
 #ifndef INKLING_COUNT_H
 #define INKLING_COUNT_H
 
-#include <inkling/inkling.h>
+#include "inkling.h"
 
 #ifdef __cplusplus
 extern "C" {
