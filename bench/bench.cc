@@ -199,6 +199,7 @@ std::vector<part_of_bench> parts(const command_line &c)
 		all.push_back({ "given" + of, [&how, n](report &r) { compare(how, r, n, hashing::given); } });
 		all.push_back({ "keys" + of, [&how, n](report &r) { compare(how, r, n, hashing::own); } });
 		all.push_back({ "writers" + of, [&how, n](report &r) { compare_threads(how, r, n); } });
+		all.push_back({ "count" + of, [&how, n](report &r) { measure_counts(how, r, n); } });
 		all.push_back({ "tick" + of, [&how, n](report &r) { measure_ticks(how, r, n); } });
 	}
 	all.push_back({ "latency", [&how](report &r) { measure_latency(how, r, 1000000); } });

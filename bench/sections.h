@@ -28,6 +28,9 @@ void measure_ticks(const settings &, report &, size_t n);
 /* latency.cc: how long the slowest inserts take. */
 void measure_latency(const settings &, report &, size_t n);
 
+/* count.cc: counting sets. */
+void measure_counts(const settings &, report &, size_t n);
+
 /* ids.cc: what an id costs. */
 void measure_ids(const settings &, report &);
 

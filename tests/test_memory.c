@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include <inkling/inkling.h>
+#include <inkling/count.h>
 
 #include "random.h"
 
@@ -391,6 +391,62 @@ static void a_check_that_lacks_memory_does_not_call_the_table_damaged(void **sta
 	}
 }
 
+/* ------------------------------------------------------------------ counting sets */
+
+static struct ink_count *make_count(enum ink_count_kind kind)
+{
+	struct ink_count_options o = {.size = sizeof o, .kind = kind, .items = 1000, .seed = 1};
+	struct ink_count *c = ink_count_create(&o, NULL);
+
+	assert_non_null(c);
+	for (uint64_t i = 0; i < FLOWS; i++)
+		assert_int_equal(ink_count_add(c, id_number(i)), 0);
+	return c;
+}
+
+static void a_counting_set_is_made_or_nothing_is_left_of_it(void **state)
+{
+	struct ink_count_options o = {.size = sizeof o, .items = 1000};
+
+	(void)state;
+	for (unsigned k = 1; k <= 4; k++) {
+		struct held before = held_now();
+		struct ink_why why = {""};
+		struct ink_count *c;
+
+		fail_at(k);
+		c = ink_count_create(&o, &why);
+		fail_never();
+		assert_int_equal(c == NULL, k < 4); /* the set, its secret, its body */
+		assert_int_equal(why.text[0] != 0, k < 4);
+		ink_count_free(c);
+		assert_held(before);
+	}
+}
+
+/* The d-left filter merges into a copy; the standard one in place. */
+static void a_merge_without_memory_changes_nothing(void **state)
+{
+	struct ink_count *dleft = make_count(INK_COUNT_DLEFT), *standard = make_count(INK_COUNT_STANDARD);
+	struct held before = held_now();
+	struct ink_why why = {""};
+
+	(void)state;
+	fail_always();
+	assert_int_equal(ink_count_merge(dleft, dleft, &why), -ENOMEM);
+	assert_int_equal(ink_count_merge(standard, standard, NULL), 0);
+	fail_never();
+	assert_true(why.text[0]);
+	assert_held(before);
+	for (uint64_t i = 0; i < FLOWS; i++)
+		assert_int_equal(ink_count_remove(dleft, id_number(i)), 0);
+	assert_int_equal(ink_count_check(dleft, NULL), 0);
+	assert_int_equal(ink_count_merge(dleft, dleft, NULL), 0);
+	assert_held(before);
+	ink_count_free(dleft);
+	ink_count_free(standard);
+}
+
 /* -------------------------------------------------------------------- snapshots */
 
 static char directory[] = "/tmp/ink-test-memory-XXXXXX";
@@ -506,6 +562,8 @@ int main(void)
 		cmocka_unit_test(verbs_and_ticks_need_no_memory),
 		cmocka_unit_test(exact_goes_on_until_it_is_full_where_it_cannot_grow),
 		cmocka_unit_test(a_check_that_lacks_memory_does_not_call_the_table_damaged),
+		cmocka_unit_test(a_counting_set_is_made_or_nothing_is_left_of_it),
+		cmocka_unit_test(a_merge_without_memory_changes_nothing),
 		cmocka_unit_test(a_snapshot_is_saved_and_loaded_or_nothing_has_happened),
 	};
 
