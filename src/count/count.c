@@ -13,16 +13,13 @@
 
 void ink_count_attach(struct ink_count *c)
 {
-	const struct ink_count_geometry *g = &c->plan.geometry;
-
 	c->ops = c->plan.kind == INK_COUNT_DLEFT ? ink_count_dleft : ink_count_standard;
 	c->body_bytes = c->plan.bytes - sizeof *c;
 	c->cells = ink_count_cells(&c->plan);
 	c->cell_bits = ink_count_cell_bits(&c->plan);
 	c->cell_mask = (1ull << c->cell_bits) - 1;
 	c->limit = c->plan.limit;
-	for (uint32_t i = 0; g->k && i <= g->k; i++)
-		c->starts[i] = ink_count_segment(g, i);
+	c->ops->shape(c);
 }
 
 static int build(struct ink_count *c, const struct ink_count_options *o, struct ink_why *why)

@@ -37,17 +37,29 @@
  * wanted. P_0 is the identity. F and G need no key, as the ids have one.
  *
  * A cell, lowest bit first, is the counter (counter_bits) and the fingerprint
- * (f). Counter 0: the cell is empty, and all its bits are 0. So a cell with
- * fingerprint r is taken by it iff cell - r 2^counter_bits is 1 .. limit, which
- * is one subtraction and one comparison. Bucket k of subtable i has number
- * i b + k, and its cells are h (i b + k) and the following.
+ * (f). Counter 0: the cell is empty, and all its bits are 0. Bucket k of
+ * subtable i has number i b + k, and its cells are h (i b + k) and the
+ * following.
+ *
+ * A bucket is searched as a whole, in a word of 128 bits (six cells of 13 bits
+ * have 78), or in chunks of as many cells as fit. In each lane, that is, cell:
+ *
+ *     counter + (2^(c-1) - 1)     has the top bit iff the counter is not 0; c: bits of a cell
+ *     x + (2^(c-1) - 1) | x       has the top bit iff x is not 0; x: fingerprint ^ wanted, in place
+ *                                 (in the sum, both without their highest bit and the counter's bits)
+ *
+ * and no sum leaves its lane, so the answers are exact.
  */
 #include <errno.h>
 
 #include "set.h"
 #include "../memory.h"
 
-__extension__ typedef unsigned __int128 uint128;
+enum {
+	CHUNK_BITS = 128 - 7, /* that are loaded from any bit of a byte on */
+	MIN_CELL_BITS = COUNT_MIN_F + COUNT_MIN_COUNTER,
+	CHUNK_CELLS = (1 << MIN_CELL_BITS) - 1 /* no more, so that their number fits into a cell */
+};
 
 struct value {
 	uint32_t q, r;
@@ -142,46 +154,94 @@ COUNT_HOT void place_fetch(const struct ink_count *c, const struct place *p)
 
 /* ------------------------------------------------------------------ buckets */
 
-/* A bit for each cell of a bucket that this fingerprint takes. */
-COUNT_HOT uint64_t bucket_find(const struct ink_count *c, uint32_t bucket, uint32_t fingerprint)
+/* 121 bits, or more, from `at` on. */
+COUNT_HOT uint128 chunk_at(const struct ink_count *c, uint64_t at)
 {
-	uint32_t h = c->plan.geometry.h;
-	uint64_t at = (uint64_t)bucket * h * c->cell_bits, found = 0;
-	uint64_t before = ((uint64_t)fingerprint << c->plan.geometry.counter_bits) + 1;
+	uint64_t words[2];
+	unsigned shift = at % 8;
 
-	for (uint32_t i = 0; i < h; i++, at += c->cell_bits)
-		found |= (uint64_t)((bits_at(c, at) & c->cell_mask) - before < c->limit) << i;
-	return found;
+	memcpy(words, c->body + at / 8, sizeof words);
+	words[0] = le64toh(words[0]) >> shift | le64toh(words[1]) << 1 << (63 - shift);
+	return (uint128)(le64toh(words[1]) >> shift) << 64 | words[0];
 }
 
-/* A bit for each cell that is empty. */
-COUNT_HOT uint64_t bucket_empty(const struct ink_count *c, uint32_t bucket)
+COUNT_HOT const struct count_lanes *chunk_lanes(const struct ink_count *c, uint32_t chunk)
 {
-	uint32_t h = c->plan.geometry.h;
-	uint64_t at = (uint64_t)bucket * h * c->cell_bits, empty = 0;
-
-	for (uint32_t i = 0; i < h; i++, at += c->cell_bits)
-		empty |= (uint64_t)((bits_at(c, at) & c->cell_mask) == 0) << i;
-	return empty;
+	return chunk + 1 < c->chunks ? &c->lanes : &c->tail;
 }
 
-COUNT_HOT uint64_t cell_in(const struct ink_count *c, uint32_t bucket, uint64_t found)
+/* Taken cells, and those with that fingerprint: the top bit of each. */
+COUNT_HOT uint128 chunk_taken(const struct count_lanes *l, uint128 cells)
 {
-	return (uint64_t)bucket * c->plan.geometry.h + (unsigned)__builtin_ctzll(found);
+	return ((cells & l->counter) + l->rest) & l->top;
 }
 
-/* The one cell of the item: 1, or 0 if there is none. */
-COUNT_HOT int place_find(const struct ink_count *c, const struct place *p, uint64_t *cell)
+COUNT_HOT uint128 chunk_equal(const struct ink_count *c, const struct count_lanes *l, uint128 cells,
+			      uint32_t fingerprint)
 {
+	uint128 x = cells ^ l->low * ((uint64_t)fingerprint << c->plan.geometry.counter_bits);
+
+	return ~(((x & l->print) + l->print) | x) & l->top;
+}
+
+/* Where the cell of the lowest bit of such an answer begins. */
+COUNT_HOT uint64_t cell_of(const struct ink_count *c, uint64_t at, uint128 found)
+{
+	uint64_t low = (uint64_t)found, high = (uint64_t)(found >> 64);
+	unsigned bit = low ? (unsigned)__builtin_ctzll(low) : 64 + (unsigned)__builtin_ctzll(high);
+
+	return at + bit - (c->cell_bits - 1);
+}
+
+/* How many cells an answer has: they are digits, and their sum is the highest digit of this product. */
+COUNT_HOT uint32_t cells_in(const struct ink_count *c, const struct count_lanes *l, uint128 answer)
+{
+	return (uint32_t)((answer >> (c->cell_bits - 1)) * l->low >> l->last) & ((1u << MIN_CELL_BITS) - 1);
+}
+
+COUNT_HOT uint64_t bucket_at(const struct ink_count *c, uint32_t bucket)
+{
+	return (uint64_t)bucket * c->plan.geometry.h * c->cell_bits;
+}
+
+#define NOWHERE UINT64_MAX
+
+/* The bit at which the one cell of the item begins. All buckets are searched: a branch would be a guess. */
+COUNT_HOT uint64_t place_find(const struct ink_count *c, const struct place *p)
+{
+	uint128 found = 0;
+	uint64_t where = 0;
+
 	for (uint32_t i = 0; i < c->plan.geometry.d; i++) {
-		uint64_t found = bucket_find(c, p->bucket[i], p->fingerprint[i]);
+		uint64_t at = bucket_at(c, p->bucket[i]);
 
-		if (found) {
-			*cell = cell_in(c, p->bucket[i], found);
-			return 1;
+		for (uint32_t k = 0; k < c->chunks; k++, at += c->chunk_bits) {
+			const struct count_lanes *l = chunk_lanes(c, k);
+			uint128 cells = chunk_at(c, at);
+			uint128 match = chunk_equal(c, l, cells, p->fingerprint[i]) & chunk_taken(l, cells);
+
+			where = match ? at : where;
+			found |= match;
 		}
 	}
-	return 0;
+	return found ? cell_of(c, where, found) : NOWHERE;
+}
+
+/* The number of empty cells of a bucket, and where the first begins. */
+COUNT_HOT uint32_t bucket_room(const struct ink_count *c, uint32_t bucket, uint64_t *where)
+{
+	uint64_t at = bucket_at(c, bucket);
+	uint32_t room = 0;
+
+	for (uint32_t k = 0; k < c->chunks; k++, at += c->chunk_bits) {
+		const struct count_lanes *l = chunk_lanes(c, k);
+		uint128 empty = chunk_taken(l, chunk_at(c, at)) ^ l->top;
+
+		if (empty && !room)
+			*where = cell_of(c, at, empty);
+		room += cells_in(c, l, empty);
+	}
+	return room;
 }
 
 /* ---------------------------------------------------------------- add, remove */
@@ -189,34 +249,34 @@ COUNT_HOT int place_find(const struct ink_count *c, const struct place *p, uint6
 /* Into the bucket with most room, ties to the left. */
 COUNT_HOT int place_store(struct ink_count *c, const struct place *p, uint32_t counter)
 {
-	uint64_t cell = 0, value = 0;
-	int most = 0;
+	uint64_t where = 0, value = 0;
+	uint32_t most = 0;
 
 	for (uint32_t i = 0; i < c->plan.geometry.d; i++) {
-		uint64_t empty = bucket_empty(c, p->bucket[i]);
-		int room = __builtin_popcountll(empty);
+		uint64_t empty = 0;
+		uint32_t room = bucket_room(c, p->bucket[i], &empty);
 
 		if (room > most) {
 			most = room;
-			cell = cell_in(c, p->bucket[i], empty);
+			where = empty;
 			value = (uint64_t)p->fingerprint[i] << c->plan.geometry.counter_bits | counter;
 		}
 	}
 	if (!most)
 		return -ENOSPC;
-	cell_write(c, cell, value);
+	bits_write(c, where, value);
 	return 0;
 }
 
 /* The item is there so many times more. The limit is all ones, and the counter lowest in its cell. */
 COUNT_HOT int place_put(struct ink_count *c, const struct place *p, uint32_t times)
 {
-	uint64_t cell, value;
+	uint64_t where = place_find(c, p), value;
 
-	if (!place_find(c, p, &cell))
+	if (where == NOWHERE)
 		return place_store(c, p, times);
-	value = cell_read(c, cell);
-	cell_write(c, cell, (value & ~(uint64_t)c->limit) | sum_stuck(c, (uint32_t)value & c->limit, times));
+	value = bits_read(c, where);
+	bits_write(c, where, (value & ~(uint64_t)c->limit) | sum_stuck(c, (uint32_t)value & c->limit, times));
 	return 0;
 }
 
@@ -231,23 +291,23 @@ COUNT_HOT int place_add(struct ink_count *c, const struct place *p)
 
 COUNT_HOT int place_remove(struct ink_count *c, const struct place *p)
 {
-	uint64_t cell, value;
+	uint64_t where = place_find(c, p), value;
 
-	if (!place_find(c, p, &cell))
+	if (where == NOWHERE)
 		return c->strangers++, -ENOENT;
-	value = cell_read(c, cell);
+	value = bits_read(c, where);
 	if ((value & c->limit) == c->limit)
 		return c->held++, -EOVERFLOW;
-	cell_write(c, cell, (value & c->limit) == 1 ? 0 : value - 1);
+	bits_write(c, where, (value & c->limit) == 1 ? 0 : value - 1);
 	c->items--;
 	return 0;
 }
 
 COUNT_HOT uint32_t place_count(const struct ink_count *c, const struct place *p)
 {
-	uint64_t cell;
+	uint64_t where = place_find(c, p);
 
-	return place_find(c, p, &cell) ? (uint32_t)cell_read(c, cell) & c->limit : 0;
+	return where == NOWHERE ? 0 : (uint32_t)bits_read(c, where) & c->limit;
 }
 
 #include "verbs.h"
@@ -311,16 +371,28 @@ static double error_now(const struct ink_count *c)
 	return (double)taken / ((double)g->b * (double)(1ull << g->f));
 }
 
+/* How many cells have this item's value. */
+static int place_cells(const struct ink_count *c, const struct place *p)
+{
+	const struct ink_count_geometry *g = &c->plan.geometry;
+	int found = 0;
+
+	for (uint32_t i = 0; i < g->d; i++)
+		for (uint32_t k = 0; k < g->h; k++) {
+			uint64_t value = cell_read(c, (uint64_t)p->bucket[i] * g->h + k);
+
+			found += (value & c->limit) && value >> g->counter_bits == p->fingerprint[i];
+		}
+	return found;
+}
+
 /* Nobody else has the value of a taken cell. */
 static int is_alone(const struct ink_count *c, uint64_t cell, uint64_t value)
 {
 	struct place p;
-	int found = 0;
 
 	place_of_cell(c, cell, value, &p);
-	for (uint32_t i = 0; i < c->plan.geometry.d; i++)
-		found += __builtin_popcountll(bucket_find(c, p.bucket[i], p.fingerprint[i]));
-	return found == 1;
+	return place_cells(c, &p) == 1;
 }
 
 static const char *check(const struct ink_count *c)
@@ -342,7 +414,36 @@ static const char *check(const struct ink_count *c)
 							    : "the counters do not sum up to the items";
 }
 
+/* ---------------------------------------------------------------------- making */
+
+static struct count_lanes lanes_of(const struct ink_count *c, uint32_t cells)
+{
+	const struct ink_count_geometry *g = &c->plan.geometry;
+	uint128 low = 0;
+
+	for (uint32_t i = 0; i < cells; i++)
+		low |= (uint128)1 << i * c->cell_bits;
+	return (struct count_lanes){.low = low,
+				    .counter = low * c->limit,
+				    .print = low * (((1ull << (g->f - 1)) - 1) << g->counter_bits),
+				    .rest = low * ((1ull << (c->cell_bits - 1)) - 1),
+				    .top = low << (c->cell_bits - 1),
+				    .last = (cells - 1) * c->cell_bits};
+}
+
+static void shape(struct ink_count *c)
+{
+	uint32_t h = c->plan.geometry.h, fit = CHUNK_BITS / c->cell_bits;
+	uint32_t most = fit < CHUNK_CELLS ? fit : CHUNK_CELLS;
+
+	c->chunks = (h + most - 1) / most;
+	c->chunk_bits = most * c->cell_bits;
+	c->lanes = lanes_of(c, most);
+	c->tail = lanes_of(c, h - (c->chunks - 1) * most);
+}
+
 static const struct ink_count_ops ops = {
+	.shape = shape,
 	.add = add,
 	.remove = remove_one,
 	.count = count,

@@ -4,11 +4,11 @@
  *
  * The body is one block of memory without pointers, zeroed at birth: cells or
  * counters, back to back and packed to the bit, and behind them zeros to a
- * whole page, eight bytes of them at the least.
+ * whole page, 16 bytes of them at the least.
  *
  *     bit    0         c         2c                              cells x c
  *            +---------+---------+-- ... --+---------------------+----------------+
- *            | cell 0  | cell 1  |         | the last one        | 0, >= 64 bits  |
+ *            | cell 0  | cell 1  |         | the last one        | 0, >= 128 bits |
  *            +---------+---------+-- ... --+---------------------+----------------+
  *
  * A cell has at most 48 bits (32 of fingerprint, 16 of counter). It begins at
@@ -34,7 +34,7 @@ enum {
 	COUNT_MAX_K = 32,
 	COUNT_MIN_COUNTER = 2, /* of one bit, every counter would be stuck */
 	COUNT_MAX_COUNTER = 16,
-	COUNT_SLACK = 8, /* bytes behind the cells, so that the last one can be loaded */
+	COUNT_SLACK = 16, /* bytes behind the cells, so that 128 bits can be loaded from the last one on */
 };
 
 #define COUNT_MOST_B (1u << 28) /* buckets of a subtable, or counters in a segment: a draw has 32 bits */
@@ -42,6 +42,18 @@ enum {
 
 _Static_assert(COUNT_MAX_F + COUNT_MAX_COUNTER <= 64 - 7, "a cell at any bit of a byte lies within 8 bytes");
 _Static_assert((uint64_t)COUNT_MAX_D *COUNT_MOST_B <= UINT32_MAX, "buckets are numbered with 32 bits");
+
+__extension__ typedef unsigned __int128 uint128;
+
+/* Neighbouring cells in 128 bits, for searching all of them at once. In each of them ones at: */
+struct count_lanes {
+	uint128 low;     /* its lowest bit */
+	uint128 counter; /* the bits of its counter */
+	uint128 print;   /* the bits of its fingerprint but the highest */
+	uint128 rest;    /* all bits but the highest */
+	uint128 top;     /* the highest */
+	uint32_t last;   /* the bit at which the last cell begins */
+};
 
 struct ink_count {
 	const struct ink_count_ops *ops;
@@ -51,14 +63,19 @@ struct ink_count {
 	uint64_t body_bytes;
 	uint64_t cells;
 	uint32_t cell_bits;
-	uint32_t limit;                    /* the highest value of a counter: there it sticks */
-	uint64_t cell_mask;                /* cell_bits ones */
+	uint32_t limit;      /* the highest value of a counter: there it sticks */
+	uint64_t cell_mask;  /* cell_bits ones */
+	uint32_t chunks;     /* dleft: into which a bucket is divided to be searched; all but the last .. */
+	uint32_t chunk_bits; /* .. have so many bits */
+	struct count_lanes lanes;          /* of a chunk */
+	struct count_lanes tail;           /* of the last one */
 	uint64_t starts[COUNT_MAX_K + 1];  /* standard: where each segment begins, and the end */
 	uint64_t items;                    /* adds less removes */
 	uint64_t refused, strangers, held; /* calls that failed, by reason */
 };
 
 struct ink_count_ops {
+	void (*shape)(struct ink_count *c); /* what the kind works out beforehand */
 	int (*add)(struct ink_count *c, uint64_t id);
 	int (*remove)(struct ink_count *c, uint64_t id);
 	uint32_t (*count)(const struct ink_count *c, uint64_t id);
@@ -97,20 +114,30 @@ COUNT_HOT uint64_t bits_at(const struct ink_count *c, uint64_t at)
 	return le64toh(word) >> at % 8;
 }
 
+/* A cell that begins there. */
+COUNT_HOT uint64_t bits_read(const struct ink_count *c, uint64_t at)
+{
+	return bits_at(c, at) & c->cell_mask;
+}
+
+COUNT_HOT void bits_write(struct ink_count *c, uint64_t at, uint64_t value)
+{
+	unsigned shift = at % 8;
+	uint64_t word;
+
+	memcpy(&word, c->body + at / 8, sizeof word);
+	word = htole64((le64toh(word) & ~(c->cell_mask << shift)) | value << shift);
+	memcpy(c->body + at / 8, &word, sizeof word);
+}
+
 COUNT_HOT uint64_t cell_read(const struct ink_count *c, uint64_t cell)
 {
-	return bits_at(c, cell * c->cell_bits) & c->cell_mask;
+	return bits_read(c, cell * c->cell_bits);
 }
 
 COUNT_HOT void cell_write(struct ink_count *c, uint64_t cell, uint64_t value)
 {
-	uint64_t at = cell * c->cell_bits, word;
-	unsigned shift = at % 8;
-
-	memcpy(&word, c->body + at / 8, sizeof word);
-	word = (le64toh(word) & ~(c->cell_mask << shift)) | value << shift;
-	word = htole64(word);
-	memcpy(c->body + at / 8, &word, sizeof word);
+	bits_write(c, cell * c->cell_bits, value);
 }
 
 /* A number below `end` (at most 2^28) from 32 random bits, by a product instead of a remainder. */

@@ -158,7 +158,14 @@ static const char *check(const struct ink_count *c)
 	return NULL;
 }
 
+static void shape(struct ink_count *c)
+{
+	for (uint32_t i = 0; i <= c->plan.geometry.k; i++)
+		c->starts[i] = ink_count_segment(&c->plan.geometry, i);
+}
+
 static const struct ink_count_ops ops = {
+	.shape = shape,
 	.add = add,
 	.remove = remove_one,
 	.count = count,
