@@ -354,27 +354,56 @@ static void every_answer_is_that_of_the_model(void **state)
 }
 
 /* Every value S once, in a filter with room: no two share a cell, and all are found. */
+static void assert_all_values_fit(struct ink_count_geometry g)
+{
+	struct ink_count_options o = options_for(INK_COUNT_DLEFT, 1, g);
+	struct ink_count *c = make(&o);
+	uint64_t values = (uint64_t)g.b << g.f;
+
+	for (uint64_t v = 0; v < values; v++) {
+		uint64_t id = (uint64_t)((((wide)v << 64) + values - 1) / values);
+
+		assert_false(ink_count_contains(c, id));
+		assert_int_equal(ink_count_add(c, id), 0);
+		assert_int_equal(ink_count_count(c, id), 1);
+	}
+	assert_int_equal(stats_of(c).taken, values);
+	assert_true(stats_of(c).error == 1);
+	assert_sound(c);
+	ink_count_free(c);
+}
+
+/* A bucket of the smallest cells has room for more than a cell can count: it is searched in chunks. */
 static void every_value_has_a_cell_of_its_own(void **state)
 {
 	(void)state;
 	for (uint32_t b = 1; b <= 33; b++) {
-		struct ink_count_options o = options_for(
-			INK_COUNT_DLEFT, 1, (struct ink_count_geometry){.d = 8, .b = b, .h = 64, .f = 3});
-		struct ink_count *c = make(&o);
-		uint64_t values = b * 8;
-
-		for (uint64_t v = 0; v < values; v++) {
-			uint64_t id = (uint64_t)((((wide)v << 64) + values - 1) / values);
-
-			assert_false(ink_count_contains(c, id));
-			assert_int_equal(ink_count_add(c, id), 0);
-			assert_int_equal(ink_count_count(c, id), 1);
-		}
-		assert_int_equal(stats_of(c).taken, values);
-		assert_true(stats_of(c).error == 1);
-		assert_sound(c);
-		ink_count_free(c);
+		assert_all_values_fit((struct ink_count_geometry){.d = 8, .b = b, .h = 64, .f = 3});
+		for (uint32_t h = 4; h <= 64; h += 3)
+			assert_all_values_fit((struct ink_count_geometry){.d = 1, .b = b, .h = h, .f = 2});
 	}
+}
+
+/* One bucket in each subtable: the emptiest takes the item, the leftmost of those that tie. */
+static void the_least_loaded_bucket_is_taken_and_ties_go_left(void **state)
+{
+	struct ink_count_options o = options_for(
+		INK_COUNT_DLEFT, 1, (struct ink_count_geometry){.d = 3, .b = 1, .h = 20, .f = 24});
+	struct ink_count *c = make(&o);
+
+	(void)state;
+	for (uint64_t i = 0; i < 60; i++) {
+		uint64_t cell = i % 3 * 20 + i / 3;
+
+		assert_true(cell_read(c, cell) == 0);
+		assert_int_equal(ink_count_add(c, id_number(i)), 0);
+		assert_true((cell_read(c, cell) & c->limit) == 1);
+	}
+	assert_int_equal(ink_count_remove(c, id_number(1)), 0);
+	assert_true(cell_read(c, 20) == 0);
+	assert_int_equal(ink_count_add(c, id_number(60)), 0);
+	assert_true(cell_read(c, 20) != 0);
+	ink_count_free(c);
 }
 
 static void the_planned_load_holds_in_churn(void **state)
@@ -697,6 +726,7 @@ static void assert_refused(const struct ink_count_options *o, int error, const c
 static void options_that_mean_nothing_are_refused(void **state)
 {
 	struct ink_count_options good = options_for(INK_COUNT_DLEFT, 1000, (struct ink_count_geometry){0});
+	struct ink_why why = {""};
 
 	(void)state;
 	plan_of(&good);
@@ -717,6 +747,12 @@ static void options_that_mean_nothing_are_refused(void **state)
 	REFUSED(-EINVAL, geometry.k = 3);
 	REFUSED(-EINVAL, geometry.counter_bits = 1);
 	REFUSED(-EINVAL, geometry.counter_bits = 17);
+	good.geometry.k = 3;
+	assert_int_equal(
+		ink_count_plan(&good, &(struct ink_count_plan){.size = sizeof(struct ink_count_plan)}, &why),
+		-EINVAL);
+	assert_non_null(strstr(why.text, "k is given, and a dleft set has none"));
+	good.geometry.k = 0;
 	good.kind = INK_COUNT_STANDARD;
 	plan_of(&good);
 	REFUSED(-EINVAL, geometry.d = 3);
@@ -738,6 +774,9 @@ static void what_is_out_of_reach_is_refused(void **state)
 		REFUSED(-ERANGE, bytes = 1);
 		REFUSED(-ERANGE, bytes = 4096);
 		REFUSED(-ERANGE, error = 1e-30);
+		good.error = .01;
+		REFUSED(-ERANGE, bytes = 4096);
+		good.error = 0;
 		REFUSED(-ERANGE, items = 1ull << 50);
 		REFUSED(-ERANGE, items = UINT64_MAX);
 		good.items = 0;
@@ -751,6 +790,32 @@ static void what_is_out_of_reach_is_refused(void **state)
 		good.geometry = (struct ink_count_geometry){.d = d, .h = 6, .b = 80};
 		REFUSED(-ERANGE, items = 80 * d * 6 + 1);
 	}
+}
+
+/* "...; the least is 1.2e-05", in two digits, and that can be had. */
+static void a_refused_error_names_the_least(void **state)
+{
+	static const struct ink_count_geometry pinned[] = {
+		{0}, {.d = 4, .h = 8}, {.f = 9}, {.d = 2, .f = 20}, {.k = 5}};
+
+	(void)state;
+	for (unsigned k = 0; k < 2; k++)
+		for (unsigned i = 0; i < 5; i++) {
+			struct ink_count_options o = options_for(kinds[k], 5000, pinned[i]);
+			struct ink_count_plan plan = {.size = sizeof plan};
+			struct ink_why why = {""};
+			const char *least;
+
+			o.error = 1e-25;
+			if (ink_count_plan(&o, &plan, &why) == -EINVAL)
+				continue;
+			least = strstr(why.text, "the least is ");
+			assert_non_null(least);
+			o.error = strtod(least + strlen("the least is "), NULL) * 1.06;
+			assert_true(plan_of(&o).error > o.error / 1.2);
+			o.error /= 1.15;
+			assert_int_equal(ink_count_plan(&o, &plan, NULL), -ERANGE);
+		}
 }
 
 static void a_plan_of_the_wrong_size_is_refused(void **state)
@@ -1276,7 +1341,14 @@ static void a_check_finds_what_is_damaged(void **state)
 	}
 	for (unsigned s = 0; s < 3; s++) {
 		struct ink_count *c = sample(s);
+		uint64_t end = c->cells * c->cell_bits;
 
+		if (end % 8) {
+			c->body[end / 8] ^= 0x80;
+			assert_int_equal(ink_count_check(c, NULL), -EUCLEAN);
+			c->body[end / 8] ^= 0x80;
+			assert_sound(c);
+		}
 		for (uint64_t cell = 0; cell < c->cells; cell++)
 			if (cell_read(c, cell) == 0) {
 				cell_write(c, cell, (uint64_t)c->limit + 1);
@@ -1316,6 +1388,7 @@ int main(void)
 		cmocka_unit_test(every_formula_of_the_plan_is_what_is_measured),
 		cmocka_unit_test(every_answer_is_that_of_the_model),
 		cmocka_unit_test(every_value_has_a_cell_of_its_own),
+		cmocka_unit_test(the_least_loaded_bucket_is_taken_and_ties_go_left),
 		cmocka_unit_test(the_planned_load_holds_in_churn),
 		cmocka_unit_test(a_counter_at_its_limit_sticks_and_says_so),
 		cmocka_unit_test(a_standard_item_with_some_stuck_counters_can_leave),
@@ -1328,6 +1401,7 @@ int main(void)
 		cmocka_unit_test(ids_are_those_of_the_seed),
 		cmocka_unit_test(options_that_mean_nothing_are_refused),
 		cmocka_unit_test(what_is_out_of_reach_is_refused),
+		cmocka_unit_test(a_refused_error_names_the_least),
 		cmocka_unit_test(a_plan_of_the_wrong_size_is_refused),
 		cmocka_unit_test(plans_are_kept_and_lead_back),
 		cmocka_unit_test(no_other_geometry_takes_fewer_bytes),

@@ -195,12 +195,8 @@ struct ink_count *ink_count_load(const char *path, enum ink_load how, struct ink
 {
 	struct ink_file f = {.path = path, .why = why, .fd = -1};
 	struct ink_count *c = calloc(1, sizeof *c);
-	int error = c ? 0 : ink_file_wrong(&f, -ENOMEM, "no memory for a counting set");
+	int error = c ? load(&f, c, how) : ink_file_wrong(&f, -ENOMEM, "no memory for a counting set");
 
-	if (!error && how != INK_LOAD_READ && how != INK_LOAD_MAP)
-		error = ink_file_wrong(&f, -EINVAL, "there is no way %d of loading", (int)how);
-	if (!error)
-		error = load(&f, c, how);
 	ink_file_close(&f);
 	if (!error)
 		return c;

@@ -284,7 +284,8 @@ static double buckets_for(const struct wish *w, const struct ink_count_geometry 
 	if (w->least) {
 		double b = floor(bits_in(w->o.bytes) / ((double)g->d * g->h * (g->f + g->counter_bits)));
 
-		return b < COUNT_MOST_B ? (b < for_load ? 0 : b) : COUNT_MOST_B;
+		b = fmin(b, COUNT_MOST_B);
+		return b < for_load ? 0 : b;
 	}
 	if (w->ceiling)
 		for_error = ldexp(1 / -expm1(log1p(-w->o.error) / n), -(int)g->f);
@@ -381,31 +382,47 @@ static uint64_t most_items(const struct wish *w)
 	return low;
 }
 
+/* The smallest error that buckets_for and counters_for do not call a waste. */
+static double least_error(const struct wish *w)
+{
+	const struct ink_count_geometry *g = &w->o.geometry;
+
+	if (w->o.kind == INK_COUNT_STANDARD)
+		return pow(LEAST_FILL, g->k ? g->k : COUNT_MAX_K);
+	return -expm1(-ldexp(g->d * g->h * safe_load(g) * LEAST_LOAD, -(int)(g->f ? g->f : COUNT_MAX_F)));
+}
+
+static int is_too_large(const struct wish *w, const struct ink_count_plan *p, struct ink_why *why)
+{
+	return ink_because(why, -ERANGE, "%s: %llu items at error %.2g take %llu bytes, %llu are allowed",
+			   name_of(p->kind), (unsigned long long)p->items, p->error,
+			   (unsigned long long)p->bytes, (unsigned long long)w->o.bytes);
+}
+
 /* Nothing was found, or only what takes too much: say what would be possible. */
 static int out_of_reach(const struct wish *w, struct ink_why *why)
 {
-	struct wish other = *w;
+	const struct ink_count_geometry *g = &w->o.geometry;
 	const char *name = name_of(w->o.kind);
+	struct wish other = *w;
 	struct best best;
 
 	other.least = 0;
 	other.o.bytes = 0;
 	best = best_for(&other, w->o.items);
-	if (best.found && w->o.bytes)
-		return ink_because(why, -ERANGE,
-				   "%s: %llu items at error %.2g take %llu bytes, %llu are allowed", name,
-				   (unsigned long long)w->o.items, best.plan.error,
-				   (unsigned long long)best.plan.bytes, (unsigned long long)w->o.bytes);
-	other.ceiling = other.o.geometry.f || other.o.geometry.m ? 0 : other.ceiling;
-	other.o.error = fmax(w->o.error, 1e-6);
-	if (w->o.items && w->ceiling && best_for(&other, w->o.items).found)
-		return ink_because(why, -ERANGE, "%s: error %g is out of reach in this geometry", name,
-				   w->o.error);
+	if (best.found)
+		return is_too_large(w, &best.plan, why);
+	if (w->ceiling && !g->b && !g->m && w->o.error < least_error(w) && least_error(w) > 0)
+		return ink_because(why, -ERANGE, "%s: error %g is out of reach; the least is %.2g", name,
+				   w->o.error, least_error(w));
 	if (w->o.items)
-		return ink_because(why, -ERANGE, "%s: %llu items are too many for this geometry", name,
-				   (unsigned long long)w->o.items);
-	return ink_because(why, -ERANGE, "%s: %llu bytes are too few for any set at error %g", name,
-			   (unsigned long long)w->o.bytes, w->o.error);
+		return ink_because(why, -ERANGE, "%s: no such geometry holds %llu items%s", name,
+				   (unsigned long long)w->o.items, w->ceiling ? " at that error" : "");
+	if (g->b || g->m)
+		return ink_because(why, -ERANGE, "%s: no set at error %g has that geometry", name,
+				   w->o.error);
+	return ink_because(why, -ERANGE, "%s: no set at error %g fits in %llu bytes", name, w->o.error,
+			   (unsigned long long)w->o.bytes);
 }
 
 int ink_count_plan(const struct ink_count_options *options, struct ink_count_plan *plan, struct ink_why *why)
