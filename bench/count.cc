@@ -12,6 +12,11 @@
  * What to expect: a d-left item has 3 buckets, often in two lines of the cache,
  * a standard one 7 counters in 7 lines; for strangers it stops at the first 0,
  * after 2 on the average, but a batch has fetched all 7 by then.
+ *
+ * What was found (1,000,000 items, batches, a busy machine): half the bits; hits
+ * and misses as fast as in the standard filter, some 23 M/s; removes 1.5 times
+ * as fast, adds two thirds as fast, since a new item is first looked for and
+ * then placed. The exact map takes 20 times the bits.
  */
 #include "sections.h"
 

@@ -8,13 +8,13 @@
  * rest. A value is stored in one cell only, in that of its d buckets that has
  * fewest cells taken, the leftmost of those that tie:
  *
- *               subtable 0        subtable 1        subtable 2
- *             +-----------+     +-----------+     +-----------+
- *             | . . . . . |     | # # . . . |     | # # # # . |     # taken  . empty
- *      P_0(S) | # # # . . |  +->| # S . . . |<-.  | # # . . . |<-- P_2(S)
- *        ---->| # # # . . |  |  | . . . . . |  |  | # # # . . |
- *             +-----------+  |  +-----------+  |  +-----------+
- *                            `----- P_1(S) ----'
+ *             subtable 0         subtable 1         subtable 2
+ *          0  # # # # . .        # # # . . .        # # . . . .
+ *     P_0  1  # # # # # .   P_1  # # # # . .   P_2  # # # . . .      # taken  . empty
+ *      |   2  # # # . . .    |   # # # # . .    |   # # # # . .
+ *      `-> 3  # # # # . .    |   # # . . . .    |   # # # . . .
+ *          4  # # # . . .    `-> # # # S . .    |   # # # # . .
+ *        b-1  # # # # . .        # # # # . .    `-> # # # . . .
  *
  * Since P_i is a permutation, bucket and fingerprint of a cell give its S back.
  * So an item finds cells of its own S and of no other, wherever it looks; and
@@ -44,9 +44,10 @@
  * A bucket is searched as a whole, in a word of 128 bits (six cells of 13 bits
  * have 78), or in chunks of as many cells as fit. In each lane, that is, cell:
  *
- *     counter + (2^(c-1) - 1)     has the top bit iff the counter is not 0; c: bits of a cell
- *     x + (2^(c-1) - 1) | x       has the top bit iff x is not 0; x: fingerprint ^ wanted, in place
- *                                 (in the sum, both without their highest bit and the counter's bits)
+ *     counter + all bits but the top one    has the top bit iff the counter is not 0
+ *     (x + P) | x                            has the top bit iff x is not 0, where x is the fingerprint ^ the
+ *                                            wanted one, at its place in the cell, P is all of its bits but
+ *                                            the top one, and the sum leaves out x's top bit
  *
  * and no sum leaves its lane, so the answers are exact.
  */
@@ -165,18 +166,18 @@ COUNT_HOT uint128 chunk_at(const struct ink_count *c, uint64_t at)
 	return (uint128)(le64toh(words[1]) >> shift) << 64 | words[0];
 }
 
-COUNT_HOT const struct count_lanes *chunk_lanes(const struct ink_count *c, uint32_t chunk)
+COUNT_HOT const struct ink_count_lanes *chunk_lanes(const struct ink_count *c, uint32_t chunk)
 {
 	return chunk + 1 < c->chunks ? &c->lanes : &c->tail;
 }
 
 /* Taken cells, and those with that fingerprint: the top bit of each. */
-COUNT_HOT uint128 chunk_taken(const struct count_lanes *l, uint128 cells)
+COUNT_HOT uint128 chunk_taken(const struct ink_count_lanes *l, uint128 cells)
 {
 	return ((cells & l->counter) + l->rest) & l->top;
 }
 
-COUNT_HOT uint128 chunk_equal(const struct ink_count *c, const struct count_lanes *l, uint128 cells,
+COUNT_HOT uint128 chunk_equal(const struct ink_count *c, const struct ink_count_lanes *l, uint128 cells,
 			      uint32_t fingerprint)
 {
 	uint128 x = cells ^ l->low * ((uint64_t)fingerprint << c->plan.geometry.counter_bits);
@@ -194,7 +195,7 @@ COUNT_HOT uint64_t cell_of(const struct ink_count *c, uint64_t at, uint128 found
 }
 
 /* How many cells an answer has: they are digits, and their sum is the highest digit of this product. */
-COUNT_HOT uint32_t cells_in(const struct ink_count *c, const struct count_lanes *l, uint128 answer)
+COUNT_HOT uint32_t cells_in(const struct ink_count *c, const struct ink_count_lanes *l, uint128 answer)
 {
 	return (uint32_t)((answer >> (c->cell_bits - 1)) * l->low >> l->last) & ((1u << MIN_CELL_BITS) - 1);
 }
@@ -216,7 +217,7 @@ COUNT_HOT uint64_t place_find(const struct ink_count *c, const struct place *p)
 		uint64_t at = bucket_at(c, p->bucket[i]);
 
 		for (uint32_t k = 0; k < c->chunks; k++, at += c->chunk_bits) {
-			const struct count_lanes *l = chunk_lanes(c, k);
+			const struct ink_count_lanes *l = chunk_lanes(c, k);
 			uint128 cells = chunk_at(c, at);
 			uint128 match = chunk_equal(c, l, cells, p->fingerprint[i]) & chunk_taken(l, cells);
 
@@ -234,7 +235,7 @@ COUNT_HOT uint32_t bucket_room(const struct ink_count *c, uint32_t bucket, uint6
 	uint32_t room = 0;
 
 	for (uint32_t k = 0; k < c->chunks; k++, at += c->chunk_bits) {
-		const struct count_lanes *l = chunk_lanes(c, k);
+		const struct ink_count_lanes *l = chunk_lanes(c, k);
 		uint128 empty = chunk_taken(l, chunk_at(c, at)) ^ l->top;
 
 		if (empty && !room)
@@ -416,19 +417,19 @@ static const char *check(const struct ink_count *c)
 
 /* ---------------------------------------------------------------------- making */
 
-static struct count_lanes lanes_of(const struct ink_count *c, uint32_t cells)
+static struct ink_count_lanes lanes_of(const struct ink_count *c, uint32_t cells)
 {
 	const struct ink_count_geometry *g = &c->plan.geometry;
 	uint128 low = 0;
 
 	for (uint32_t i = 0; i < cells; i++)
 		low |= (uint128)1 << i * c->cell_bits;
-	return (struct count_lanes){.low = low,
-				    .counter = low * c->limit,
-				    .print = low * (((1ull << (g->f - 1)) - 1) << g->counter_bits),
-				    .rest = low * ((1ull << (c->cell_bits - 1)) - 1),
-				    .top = low << (c->cell_bits - 1),
-				    .last = (cells - 1) * c->cell_bits};
+	return (struct ink_count_lanes){.low = low,
+					.counter = low * c->limit,
+					.print = low * (((1ull << (g->f - 1)) - 1) << g->counter_bits),
+					.rest = low * ((1ull << (c->cell_bits - 1)) - 1),
+					.top = low << (c->cell_bits - 1),
+					.last = (cells - 1) * c->cell_bits};
 }
 
 static void shape(struct ink_count *c)

@@ -46,7 +46,7 @@ _Static_assert((uint64_t)COUNT_MAX_D *COUNT_MOST_B <= UINT32_MAX, "buckets are n
 __extension__ typedef unsigned __int128 uint128;
 
 /* Neighbouring cells in 128 bits, for searching all of them at once. In each of them ones at: */
-struct count_lanes {
+struct ink_count_lanes {
 	uint128 low;     /* its lowest bit */
 	uint128 counter; /* the bits of its counter */
 	uint128 print;   /* the bits of its fingerprint but the highest */
@@ -67,8 +67,8 @@ struct ink_count {
 	uint64_t cell_mask;  /* cell_bits ones */
 	uint32_t chunks;     /* dleft: into which a bucket is divided to be searched; all but the last .. */
 	uint32_t chunk_bits; /* .. have so many bits */
-	struct count_lanes lanes;          /* of a chunk */
-	struct count_lanes tail;           /* of the last one */
+	struct ink_count_lanes lanes;      /* of a chunk */
+	struct ink_count_lanes tail;       /* of the last one */
 	uint64_t starts[COUNT_MAX_K + 1];  /* standard: where each segment begins, and the end */
 	uint64_t items;                    /* adds less removes */
 	uint64_t refused, strangers, held; /* calls that failed, by reason */
@@ -105,19 +105,13 @@ void ink_count_attach(struct ink_count *c);
 
 /* ------------------------------------------------------------------- cells */
 
-/* 57 bits, or more, from bit `at` on. */
-COUNT_HOT uint64_t bits_at(const struct ink_count *c, uint64_t at)
+/* The cell that begins at bit `at`. */
+COUNT_HOT uint64_t bits_read(const struct ink_count *c, uint64_t at)
 {
 	uint64_t word;
 
 	memcpy(&word, c->body + at / 8, sizeof word);
-	return le64toh(word) >> at % 8;
-}
-
-/* A cell that begins there. */
-COUNT_HOT uint64_t bits_read(const struct ink_count *c, uint64_t at)
-{
-	return bits_at(c, at) & c->cell_mask;
+	return le64toh(word) >> at % 8 & c->cell_mask;
 }
 
 COUNT_HOT void bits_write(struct ink_count *c, uint64_t at, uint64_t value)
