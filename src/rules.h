@@ -47,6 +47,22 @@ static inline int ink_program_begins(const struct ink_program *p, struct ink_row
 	return row.next == INK_NO_ROW && p->starts[event];
 }
 
+/* What a row does to one who comes from there. */
+static inline struct ink_move ink_move_along(ink_answer from, struct ink_row row)
+{
+	struct ink_move m = {from, row.next == INK_NO_ROW ? from : row.next, row.action};
+
+	return m;
+}
+
+/* The unsure row only chooses an action. */
+static inline struct ink_move ink_move_unsure(const struct ink_program *p, uint32_t event)
+{
+	struct ink_move m = {INK_DONT_KNOW, INK_DONT_KNOW, ink_program_unsure(p, event).action};
+
+	return m;
+}
+
 #ifndef __bpf__
 /* Checks and copies; NULL with errno. The result is one block: ink_program_free it. */
 struct ink_program *ink_program_make(const struct ink_rules *rules, unsigned table_states,

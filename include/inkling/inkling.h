@@ -259,6 +259,21 @@ int ink_modify(struct ink_table *table, uint64_t id, unsigned state);
 int ink_delete(struct ink_table *table, uint64_t id);
 
 /*
+ * The same for callers who know the state that the flow should be in, as the
+ * transitions of many machines do. In `direct` this is the cheap way, and the
+ * surer one; in `line` with many writers it is a change that nobody comes
+ * between. States that the table has not: absent, or -EINVAL.
+ *
+ * ink_lookup_in: the state if the flow is in it, absent if it is not or is in
+ * another; don't-know as ink_lookup. Touches what it finds.
+ * ink_modify_from: as ink_modify, and -ENOENT if the flow is in another state.
+ * ink_delete_in: as ink_delete, and -ENOENT if the flow is in another state.
+ */
+ink_answer ink_lookup_in(struct ink_table *table, uint64_t id, unsigned state);
+int ink_modify_from(struct ink_table *table, uint64_t id, unsigned from, unsigned to);
+int ink_delete_in(struct ink_table *table, uint64_t id, unsigned state);
+
+/*
  * Looks the flow up, asks the rules, writes back. `move` tells what happened,
  * also on failure. -EINVAL: no rules, or no such event (move: don't-know, no
  * action); -ENOSPC: the flow should have been stored and there was no room

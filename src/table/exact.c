@@ -217,56 +217,91 @@ static void clear_slot(struct ink_table *t, const struct slot *s)
 	clear(t, (uint64_t)(s - slot_at(t, 0)));
 }
 
-/* ---------------------------------------------------------------- single calls */
+/* ------------------------------------------------------------------- the verbs */
 
-static ink_answer exact_peek(const struct ink_table *t, uint64_t id)
+/* The table may grow in the midst of a batch, so the slot is looked for when it is needed. */
+struct place {
+	uint64_t id;
+};
+
+static inline struct place place_of(const struct ink_table *t, uint64_t id)
+{
+	(void)t;
+	return (struct place){id};
+}
+
+static inline void places_fetch(const struct ink_table *t, const uint64_t *ids, size_t n,
+				struct place *places)
+{
+	for (size_t i = 0; i < n; i++) {
+		places[i] = place_of(t, ids[i]);
+		__builtin_prefetch(slot_at(t, home_of(t, ids[i])), 1);
+	}
+}
+
+#include "plain.h"
+
+INK_HOT ink_answer peek_at(const struct ink_table *t, const struct place *p, uint64_t id)
 {
 	const struct slot *s = find(t, id);
 
+	(void)p;
 	return s ? (ink_answer)state_in(s) : INK_ABSENT;
 }
 
-static ink_answer exact_lookup(struct ink_table *t, uint64_t id)
+INK_HOT ink_answer lookup_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id)
 {
 	struct slot *s = find(t, id);
 
+	(void)p;
+	(void)h;
 	if (!s)
 		return INK_ABSENT;
 	slot_write(t, s, state_in(s));
 	return (ink_answer)state_in(s);
 }
 
-static int exact_insert(struct ink_table *t, uint64_t id, unsigned state)
+INK_HOT int insert_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
+	(void)p;
 	if (state >= t->states)
 		return -EINVAL;
 	return find(t, id) ? -EEXIST : put(t, id, state);
 }
 
-static int exact_modify(struct ink_table *t, uint64_t id, unsigned state)
+INK_HOT int is_asked(const struct slot *s, int only)
+{
+	return s && (only == INK_ANY_STATE || (int)state_in(s) == only);
+}
+
+INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
+		      struct ink_change c)
 {
 	struct slot *s = find(t, id);
 
-	if (state >= t->states)
+	(void)p;
+	(void)h;
+	if (c.to >= t->states)
 		return -EINVAL;
-	if (!s)
+	if (!is_asked(s, c.from))
 		return -ENOENT;
-	slot_write(t, s, state);
+	slot_write(t, s, c.to);
 	return 0;
 }
 
-static int exact_set(struct ink_table *t, uint64_t id, unsigned state)
+INK_HOT int set_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
-	int result = exact_modify(t, id, state);
+	int result = modify_at(t, p, NULL, id, (struct ink_change){INK_ANY_STATE, state});
 
 	return result == -ENOENT ? put(t, id, state) : result;
 }
 
-static int exact_delete(struct ink_table *t, uint64_t id)
+INK_HOT int delete_at(struct ink_table *t, const struct place *p, uint64_t id, int only)
 {
 	struct slot *s = find(t, id);
 
-	if (!s)
+	(void)p;
+	if (!is_asked(s, only))
 		return -ENOENT;
 	clear_slot(t, s);
 	return 0;
@@ -274,17 +309,17 @@ static int exact_delete(struct ink_table *t, uint64_t id)
 
 /* -------------------------------------------------------------------- step */
 
-/* What the rules say; a start event for which the state has no row begins the flow anew, in place. */
+/* A start event for which the state has no row begins the flow anew, in place. */
 static struct ink_move move_of(const struct ink_table *t, const struct slot *s, unsigned event)
 {
-	struct ink_row row = ink_program_row(t->program, s ? state_in(s) : t->program->states, event);
-	ink_answer from = s ? (ink_answer)state_in(s) : INK_ABSENT;
+	struct ink_row row;
 
-	if (s && ink_program_begins(t->program, row, event)) {
-		row = ink_program_absent(t->program, event);
-		from = INK_ABSENT;
-	}
-	return (struct ink_move){from, row.next == INK_NO_ROW ? from : row.next, row.action};
+	if (!s)
+		return ink_move_along(INK_ABSENT, ink_program_absent(t->program, event));
+	row = ink_program_row(t->program, state_in(s), event);
+	if (ink_program_begins(t->program, row, event))
+		return ink_move_along(INK_ABSENT, ink_program_absent(t->program, event));
+	return ink_move_along((ink_answer)state_in(s), row);
 }
 
 static int step_new(struct ink_table *t, uint64_t id, struct ink_move *m)
@@ -296,14 +331,14 @@ static int step_new(struct ink_table *t, uint64_t id, struct ink_move *m)
 	return error;
 }
 
-static int exact_step(struct ink_table *t, uint64_t id, unsigned event, struct ink_move *m)
+INK_HOT int step_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned event,
+		    struct ink_move *m)
 {
 	struct slot *s = find(t, id);
 
-	if (!t->program || event >= t->program->events) {
-		*m = (struct ink_move){.from = INK_DONT_KNOW, .to = INK_DONT_KNOW};
+	(void)p;
+	if (!ink_can_step(t, event, m))
 		return -EINVAL;
-	}
 	*m = move_of(t, s, event);
 	if (!s)
 		return step_new(t, id, m);
@@ -314,115 +349,7 @@ static int exact_step(struct ink_table *t, uint64_t id, unsigned event, struct i
 	return 0;
 }
 
-/* ------------------------------------------------------------------ batches */
-
-enum { AHEAD = 16 }; /* as many items as verbs.h has under way, two blocks */
-
-typedef int (*item_fn)(struct ink_table *t, const struct ink_batch *b, size_t i);
-
-static inline void fetch(const struct ink_table *t, uint64_t id)
-{
-	__builtin_prefetch(slot_at(t, home_of(t, id)), 1);
-}
-
-/* `item` is a constant at every call, so it is inlined into a loop of its own. */
-INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *b, item_fn item)
-{
-	int first_error = 0;
-
-	for (size_t i = 0; i < b->n && i < AHEAD; i++)
-		fetch(t, b->ids[i]);
-	for (size_t i = 0; i < b->n; i++) {
-		int error;
-
-		if (i + AHEAD < b->n)
-			fetch(t, b->ids[i + AHEAD]);
-		error = item(t, b, i);
-		if (error && !first_error)
-			first_error = error;
-	}
-	return first_error;
-}
-
-static inline int told(const struct ink_batch *b, size_t i, int error)
-{
-	if (b->errors)
-		b->errors[i] = error;
-	return error;
-}
-
-static inline int item_lookup(struct ink_table *t, const struct ink_batch *b, size_t i)
-{
-	b->answers[i] = exact_lookup(t, b->ids[i]);
-	return 0;
-}
-
-static inline int item_peek(struct ink_table *t, const struct ink_batch *b, size_t i)
-{
-	b->answers[i] = exact_peek(t, b->ids[i]);
-	return 0;
-}
-
-static inline int item_insert(struct ink_table *t, const struct ink_batch *b, size_t i)
-{
-	return told(b, i, exact_insert(t, b->ids[i], b->states[i]));
-}
-
-static inline int item_set(struct ink_table *t, const struct ink_batch *b, size_t i)
-{
-	return told(b, i, exact_set(t, b->ids[i], b->states[i]));
-}
-
-static inline int item_modify(struct ink_table *t, const struct ink_batch *b, size_t i)
-{
-	return told(b, i, exact_modify(t, b->ids[i], b->states[i]));
-}
-
-static inline int item_delete(struct ink_table *t, const struct ink_batch *b, size_t i)
-{
-	return told(b, i, exact_delete(t, b->ids[i]));
-}
-
-static inline int item_step(struct ink_table *t, const struct ink_batch *b, size_t i)
-{
-	return told(b, i, exact_step(t, b->ids[i], b->events[i], &b->moves[i]));
-}
-
-static void exact_lookup_batch(struct ink_table *t, const struct ink_batch *b)
-{
-	in_batch(t, b, item_lookup);
-}
-
-/* Peeking does not change the table; that in_batch takes one that may change serves the others. */
-static void exact_peek_batch(const struct ink_table *t, const struct ink_batch *b)
-{
-	in_batch((struct ink_table *)t, b, item_peek);
-}
-
-static int exact_insert_batch(struct ink_table *t, const struct ink_batch *b)
-{
-	return in_batch(t, b, item_insert);
-}
-
-static int exact_set_batch(struct ink_table *t, const struct ink_batch *b)
-{
-	return in_batch(t, b, item_set);
-}
-
-static int exact_modify_batch(struct ink_table *t, const struct ink_batch *b)
-{
-	return in_batch(t, b, item_modify);
-}
-
-static int exact_delete_batch(struct ink_table *t, const struct ink_batch *b)
-{
-	return in_batch(t, b, item_delete);
-}
-
-static int exact_step_batch(struct ink_table *t, const struct ink_batch *b)
-{
-	return in_batch(t, b, item_step);
-}
+#include "calls.h"
 
 /* --------------------------------------------------------------------- the time */
 
@@ -515,20 +442,7 @@ static void exact_shape(struct ink_table *t)
 static const struct ink_ops exact = {
 	.simd = "portable",
 	.shape = exact_shape,
-	.lookup = exact_lookup,
-	.peek = exact_peek,
-	.insert = exact_insert,
-	.set = exact_set,
-	.modify = exact_modify,
-	.remove = exact_delete,
-	.step = exact_step,
-	.lookup_batch = exact_lookup_batch,
-	.peek_batch = exact_peek_batch,
-	.insert_batch = exact_insert_batch,
-	.set_batch = exact_set_batch,
-	.modify_batch = exact_modify_batch,
-	.remove_batch = exact_delete_batch,
-	.step_batch = exact_step_batch,
+	VERB_CALLS,
 	.units = exact_units,
 	.unit_cells = exact_unit_cells,
 	.sweep = exact_sweep,

@@ -178,6 +178,28 @@ int ink_delete(struct ink_table *t, uint64_t id)
 	return t->ops->remove(t, id);
 }
 
+ink_answer ink_lookup_in(struct ink_table *t, uint64_t id, unsigned state)
+{
+	ink_answer answer;
+
+	if (state >= t->states)
+		return INK_ABSENT;
+	if (t->ops->lookup_in)
+		return t->ops->lookup_in(t, id, state);
+	answer = t->ops->lookup(t, id);
+	return answer == (ink_answer)state || answer == INK_DONT_KNOW ? answer : INK_ABSENT;
+}
+
+int ink_modify_from(struct ink_table *t, uint64_t id, unsigned from, unsigned to)
+{
+	return from < t->states ? t->ops->modify_from(t, id, from, to) : -EINVAL;
+}
+
+int ink_delete_in(struct ink_table *t, uint64_t id, unsigned state)
+{
+	return state < t->states ? t->ops->remove_in(t, id, state) : -EINVAL;
+}
+
 int ink_step(struct ink_table *t, uint64_t id, unsigned event, struct ink_move *move)
 {
 	return t->ops->step(t, id, event, move);

@@ -180,15 +180,26 @@ struct ink_table {
 
 /* ----------------------------------------------------------------- a kind */
 
+/* A change of state, from a given one or from whichever it is. */
+#define INK_ANY_STATE (-1)
+
+struct ink_change {
+	int from;
+	unsigned to;
+};
+
 struct ink_ops {
 	const char *simd;
 	void (*shape)(struct ink_table *t); /* from the plan; side table and body are there */
 	ink_answer (*lookup)(struct ink_table *t, uint64_t id);
+	ink_answer (*lookup_in)(struct ink_table *t, uint64_t id, unsigned state); /* NULL: by lookup */
 	ink_answer (*peek)(const struct ink_table *t, uint64_t id);
 	int (*insert)(struct ink_table *t, uint64_t id, unsigned state);
 	int (*set)(struct ink_table *t, uint64_t id, unsigned state);
 	int (*modify)(struct ink_table *t, uint64_t id, unsigned state);
+	int (*modify_from)(struct ink_table *t, uint64_t id, unsigned from, unsigned to);
 	int (*remove)(struct ink_table *t, uint64_t id);
+	int (*remove_in)(struct ink_table *t, uint64_t id, unsigned state);
 	int (*step)(struct ink_table *t, uint64_t id, unsigned event, struct ink_move *move);
 	void (*lookup_batch)(struct ink_table *t, const struct ink_batch *b);
 	void (*peek_batch)(const struct ink_table *t, const struct ink_batch *b);
@@ -242,6 +253,15 @@ static inline void ink_counts_add(const struct ink_table *t, struct ink_counts *
 		counts->unsure++;
 	else
 		counts->state[state]++;
+}
+
+/* Are there rules, and have they that event? If not, the move says so. */
+static inline int ink_can_step(const struct ink_table *t, unsigned event, struct ink_move *m)
+{
+	if (t->program && event < t->program->events)
+		return 1;
+	*m = (struct ink_move){.from = INK_DONT_KNOW, .to = INK_DONT_KNOW};
+	return 0;
 }
 
 /* Notes expiries of the tick that is under way. */

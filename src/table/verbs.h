@@ -12,10 +12,8 @@
  *   struct place            where a flow may stand; computed from its id alone
  *   struct spot             an entry that was found; has a member `code`
  *
- *   place_of(t, id)         the place
+ *   place_of, places_fetch, place_prepare    as in calls.h
  *   place_home(place)       the home of the flow in the side table
- *   places_fetch(t, ids, n, places)  the places of many, and asks for their memory
- *   place_prepare(t, place)          when that is there: asks for what storing might need besides
  *   place_calm / place_still_calm    see ink_calm
  *   side_flagged, flag_side, unflag_side     is the side table to be asked?
  *   unit_side_flagged(t, unit)               the same, for a check of all units
@@ -281,10 +279,18 @@ static inline int put_if_absent(struct ink_table *t, const struct place *p, uint
 	return result;
 }
 
-INK_HOT int change_cell(struct ink_table *t, struct spot *s, unsigned code)
+/* Is that the state in question? */
+INK_HOT int is_asked(const struct ink_table *t, unsigned code, int only)
+{
+	return only == INK_ANY_STATE || (int)ink_code_state(&t->coding, code) == only;
+}
+
+INK_HOT int change_cell(struct ink_table *t, struct spot *s, int from, unsigned code)
 {
 	if (ink_code_unsure(&t->coding, s->code))
 		return -EBUSY;
+	if (!is_asked(t, s->code, from))
+		return -ENOENT;
 	if (s->code == code && !cells_reinsert(t))
 		return 0;
 	return cell_recode(t, s, code) ? 0 : -EAGAIN;
@@ -292,18 +298,21 @@ INK_HOT int change_cell(struct ink_table *t, struct spot *s, unsigned code)
 
 /* -ENOENT: not there; -EMLINK: two matches; -EAGAIN: it has just changed, look again. */
 INK_HOT int modify_once(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
-			unsigned code)
+			struct ink_change c)
 {
+	unsigned code = ink_code(&t->coding, c.to);
 	struct ink_side_entry *e = side_entry(t, p, id);
 	struct spot s;
 	int matches;
 
+	if (e && !is_asked(t, ink_side_code(e), c.from))
+		return ink_side_leave(&t->side), -ENOENT;
 	if (e)
 		return side_recode(t, e, code), 0;
 	matches = cell_found(t, p, h, &s);
 	if (matches == 0)
 		return -ENOENT;
-	return matches > 1 ? -EMLINK : change_cell(t, &s, code);
+	return matches > 1 ? -EMLINK : change_cell(t, &s, c.from, code);
 }
 
 /* Two matches: which is meant cannot be told. */
@@ -315,18 +324,17 @@ static int several(struct ink_table *t, const struct place *p, int mark)
 }
 
 INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
-		      unsigned state)
+		      struct ink_change c)
 {
-	unsigned code = ink_code(&t->coding, state);
 	struct hint again;
 	int result;
 
-	if (state >= t->states)
+	if (c.to >= t->states)
 		return -EINVAL;
-	result = modify_once(t, p, h, id, code);
+	result = modify_once(t, p, h, id, c);
 	while (CELLS_SHARED && result == -EAGAIN) {
 		again = cell_look(t, p);
-		result = modify_once(t, p, &again, id, code);
+		result = modify_once(t, p, &again, id, c);
 	}
 	return result == -EMLINK ? several(t, p, !cells_keep(t)) : result;
 }
@@ -341,7 +349,7 @@ INK_HOT int set_at(struct ink_table *t, const struct place *p, uint64_t id, unsi
 	do {
 		struct hint h = cell_look(t, p);
 
-		result = modify_once(t, p, &h, id, code);
+		result = modify_once(t, p, &h, id, (struct ink_change){INK_ANY_STATE, state});
 		if (result == -ENOENT)
 			result = put_if_absent(t, p, id, code);
 	} while (CELLS_SHARED && result == -EAGAIN);
@@ -355,11 +363,13 @@ static int delete_side(struct ink_table *t, struct ink_side_entry *e)
 	return 0;
 }
 
-INK_HOT int delete_at(struct ink_table *t, const struct place *p, uint64_t id)
+INK_HOT int delete_at(struct ink_table *t, const struct place *p, uint64_t id, int only)
 {
 	struct ink_side_entry *e = side_entry(t, p, id);
 	struct spot s;
 
+	if (e && !is_asked(t, ink_side_code(e), only))
+		return ink_side_leave(&t->side), -ENOENT;
 	if (e)
 		return delete_side(t, e);
 	for (;;) {
@@ -369,6 +379,8 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, uint64_t id)
 			return -ENOENT;
 		if (matches > 1 || ink_code_unsure(&t->coding, s.code))
 			return -EBUSY;
+		if (!is_asked(t, s.code, only))
+			return -ENOENT;
 		if (cell_clear(t, &s))
 			return 0;
 	}
@@ -376,23 +388,12 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, uint64_t id)
 
 /* -------------------------------------------------------------------- step */
 
-static void stay(struct ink_move *m, ink_answer at, struct ink_row row)
-{
-	*m = (struct ink_move){.from = at, .to = at, .action = row.action};
-}
-
 /* The code that a row leads to, or INK_GONE. */
 static inline unsigned row_code(const struct ink_table *t, struct ink_row row, unsigned code)
 {
 	if (row.next == INK_NO_ROW)
 		return ink_code_touched(&t->coding, code);
 	return row.next == INK_ABSENT ? INK_GONE : ink_code(&t->coding, (unsigned)row.next);
-}
-
-static inline void tell(struct ink_move *m, ink_answer from, struct ink_row row)
-{
-	*m = (struct ink_move){
-		.from = from, .to = row.next == INK_NO_ROW ? from : row.next, .action = row.action};
 }
 
 /* Found by full id: a start event without a row begins the flow anew, in place. */
@@ -406,7 +407,7 @@ static int step_side(struct ink_table *t, struct ink_side_entry *e, unsigned eve
 		row = ink_program_absent(t->program, event);
 		from = INK_ABSENT;
 	}
-	tell(m, from, row);
+	*m = ink_move_along(from, row);
 	after = m->to == INK_ABSENT ? INK_GONE : row_code(t, row, code);
 	if (after == INK_GONE)
 		return delete_side(t, e);
@@ -419,7 +420,7 @@ INK_HOT int step_cell(struct ink_table *t, struct spot *s, struct ink_row row, s
 {
 	unsigned after = row_code(t, row, s->code);
 
-	tell(m, ink_code_answer(&t->coding, s->code), row);
+	*m = ink_move_along(ink_code_answer(&t->coding, s->code), row);
 	if (after == INK_GONE)
 		return cell_clear(t, s) ? 0 : -EAGAIN;
 	if (after == s->code || cell_recode(t, s, after))
@@ -434,7 +435,7 @@ static int step_new(struct ink_table *t, const struct place *p, uint64_t id, uns
 	struct ink_row row = ink_program_absent(t->program, event);
 	int result;
 
-	tell(m, INK_ABSENT, row);
+	*m = ink_move_along(INK_ABSENT, row);
 	if (m->to == INK_ABSENT)
 		return 0;
 	if (collides)
@@ -462,7 +463,7 @@ INK_HOT int step_once(struct ink_table *t, const struct place *p, uint64_t id, u
 	if (matches > 1)
 		cell_touch_all(t, p);
 	if (matches != 1 || ink_code_unsure(&t->coding, s.code))
-		return stay(m, INK_DONT_KNOW, ink_program_unsure(t->program, event)), 0;
+		return *m = ink_move_unsure(t->program, event), 0;
 	row = ink_program_row(t->program, ink_code_state(&t->coding, s.code), event);
 	if (__builtin_expect(ink_program_begins(t->program, row, event), 0))
 		return step_new(t, p, id, event, m, 1);
@@ -474,210 +475,15 @@ INK_HOT int step_at(struct ink_table *t, const struct place *p, uint64_t id, uns
 {
 	int result;
 
-	if (!t->program || event >= t->program->events) {
-		*m = (struct ink_move){.from = INK_DONT_KNOW, .to = INK_DONT_KNOW};
+	if (!ink_can_step(t, event, m))
 		return -EINVAL;
-	}
 	do
 		result = step_once(t, p, id, event, m);
 	while (CELLS_SHARED && result == -EAGAIN);
 	return result;
 }
 
-/* ------------------------------------------------------------- single calls */
-
-static ink_answer verb_lookup(struct ink_table *t, uint64_t id)
-{
-	struct place p = place_of(t, id);
-	struct hint h = cell_look(t, &p);
-
-	return lookup_at(t, &p, &h, id);
-}
-
-static ink_answer verb_peek(const struct ink_table *t, uint64_t id)
-{
-	struct place p = place_of(t, id);
-
-	return peek_at(t, &p, id);
-}
-
-static int verb_insert(struct ink_table *t, uint64_t id, unsigned state)
-{
-	struct place p = place_of(t, id);
-
-	return insert_at(t, &p, id, state);
-}
-
-static int verb_set(struct ink_table *t, uint64_t id, unsigned state)
-{
-	struct place p = place_of(t, id);
-
-	return set_at(t, &p, id, state);
-}
-
-static int verb_modify(struct ink_table *t, uint64_t id, unsigned state)
-{
-	struct place p = place_of(t, id);
-	struct hint h = cell_look(t, &p);
-
-	return modify_at(t, &p, &h, id, state);
-}
-
-static int verb_delete(struct ink_table *t, uint64_t id)
-{
-	struct place p = place_of(t, id);
-
-	return delete_at(t, &p, id);
-}
-
-static int verb_step(struct ink_table *t, uint64_t id, unsigned event, struct ink_move *move)
-{
-	struct place p = place_of(t, id);
-
-	return step_at(t, &p, id, event, move);
-}
-
-/* ------------------------------------------------------------------ batches */
-
-/*
- * While one block of items is worked on, the memory of the next one is on its
- * way. Eight are enough to hide a miss to memory behind the others' work, and
- * few enough that what was fetched is still there (make bench, hit at 16M).
- */
-enum { BLOCK = 8 };
-
-/* One item of a batch: what the block loop has found out about it. */
-struct item {
-	const struct ink_batch *b;
-	size_t i;
-	const struct place *p;
-	const struct hint *h; /* only where the loop looks ahead */
-};
-
-typedef int (*item_fn)(struct ink_table *t, const struct item *item);
-
-static inline size_t block_from(size_t i, size_t n)
-{
-	return n - i < BLOCK ? n - i : BLOCK;
-}
-
-/*
- * What the loop does with a block besides. To look at all its places before
- * the first item is worked on keeps more of them in flight than a processor
- * can by itself; but only verbs that neither add nor move entries may.
- */
-enum ahead { AHEAD_NOTHING, AHEAD_LOOK, AHEAD_PREPARE };
-
-/* `work` and `ahead` are constants at every call, so each gets a loop of its own. */
-INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *b, item_fn work, enum ahead ahead)
-{
-	const uint64_t *ids = b->ids;
-	size_t n = b->n;
-	struct place places[2][BLOCK], *now = places[0], *next = places[1];
-	struct hint hints[BLOCK];
-	int first_error = 0;
-
-	places_fetch(t, ids, block_from(0, n), now);
-	for (size_t start = 0; start < n; start += BLOCK) {
-		size_t items = block_from(start, n);
-		struct place *done = now;
-
-		if (start + BLOCK < n)
-			places_fetch(t, ids + start + BLOCK, block_from(start + BLOCK, n), next);
-		for (size_t i = 0; ahead == AHEAD_PREPARE && i < items; i++)
-			place_prepare(t, &now[i]);
-		for (size_t i = 0; ahead == AHEAD_LOOK && i < items; i++)
-			hints[i] = cell_look(t, &now[i]);
-		for (size_t i = 0; i < items; i++) {
-			int error = work(t, &(struct item){b, start + i, &now[i], &hints[i]});
-
-			if (error && !first_error)
-				first_error = error;
-		}
-		now = next;
-		next = done;
-	}
-	return first_error;
-}
-
-INK_HOT int told(const struct item *x, int error)
-{
-	if (x->b->errors)
-		x->b->errors[x->i] = error;
-	return error;
-}
-
-INK_HOT int item_lookup(struct ink_table *t, const struct item *x)
-{
-	x->b->answers[x->i] = lookup_at(t, x->p, x->h, x->b->ids[x->i]);
-	return 0;
-}
-
-INK_HOT int item_peek(struct ink_table *t, const struct item *x)
-{
-	x->b->answers[x->i] = peek_at(t, x->p, x->b->ids[x->i]);
-	return 0;
-}
-
-INK_HOT int item_insert(struct ink_table *t, const struct item *x)
-{
-	return told(x, insert_at(t, x->p, x->b->ids[x->i], x->b->states[x->i]));
-}
-
-INK_HOT int item_set(struct ink_table *t, const struct item *x)
-{
-	return told(x, set_at(t, x->p, x->b->ids[x->i], x->b->states[x->i]));
-}
-
-INK_HOT int item_modify(struct ink_table *t, const struct item *x)
-{
-	return told(x, modify_at(t, x->p, x->h, x->b->ids[x->i], x->b->states[x->i]));
-}
-
-INK_HOT int item_delete(struct ink_table *t, const struct item *x)
-{
-	return told(x, delete_at(t, x->p, x->b->ids[x->i]));
-}
-
-INK_HOT int item_step(struct ink_table *t, const struct item *x)
-{
-	return told(x, step_at(t, x->p, x->b->ids[x->i], x->b->events[x->i], &x->b->moves[x->i]));
-}
-
-static void verb_lookup_batch(struct ink_table *t, const struct ink_batch *b)
-{
-	in_batch(t, b, item_lookup, AHEAD_LOOK);
-}
-
-static void verb_peek_batch(const struct ink_table *t, const struct ink_batch *b)
-{
-	in_batch((struct ink_table *)t, b, item_peek, AHEAD_NOTHING);
-}
-
-static int verb_insert_batch(struct ink_table *t, const struct ink_batch *b)
-{
-	return in_batch(t, b, item_insert, AHEAD_PREPARE);
-}
-
-static int verb_set_batch(struct ink_table *t, const struct ink_batch *b)
-{
-	return in_batch(t, b, item_set, AHEAD_PREPARE);
-}
-
-static int verb_modify_batch(struct ink_table *t, const struct ink_batch *b)
-{
-	return in_batch(t, b, item_modify, AHEAD_LOOK);
-}
-
-static int verb_delete_batch(struct ink_table *t, const struct ink_batch *b)
-{
-	return in_batch(t, b, item_delete, AHEAD_NOTHING);
-}
-
-static int verb_step_batch(struct ink_table *t, const struct ink_batch *b)
-{
-	return in_batch(t, b, item_step, AHEAD_PREPARE);
-}
+#include "calls.h"
 
 /* ---------------------------------------------------- ticks of the side table */
 
@@ -736,20 +542,7 @@ static const char *verb_check(const struct ink_table *t)
 static const struct ink_ops verbs = {
 	.simd = CELLS_SIMD,
 	.shape = cells_shape,
-	.lookup = verb_lookup,
-	.peek = verb_peek,
-	.insert = verb_insert,
-	.set = verb_set,
-	.modify = verb_modify,
-	.remove = verb_delete,
-	.step = verb_step,
-	.lookup_batch = verb_lookup_batch,
-	.peek_batch = verb_peek_batch,
-	.insert_batch = verb_insert_batch,
-	.set_batch = verb_set_batch,
-	.modify_batch = verb_modify_batch,
-	.remove_batch = verb_delete_batch,
-	.step_batch = verb_step_batch,
+	VERB_CALLS,
 	.units = cells_units,
 	.unit_cells = cells_in_unit,
 	.sweep = cells_sweep,

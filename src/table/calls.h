@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From what a kind does at a place to its calls, single and in batches, written
+ * once for all kinds.
+ *
+ * A kind's file, or verbs.h for several of them, defines these and then
+ * includes this file, which makes of them the verbs of a struct ink_ops:
+ *
+ *   struct place            where a flow may stand; computed from its id alone
+ *   place_of(t, id)         the place
+ *   places_fetch(t, ids, n, places)  the places of many, and asks for their memory
+ *   place_prepare(t, place)          when that is there: asks for what storing might need besides
+ *   struct hint, cell_look(t, place) what a glance at the place's memory shows
+ *
+ *   lookup_at(t, place, hint, id)    the verbs at a place
+ *   peek_at(t, place, id)
+ *   insert_at(t, place, id, state)
+ *   set_at(t, place, id, state)
+ *   modify_at(t, place, hint, id, change)
+ *   delete_at(t, place, id, only)    `only`: if it is in that state; INK_ANY_STATE: in whichever it is
+ *   step_at(t, place, id, event, move)
+ */
+#include <stddef.h>
+
+/* ------------------------------------------------------------- single calls */
+
+static ink_answer verb_lookup(struct ink_table *t, uint64_t id)
+{
+	struct place p = place_of(t, id);
+	struct hint h = cell_look(t, &p);
+
+	return lookup_at(t, &p, &h, id);
+}
+
+static ink_answer verb_peek(const struct ink_table *t, uint64_t id)
+{
+	struct place p = place_of(t, id);
+
+	return peek_at(t, &p, id);
+}
+
+static int verb_insert(struct ink_table *t, uint64_t id, unsigned state)
+{
+	struct place p = place_of(t, id);
+
+	return insert_at(t, &p, id, state);
+}
+
+static int verb_set(struct ink_table *t, uint64_t id, unsigned state)
+{
+	struct place p = place_of(t, id);
+
+	return set_at(t, &p, id, state);
+}
+
+static int verb_modify(struct ink_table *t, uint64_t id, unsigned state)
+{
+	struct place p = place_of(t, id);
+	struct hint h = cell_look(t, &p);
+
+	return modify_at(t, &p, &h, id, (struct ink_change){INK_ANY_STATE, state});
+}
+
+static int verb_modify_from(struct ink_table *t, uint64_t id, unsigned from, unsigned to)
+{
+	struct place p = place_of(t, id);
+	struct hint h = cell_look(t, &p);
+
+	return modify_at(t, &p, &h, id, (struct ink_change){(int)from, to});
+}
+
+static int verb_delete(struct ink_table *t, uint64_t id)
+{
+	struct place p = place_of(t, id);
+
+	return delete_at(t, &p, id, INK_ANY_STATE);
+}
+
+static int verb_delete_in(struct ink_table *t, uint64_t id, unsigned state)
+{
+	struct place p = place_of(t, id);
+
+	return delete_at(t, &p, id, (int)state);
+}
+
+static int verb_step(struct ink_table *t, uint64_t id, unsigned event, struct ink_move *move)
+{
+	struct place p = place_of(t, id);
+
+	return step_at(t, &p, id, event, move);
+}
+
+/* ------------------------------------------------------------------ batches */
+
+/*
+ * While one block of items is worked on, the memory of the next one is on its
+ * way. Eight are enough to hide a miss to memory behind the others' work, and
+ * few enough that what was fetched is still there (make bench, hit at 16M).
+ */
+enum { BLOCK = 8 };
+
+/* One item of a batch: what the block loop has found out about it. */
+struct item {
+	const struct ink_batch *b;
+	size_t i;
+	const struct place *p;
+	const struct hint *h; /* only where the loop looks ahead */
+};
+
+typedef int (*item_fn)(struct ink_table *t, const struct item *item);
+
+static inline size_t block_from(size_t i, size_t n)
+{
+	return n - i < BLOCK ? n - i : BLOCK;
+}
+
+/*
+ * What the loop does with a block besides. To look at all its places before
+ * the first item is worked on keeps more of them in flight than a processor
+ * can by itself; but only verbs that neither add nor move entries may.
+ */
+enum ahead { AHEAD_NOTHING, AHEAD_LOOK, AHEAD_PREPARE };
+
+/* `work` and `ahead` are constants at every call, so each gets a loop of its own. */
+INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *b, item_fn work, enum ahead ahead)
+{
+	const uint64_t *ids = b->ids;
+	size_t n = b->n;
+	struct place places[2][BLOCK], *now = places[0], *next = places[1];
+	struct hint hints[BLOCK];
+	int first_error = 0;
+
+	places_fetch(t, ids, block_from(0, n), now);
+	for (size_t start = 0; start < n; start += BLOCK) {
+		size_t items = block_from(start, n);
+		struct place *done = now;
+
+		if (start + BLOCK < n)
+			places_fetch(t, ids + start + BLOCK, block_from(start + BLOCK, n), next);
+		for (size_t i = 0; ahead == AHEAD_PREPARE && i < items; i++)
+			place_prepare(t, &now[i]);
+		for (size_t i = 0; ahead == AHEAD_LOOK && i < items; i++)
+			hints[i] = cell_look(t, &now[i]);
+		for (size_t i = 0; i < items; i++) {
+			int error = work(t, &(struct item){b, start + i, &now[i], &hints[i]});
+
+			if (error && !first_error)
+				first_error = error;
+		}
+		now = next;
+		next = done;
+	}
+	return first_error;
+}
+
+INK_HOT int told(const struct item *x, int error)
+{
+	if (x->b->errors)
+		x->b->errors[x->i] = error;
+	return error;
+}
+
+INK_HOT int item_lookup(struct ink_table *t, const struct item *x)
+{
+	x->b->answers[x->i] = lookup_at(t, x->p, x->h, x->b->ids[x->i]);
+	return 0;
+}
+
+INK_HOT int item_peek(struct ink_table *t, const struct item *x)
+{
+	x->b->answers[x->i] = peek_at(t, x->p, x->b->ids[x->i]);
+	return 0;
+}
+
+INK_HOT int item_insert(struct ink_table *t, const struct item *x)
+{
+	return told(x, insert_at(t, x->p, x->b->ids[x->i], x->b->states[x->i]));
+}
+
+INK_HOT int item_set(struct ink_table *t, const struct item *x)
+{
+	return told(x, set_at(t, x->p, x->b->ids[x->i], x->b->states[x->i]));
+}
+
+INK_HOT int item_modify(struct ink_table *t, const struct item *x)
+{
+	return told(x, modify_at(t, x->p, x->h, x->b->ids[x->i],
+				 (struct ink_change){INK_ANY_STATE, x->b->states[x->i]}));
+}
+
+INK_HOT int item_delete(struct ink_table *t, const struct item *x)
+{
+	return told(x, delete_at(t, x->p, x->b->ids[x->i], INK_ANY_STATE));
+}
+
+INK_HOT int item_step(struct ink_table *t, const struct item *x)
+{
+	return told(x, step_at(t, x->p, x->b->ids[x->i], x->b->events[x->i], &x->b->moves[x->i]));
+}
+
+static void verb_lookup_batch(struct ink_table *t, const struct ink_batch *b)
+{
+	in_batch(t, b, item_lookup, AHEAD_LOOK);
+}
+
+static void verb_peek_batch(const struct ink_table *t, const struct ink_batch *b)
+{
+	in_batch((struct ink_table *)t, b, item_peek, AHEAD_NOTHING);
+}
+
+static int verb_insert_batch(struct ink_table *t, const struct ink_batch *b)
+{
+	return in_batch(t, b, item_insert, AHEAD_PREPARE);
+}
+
+static int verb_set_batch(struct ink_table *t, const struct ink_batch *b)
+{
+	return in_batch(t, b, item_set, AHEAD_PREPARE);
+}
+
+static int verb_modify_batch(struct ink_table *t, const struct ink_batch *b)
+{
+	return in_batch(t, b, item_modify, AHEAD_LOOK);
+}
+
+static int verb_delete_batch(struct ink_table *t, const struct ink_batch *b)
+{
+	return in_batch(t, b, item_delete, AHEAD_NOTHING);
+}
+
+static int verb_step_batch(struct ink_table *t, const struct ink_batch *b)
+{
+	return in_batch(t, b, item_step, AHEAD_PREPARE);
+}
+
+/* ------------------------------------------------------------------ the kind */
+
+/* What a kind's struct ink_ops has from here. */
+#define VERB_CALLS                                                                                           \
+	.lookup = verb_lookup, .peek = verb_peek, .insert = verb_insert, .set = verb_set,                    \
+	.modify = verb_modify, .modify_from = verb_modify_from, .remove = verb_delete,                       \
+	.remove_in = verb_delete_in, .step = verb_step, .lookup_batch = verb_lookup_batch,                   \
+	.peek_batch = verb_peek_batch, .insert_batch = verb_insert_batch, .set_batch = verb_set_batch,       \
+	.modify_batch = verb_modify_batch, .remove_batch = verb_delete_batch, .step_batch = verb_step_batch
