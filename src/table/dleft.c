@@ -40,6 +40,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "draw.h"
 #include "table.h"
 
 enum { CELLS_SHARED = 0, MAX_D = 8 };
@@ -70,29 +71,13 @@ static inline uint64_t buckets_of(const struct ink_dleft_shape *s)
 	return (uint64_t)s->d * s->b;
 }
 
-/* The finalizer of splitmix64: every bit of x reaches every bit of the result. */
-static inline uint64_t mix(uint64_t x)
-{
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	return x ^ x >> 31;
-}
-
-/* A flow's n-th number below `end`; each step of splitmix64 gives two. */
-static inline uint64_t draw(uint64_t id, uint32_t n, uint64_t end)
-{
-	uint64_t pair = mix(id + n / 2 * 0x9e3779b97f4a7c15ull);
-
-	return ((n % 2 ? pair >> 32 : pair & 0xffffffff) * end) >> 32;
-}
-
 static inline struct place place_of(const struct ink_table *t, uint64_t id)
 {
 	const struct ink_dleft_shape *s = shape_of(t);
-	struct place p = {.fingerprint = 1 + draw(id, 0, (1ull << s->f) - 1), .home = (uint32_t)(id >> 32)};
+	struct place p = {.fingerprint = 1 + ink_draw(id, 0, (1ull << s->f) - 1), .home = (uint32_t)(id >> 32)};
 
 	for (uint32_t i = 0; i < s->d; i++)
-		p.bucket[i] = (uint64_t)i * s->b + draw(id, i + 1, s->b);
+		p.bucket[i] = (uint64_t)i * s->b + ink_draw(id, i + 1, s->b);
 	return p;
 }
 

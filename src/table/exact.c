@@ -289,13 +289,6 @@ INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct h
 	return 0;
 }
 
-INK_HOT int set_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
-{
-	int result = modify_at(t, p, NULL, id, (struct ink_change){INK_ANY_STATE, state});
-
-	return result == -ENOENT ? put(t, id, state) : result;
-}
-
 INK_HOT int delete_at(struct ink_table *t, const struct place *p, uint64_t id, int only)
 {
 	struct slot *s = find(t, id);
@@ -307,49 +300,15 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, uint64_t id, i
 	return 0;
 }
 
-/* -------------------------------------------------------------------- step */
-
-/* A start event for which the state has no row begins the flow anew, in place. */
-static struct ink_move move_of(const struct ink_table *t, const struct slot *s, unsigned event)
+/* The flow was found by its full id, so it is this one that begins anew, in place. */
+INK_HOT int begin_at(struct ink_table *t, const struct place *p, uint64_t id, ink_answer to)
 {
-	struct ink_row row;
-
-	if (!s)
-		return ink_move_along(INK_ABSENT, ink_program_absent(t->program, event));
-	row = ink_program_row(t->program, state_in(s), event);
-	if (ink_program_begins(t->program, row, event))
-		return ink_move_along(INK_ABSENT, ink_program_absent(t->program, event));
-	return ink_move_along((ink_answer)state_in(s), row);
+	if (to == INK_ABSENT)
+		return delete_at(t, p, id, INK_ANY_STATE);
+	return modify_at(t, p, NULL, id, (struct ink_change){INK_ANY_STATE, (unsigned)to});
 }
 
-static int step_new(struct ink_table *t, uint64_t id, struct ink_move *m)
-{
-	int error = m->to == INK_ABSENT ? 0 : put(t, id, (unsigned)m->to);
-
-	if (error)
-		m->to = INK_ABSENT;
-	return error;
-}
-
-INK_HOT int step_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned event,
-		    struct ink_move *m)
-{
-	struct slot *s = find(t, id);
-
-	(void)p;
-	if (!ink_can_step(t, event, m))
-		return -EINVAL;
-	*m = move_of(t, s, event);
-	if (!s)
-		return step_new(t, id, m);
-	if (m->to == INK_ABSENT)
-		clear_slot(t, s);
-	else
-		slot_write(t, s, (unsigned)m->to);
-	return 0;
-}
-
-#include "calls.h"
+#include "plain_verbs.h"
 
 /* --------------------------------------------------------------------- the time */
 
