@@ -19,7 +19,7 @@ struct ink_program {
 	uint32_t states; /* of the table */
 	uint32_t events;
 	const struct ink_row *rows;       /* states + 2 lines */
-	const struct ink_timing *timings; /* states + 1 */
+	struct ink_timing *timings;       /* states + 1 */
 	const uint8_t *starts;            /* events */
 };
 

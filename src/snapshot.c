@@ -39,8 +39,8 @@ struct header {
 	uint32_t full; /* enum ink_full, never 0 */
 	uint32_t flags;
 	uint32_t state_bits;
-	struct ink_geometry geometry;
-	uint64_t flows; /* planned, as the next two */
+	uint32_t d, b, h, f, q, side, dleft_flags; /* the geometry; the rest of it stands below */
+	uint64_t flows;                            /* planned, as the next two */
 	double error;
 	double load;
 	uint64_t secret[2];
@@ -50,13 +50,15 @@ struct header {
 	uint64_t body_bytes;
 	uint64_t body_sum[2]; /* XXH3-128, low half first, as the header's */
 	uint32_t hand;        /* of the side table: where the search for an expendable entry goes on */
-	unsigned char reserved[3868];
+	uint32_t k, m, counter_bits, threshold, bloom_flags;
+	double unsure; /* planned */
+	unsigned char reserved[3840];
 	uint64_t header_sum[2]; /* of all bytes before it */
 };
 
 _Static_assert(sizeof(struct header) == sizeof(struct ink_file_head), "the header is one page");
-_Static_assert(sizeof(struct ink_geometry) == 28 && sizeof(struct ink_counters) == 56,
-	       "as in docs/format.md");
+_Static_assert(sizeof(struct ink_geometry) == 48 && sizeof(struct ink_counters) == 56,
+	       "all of their fields are saved");
 
 #define STANDS_AT(field, byte)                                                                               \
 	_Static_assert(offsetof(struct header, field) == byte, "docs/format.md: " #byte)
@@ -64,7 +66,7 @@ STANDS_AT(version, 8);
 STANDS_AT(kind, 16);
 STANDS_AT(writers, 28);
 STANDS_AT(state_bits, 40);
-STANDS_AT(geometry, 44);
+STANDS_AT(d, 44);
 STANDS_AT(flows, 72);
 STANDS_AT(secret, 96);
 STANDS_AT(now, 112);
@@ -72,12 +74,17 @@ STANDS_AT(counters, 120);
 STANDS_AT(cells_bytes, 176);
 STANDS_AT(body_sum, 192);
 STANDS_AT(hand, 208);
+STANDS_AT(k, 212);
+STANDS_AT(unsure, 232);
+STANDS_AT(reserved, 240);
 STANDS_AT(header_sum, 4080);
 
 /* ------------------------------------------------------------------ saving */
 
 static struct header header_of(const struct ink_table *t)
 {
+	const struct ink_geometry *g = &t->plan.geometry;
+
 	return (struct header){.kind = t->plan.kind,
 			       .states = t->states,
 			       .age_bits = t->plan.age_bits,
@@ -85,9 +92,21 @@ static struct header header_of(const struct ink_table *t)
 			       .full = t->full,
 			       .flags = t->program || t->rules_expected ? WITH_RULES : 0,
 			       .state_bits = t->plan.state_bits,
-			       .geometry = t->plan.geometry,
+			       .d = g->d,
+			       .b = g->b,
+			       .h = g->h,
+			       .f = g->f,
+			       .q = g->q,
+			       .side = g->side,
+			       .dleft_flags = g->dleft_flags,
+			       .k = g->k,
+			       .m = g->m,
+			       .counter_bits = g->counter_bits,
+			       .threshold = g->threshold,
+			       .bloom_flags = g->bloom_flags,
 			       .flows = t->plan.flows,
 			       .error = t->plan.error,
+			       .unsure = t->plan.unsure,
 			       .load = t->plan.load,
 			       .secret = {t->secret[0], t->secret[1]},
 			       .now = t->aging.now,
@@ -115,7 +134,7 @@ struct range {
 
 #define SAME(least, most)                                                                                    \
 	{                                                                                                    \
-		{least, most}, {least, most}, {least, most},                                                 \
+		{least, most}, {least, most}, {least, most}, {least, most}, {least, most},                   \
 		{                                                                                            \
 			least, most                                                                          \
 		}                                                                                            \
@@ -127,29 +146,34 @@ struct range {
 static const struct field {
 	const char *name;
 	size_t at;
-	struct range of[4]; /* by kind; plan.c makes no others */
+	struct range of[6]; /* by kind; the plan makes no others */
 } fields[] = {
-	/*                                           line         compact      dleft        exact */
-	{"states",        AT(states),               SAME(1, INK_MAX_STATES)},
-	{"age bits",      AT(age_bits),             SAME(0, INK_AGE_MAX_BITS)},
-	{"writers",       AT(writers),              {{1, ANY},    {1, 1},      {1, 1},      {1, 1}}},
-	{"full policy",   AT(full),                 SAME(INK_UNSURE, INK_REPLACE)},
-	{"flags",         AT(flags),                SAME(0, WITH_RULES)},
-	{"d",             AT(geometry.d),           {{2, 2},      {2, 2},      {1, 8},      {1, 1}}},
-	{"b",             AT(geometry.b),           {{1, ANY},    {1, ANY},    {1, ANY},    {256, 1u << 31}}},
-	{"h",             AT(geometry.h),           {{16, 32},    {4, 56},     {1, 64},     {1, 1}}},
-	{"f",             AT(geometry.f),           {{2, 30},     {4, 24},     {2, 32},     {64, 64}}},
-	{"q",             AT(geometry.q),           {{0, 0},      {1, 121},    {0, 0},      {0, 0}}},
-	{"side",          AT(geometry.side),        {{0, ANY - 1}, {0, ANY - 1}, {0, ANY - 1}, {0, 0}}},
-	{"dleft flags",   AT(geometry.dleft_flags), {{0, 0},      {0, 0},      {0, 7},      {0, 0}}},
+	/*                                  line          compact       dleft         exact            stateful      direct */
+	{"states",       AT(states),       SAME(1, INK_MAX_STATES)},
+	{"age bits",     AT(age_bits),     SAME(0, INK_AGE_MAX_BITS)},
+	{"writers",      AT(writers),      {{1, ANY},     {1, 1},       {1, 1},       {1, 1},          {1, 1},       {1, 1}}},
+	{"full policy",  AT(full),         {{1, 3},       {1, 3},       {1, 3},       {1, 3},          {1, 2},       {1, 2}}},
+	{"flags",        AT(flags),        SAME(0, WITH_RULES)},
+	{"d",            AT(d),            {{2, 2},       {2, 2},       {1, 8},       {1, 1},          {0, 0},       {0, 0}}},
+	{"b",            AT(b),            {{1, ANY},     {1, ANY},     {1, ANY},     {256, 1u << 31}, {0, 0},       {0, 0}}},
+	{"h",            AT(h),            {{16, 32},     {4, 56},      {1, 64},      {1, 1},          {0, 0},       {0, 0}}},
+	{"f",            AT(f),            {{2, 30},      {4, 24},      {2, 32},      {64, 64},        {0, 0},       {0, 0}}},
+	{"q",            AT(q),            {{0, 0},       {1, 121},     {0, 0},       {0, 0},          {0, 0},       {0, 0}}},
+	{"side",         AT(side),         {{0, ANY - 1}, {0, ANY - 1}, {0, ANY - 1}, {0, 0},          {0, 0},       {0, 0}}},
+	{"dleft flags",  AT(dleft_flags),  {{0, 0},       {0, 0},       {0, 7},       {0, 0},          {0, 0},       {0, 0}}},
+	{"k",            AT(k),            {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {1, 32},      {1, 32}}},
+	{"m",            AT(m),            {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {2, ANY},     {2, ANY}}},
+	{"counter bits", AT(counter_bits), {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {0, 8},       {0, 8}}},
+	{"threshold",    AT(threshold),    {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {1, 32},      {0, 0}}},
+	{"bloom flags",  AT(bloom_flags),  {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {0, 1},       {0, 2}}},
 };
 /* clang-format on */
 
 static int check_fields(const struct ink_file *f, const struct header *h)
 {
-	if (h->kind < INK_LINE || h->kind > INK_EXACT)
+	if (h->kind < INK_LINE || h->kind > INK_DIRECT)
 		return ink_file_wrong(f, -ENOTSUP, "has kind %u; this library knows %d to %d", h->kind,
-				      INK_LINE, INK_EXACT);
+				      INK_LINE, INK_DIRECT);
 	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
 		struct range r = fields[i].of[h->kind - INK_LINE];
 		uint32_t value;
@@ -163,41 +187,87 @@ static int check_fields(const struct ink_file *f, const struct header *h)
 	return 0;
 }
 
-/* Each number is in its range; do they fit together? See line.h, compact.h, dleft.c, exact.c. */
+static struct ink_plan plan_of(const struct header *h)
+{
+	struct ink_plan p = {.size = sizeof p,
+			     .kind = (enum ink_kind)h->kind,
+			     .flows = h->flows,
+			     .bytes = sizeof(struct ink_table) + h->body_bytes,
+			     .error = h->error,
+			     .unsure = h->unsure,
+			     .load = h->load,
+			     .state_bits = h->state_bits,
+			     .age_bits = h->age_bits};
+
+	p.geometry = (struct ink_geometry){h->d,         h->b,           h->h, h->f, h->q,
+					   h->side,      h->dleft_flags, h->k, h->m, h->counter_bits,
+					   h->threshold, h->bloom_flags};
+	p.bits_per_flow = 8 * (double)p.bytes / (double)p.flows;
+	return p;
+}
+
+/* Two cells at least for each hash to choose from, in the table or in each line. */
+static int bloom_fits(const struct header *h)
+{
+	struct ink_plan p = plan_of(h);
+	uint32_t line_cells = 512 / ink_bloom_cell_bits(&p);
+
+	if (h->threshold > h->k || h->counter_bits + h->age_bits == 0)
+		return 0;
+	if (h->kind == INK_DIRECT)
+		return h->bloom_flags != INK_BLOOM_BLOCKED && h->m / 2 >= h->k;
+	if (h->bloom_flags & INK_BLOOM_BLOCKED)
+		return h->counter_bits != 1 && h->m % line_cells == 0 && line_cells / 2 >= h->k;
+	return h->counter_bits != 1 && h->m / 2 >= h->k;
+}
+
+/* Each number is in its range; do they fit together? See line.h, compact.h, dleft.c, exact.c, bloom.h. */
 static int shape_fits(const struct header *h)
 {
-	const struct ink_geometry *g = &h->geometry;
 	uint32_t code = h->state_bits + h->age_bits;
 
 	switch (h->kind) {
 	case INK_LINE:
-		return g->h % INK_LINE_WORDS == 0 &&
-		       g->f + code == ink_line_entry_bits(g->h / INK_LINE_WORDS);
+		return h->h % INK_LINE_WORDS == 0 &&
+		       h->f + code == ink_line_entry_bits(h->h / INK_LINE_WORDS);
 	case INK_COMPACT:
-		return g->h + g->q <= 125 && g->h * (g->f + code) <= 510 - (g->h + g->q);
+		return h->h + h->q <= 125 && h->h * (h->f + code) <= 510 - (h->h + h->q);
 	case INK_DLEFT:
-		return g->f + code <= 57;
+		return h->f + code <= 57;
+	case INK_EXACT:
+		return (h->b & (h->b - 1)) == 0;
 	default:
-		return (g->b & (g->b - 1)) == 0;
+		return bloom_fits(h);
 	}
+}
+
+/* The geometry of a kind in words. */
+static int no_such_shape(const struct ink_file *f, const struct header *h)
+{
+	uint32_t code = h->state_bits + h->age_bits;
+
+	if (h->kind == INK_STATEFUL || h->kind == INK_DIRECT)
+		return ink_file_wrong(f, -EBADMSG,
+				      "no table has the geometry k %u m %u counter bits %u threshold %u "
+				      "bloom flags %u with codes of %u bits",
+				      h->k, h->m, h->counter_bits, h->threshold, h->bloom_flags, code);
+	return ink_file_wrong(f, -EBADMSG,
+			      "no table has the geometry d %u b %u h %u f %u q %u with codes of %u bits",
+			      h->d, h->b, h->h, h->f, h->q, code);
 }
 
 static int check_shape(const struct ink_file *f, const struct header *h)
 {
-	const struct ink_geometry *g = &h->geometry;
-	uint32_t state_bits = ink_coding(h->states, h->age_bits).state_bits;
+	uint32_t state_bits = ink_state_bits((enum ink_kind)h->kind, h->states, h->counter_bits);
 
 	if (h->state_bits != state_bits)
 		return ink_file_wrong(f, -EBADMSG, "state bits (byte 40) is %u; %u states take %u",
 				      h->state_bits, h->states, state_bits);
 	if (!shape_fits(h))
-		return ink_file_wrong(
-			f, -EBADMSG,
-			"no table has the geometry d %u b %u h %u f %u q %u with codes of %u bits", g->d,
-			g->b, g->h, g->f, g->q, h->state_bits + h->age_bits);
-	if (h->hand >= g->side && h->hand)
+		return no_such_shape(f, h);
+	if (h->hand >= h->side && h->hand)
 		return ink_file_wrong(f, -EBADMSG, "hand (byte 208) is %u; the side table has %u entries",
-				      h->hand, g->side);
+				      h->hand, h->side);
 	return 0;
 }
 
@@ -208,25 +278,11 @@ static int check_plan(const struct ink_file *f, const struct header *h)
 		return ink_file_wrong(f, -EBADMSG, "it was planned for no flows (byte 72)");
 	if (!(h->error >= 0 && h->error <= 1))
 		return ink_file_wrong(f, -EBADMSG, "the planned error (byte 80) is %g", h->error);
+	if (!(h->unsure >= 0 && h->unsure <= 1))
+		return ink_file_wrong(f, -EBADMSG, "the planned doubt (byte 232) is %g", h->unsure);
 	if (!(h->load >= 0 && h->load <= 1.8e19))
 		return ink_file_wrong(f, -EBADMSG, "the planned load (byte 88) is %g", h->load);
 	return 0;
-}
-
-static struct ink_plan plan_of(const struct header *h)
-{
-	struct ink_plan p = {.size = sizeof p,
-			     .kind = (enum ink_kind)h->kind,
-			     .flows = h->flows,
-			     .bytes = sizeof(struct ink_table) + h->body_bytes,
-			     .error = h->error,
-			     .load = h->load,
-			     .state_bits = h->state_bits,
-			     .age_bits = h->age_bits,
-			     .geometry = h->geometry};
-
-	p.bits_per_flow = 8 * (double)p.bytes / (double)p.flows;
-	return p;
 }
 
 /* The header is in range, so none of these sums can overflow: the largest is below 2^48. */
@@ -234,7 +290,7 @@ static int check_lengths(const struct ink_file *f, const struct header *h)
 {
 	struct ink_plan p = plan_of(h);
 	uint64_t cells = ink_cells_bytes(&p, (enum ink_full)h->full);
-	uint64_t body = ink_body_round(cells + ink_side_bytes(h->geometry.side));
+	uint64_t body = ink_body_round(cells + ink_side_bytes(h->side));
 
 	if (h->cells_bytes != cells || h->body_bytes != body)
 		return ink_file_wrong(
@@ -282,7 +338,7 @@ static void fill_table(struct ink_table *t, const struct header *h)
 static int check_body(const struct ink_file *f, const struct ink_table *t, const struct header *h)
 {
 	struct ink_why reason;
-	int error = ink_file_padding(f, h, t->body, h->cells_bytes + ink_side_bytes(h->geometry.side));
+	int error = ink_file_padding(f, h, t->body, h->cells_bytes + ink_side_bytes(h->side));
 
 	if (error)
 		return error;

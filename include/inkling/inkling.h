@@ -31,7 +31,7 @@
  *  3. `writers` > 1 (kind `line` only): any thread may call anything except
  *     ink_set_rules, ink_check, ink_save and ink_free at any time.
  *  4. ink_set_rules, ink_check, ink_save and ink_free need the table alone.
- *  5. In `dleft` and `exact` a peek also needs that nobody changes the table.
+ *  5. In the other kinds a peek also needs that nobody changes the table.
  *  6. A change that one thread finished before another thread's call began is
  *     seen by that call.
  */
@@ -68,7 +68,9 @@ enum ink_kind {
 	INK_LINE = 1,         /* 64-byte lines of fingerprints; fast, and many writers */
 	INK_COMPACT = 2,      /* quotiented 64-byte lines; fewest bits */
 	INK_DLEFT = 3,        /* the fingerprint-compressed filter of the ACSM paper */
-	INK_EXACT = 4         /* whole ids and true times; the yardstick */
+	INK_EXACT = 4,        /* whole ids and true times; the yardstick */
+	INK_STATEFUL = 5,     /* the stateful Bloom filter of the ACSM paper: cells of states */
+	INK_DIRECT = 6        /* its direct Bloom filter: a filter of (flow, state) pairs */
 };
 
 /*
@@ -137,6 +139,8 @@ struct ink_move {
 /*
  * The papers' parameters. A field left 0 is planned. `line` and `compact`
  * have d = 2 candidate lines out of b, `dleft` has d subtables of b buckets.
+ * `stateful` and `direct` have m cells, k of them for a flow, and none of what
+ * stands before k; the others have none of what stands from k on.
  */
 struct ink_geometry {
 	uint32_t d;    /* candidate buckets of a flow (dleft: 1 .. 8) */
@@ -146,9 +150,25 @@ struct ink_geometry {
 	uint32_t q;    /* compact: small buckets in a line */
 	uint32_t side; /* entries of the exact side table; INK_NO_SIDE = none */
 	uint32_t dleft_flags;
+	uint32_t k;            /* cells of a flow (1 .. 32), never the same twice */
+	uint32_t m;            /* cells */
+	uint32_t counter_bits; /* of a cell: INK_NO_COUNTERS, or stateful: 2 .. 8, direct: 1 .. 8 */
+	uint32_t threshold;    /* stateful: cells that must know the state for an answer; default 1 */
+	uint32_t bloom_flags;
 };
 
 #define INK_NO_SIDE UINT32_MAX
+
+/*
+ * As counter_bits: none, so that only time takes things out of the cells; needs
+ * age bits. Left 0 it is 2 in `direct`; in `stateful` 4, or none if there are
+ * age bits (the paper has one or the other; give a number to have both).
+ */
+#define INK_NO_COUNTERS UINT32_MAX
+
+/* bloom_flags */
+#define INK_BLOOM_BLOCKED 1u   /* stateful: all cells of a flow in one line of 64 bytes; more errors */
+#define INK_BLOOM_DECREMENT 2u /* direct: a counter at its top counts down again (else it stays there) */
 
 /* dleft_flags: where the paper leaves a choice. */
 #define INK_DLEFT_COPY 1u     /* a colliding insert stores a second copy (else it is detected) */
@@ -175,21 +195,25 @@ struct ink_options {
 struct ink_plan {
 	size_t size;
 	enum ink_kind kind;
-	uint64_t flows;        /* that it holds with the error below */
-	uint64_t bytes;        /* all that ink_create will allocate, rules apart */
-	double bits_per_flow;  /* 8 bytes / flows */
-	double error;          /* expected share of strangers that get an answer other than absent */
-	double load;           /* flows / cells */
-	unsigned state_bits;   /* in a cell, the don't-know code included */
+	uint64_t flows;       /* that it holds with the error below */
+	uint64_t bytes;       /* all that ink_create will allocate, rules apart */
+	double bits_per_flow; /* 8 bytes / flows */
+	double error;         /* expected share of strangers that get an answer other than absent */
+	double unsure;        /* expected share of live flows that read don't-know; see ink_plan */
+	double load;          /* flows / cells */
+	unsigned state_bits;  /* in a cell, the don't-know code included */
 	unsigned age_bits;
 	struct ink_geometry geometry;
 };
 
 /*
  * Plans a table: flows and error give the fewest bytes; bytes and error give
- * the most flows; flows and bytes give the smallest error. `plan->size` must
- * be set. -EINVAL: the options contradict themselves; -ERANGE: the kind does
- * not reach that; -ENOTSUP: the kind cannot do that. Thread-safe.
+ * the most flows; flows and bytes give the smallest error. `unsure` is 0 in
+ * `line`, `compact` and `exact`; in the others it is for flows that were only
+ * inserted, in states that are equally frequent. In `stateful` and `direct`
+ * the ceiling `error` holds for it too. `plan->size` must be set. -EINVAL: the
+ * options contradict themselves; -ERANGE: the kind does not reach that;
+ * -ENOTSUP: the kind cannot do that. Thread-safe.
  */
 int ink_plan(const struct ink_options *options, struct ink_plan *plan, struct ink_why *why);
 
@@ -207,7 +231,8 @@ void ink_free(struct ink_table *table);
 /*
  * Exchanges the rules; NULL takes them away. Flows keep their states. -EINVAL
  * (the rules contradict themselves or name a state that the table has not),
- * -ENOMEM: the old rules stay.
+ * -ENOTSUP (the kind cannot do that: time-out moves in `stateful` and `direct`,
+ * states with different periods in `direct`), -ENOMEM: the old rules stay.
  */
 int ink_set_rules(struct ink_table *table, const struct ink_rules *rules, struct ink_why *why);
 
@@ -306,7 +331,7 @@ int ink_step_batch(struct ink_table *table, const struct ink_batch *batch);
 
 /* -------------------------------------------------------------- the time */
 
-/* Numbers of entries, by state. */
+/* Numbers of entries, by state; in `stateful` and `direct`, which know no flows, of cells. */
 struct ink_counts {
 	uint64_t total; /* all below */
 	uint64_t unsure;
@@ -331,27 +356,32 @@ int ink_tick(struct ink_table *table, uint64_t now, struct ink_counts *expired);
  */
 int ink_tick_portion(struct ink_table *table, uint64_t now, uint64_t cells, struct ink_counts *expired);
 
-/* Counts the entries by state. Beside writers the counts are of no one moment. */
-void ink_census(const struct ink_table *table, struct ink_counts *counts);
+/*
+ * Counts the entries by state. Beside writers the counts are of no one moment.
+ * 0, or -ENOTSUP and all counts 0: `stateful` and `direct` cannot, for a flow
+ * is in no one place there.
+ */
+int ink_census(const struct ink_table *table, struct ink_counts *counts);
 
 /* --------------------------------------------------------------- looking */
 
 struct ink_stats {
 	size_t size;
-	uint64_t bytes;        /* allocated, rules apart */
-	uint64_t cells;        /* entries that fit, side table apart */
-	uint64_t flows;        /* entries held, side table and don't-know included */
-	uint64_t side_flows;   /* of these in the side table */
-	uint64_t side_cells;   /* entries that fit there */
-	uint64_t now;          /* the tick number */
-	uint64_t collisions;   /* inserts that met a match */
-	uint64_t displaced;    /* entries moved to make room */
-	uint64_t overflowed;   /* inserts that the side table took for lack of room */
-	uint64_t refused;      /* inserts that failed with -ENOSPC */
-	uint64_t replaced;     /* expendable entries dropped to make room */
-	uint64_t marked;       /* entries that became don't-know */
-	uint64_t expired;      /* entries whose time was over */
-	const char *simd;      /* "portable", "avx2" */
+	uint64_t bytes; /* allocated, rules apart */
+	uint64_t cells; /* entries that fit, side table apart */
+	uint64_t flows; /* entries held, of all kinds; stateful, direct: an estimate */
+	uint64_t side_flows; /* of these in the side table */
+	uint64_t side_cells; /* entries that fit there */
+	uint64_t now;        /* the tick number */
+	uint64_t collisions; /* inserts that met a match */
+	uint64_t displaced;  /* entries moved to make room */
+	uint64_t overflowed; /* inserts that the side table took for lack of room */
+	uint64_t refused;    /* inserts that failed with -ENOSPC */
+	uint64_t replaced;   /* expendable entries dropped to make room */
+	uint64_t marked;     /* entries that became don't-know */
+	uint64_t expired;    /* entries whose time was over */
+	const char *simd;    /* "portable", "avx2" */
+	uint64_t occupied;   /* cells that are not empty */
 };
 
 /* `stats->size` must be set. Walks the table. */

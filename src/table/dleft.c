@@ -74,7 +74,8 @@ static inline uint64_t buckets_of(const struct ink_dleft_shape *s)
 static inline struct place place_of(const struct ink_table *t, uint64_t id)
 {
 	const struct ink_dleft_shape *s = shape_of(t);
-	struct place p = {.fingerprint = 1 + ink_draw(id, 0, (1ull << s->f) - 1), .home = (uint32_t)(id >> 32)};
+	struct place p = {.fingerprint = 1 + ink_draw(id, 0, (1ull << s->f) - 1),
+			  .home = (uint32_t)(id >> 32)};
 
 	for (uint32_t i = 0; i < s->d; i++)
 		p.bucket[i] = (uint64_t)i * s->b + ink_draw(id, i + 1, s->b);

@@ -3,13 +3,14 @@
 #include "table.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../cpu.h"
 #include "../id.h"
 #include "../memory.h"
-#include "../plan.h"
+#include "../plan/plan.h"
 #include "../secret.h"
 #include "../why.h"
 
@@ -27,6 +28,10 @@ static const struct ink_ops *pick(const struct ink_plan *plan, unsigned writers,
 		return ink_exact;
 	case INK_DLEFT:
 		return ink_dleft;
+	case INK_STATEFUL:
+		return ink_stateful;
+	case INK_DIRECT:
+		return ink_direct;
 #ifdef INK_HAVE_AVX2
 	case INK_COMPACT:
 		return avx2 ? ink_compact_avx2 : ink_compact_portable;
@@ -121,12 +126,17 @@ void ink_free(struct ink_table *t)
 int ink_set_rules(struct ink_table *t, const struct ink_rules *rules, struct ink_why *why)
 {
 	struct ink_program *program = NULL;
+	int error = 0;
 
 	if (rules) {
 		program = ink_program_make(rules, t->states, why);
 		if (!program)
 			return -errno;
 	}
+	if (program && t->ops->adopt)
+		error = t->ops->adopt(t, program, why);
+	if (error)
+		return ink_program_free(program), error;
 	ink_program_free(t->program);
 	t->program = program;
 	if (program)
@@ -253,11 +263,40 @@ static void count_side(const struct ink_table *t, struct ink_counts *counts)
 	ink_side_leave(side);
 }
 
-void ink_census(const struct ink_table *t, struct ink_counts *counts)
+int ink_census(const struct ink_table *t, struct ink_counts *counts)
 {
 	memset(counts, 0, sizeof *counts);
+	if (!t->ops->count)
+		return -ENOTSUP;
 	t->ops->count(t, counts);
 	count_side(t, counts);
+	return 0;
+}
+
+/*
+ * n flows leave a cell empty with the probability exp(-k n / m); turned round.
+ * Of a full table it is only known that there are many flows.
+ */
+static uint64_t flows_for(const struct ink_geometry *g, uint64_t occupied)
+{
+	double m = g->m, empty = occupied < g->m ? m - (double)occupied : .5;
+
+	return (uint64_t)(m / g->k * log(m / empty) + .5);
+}
+
+static void count_all(const struct ink_table *t, struct ink_stats *stats)
+{
+	struct ink_counts counts = {.total = 0};
+
+	if (!t->ops->count) {
+		stats->occupied = t->ops->occupied(t);
+		stats->flows = flows_for(&t->plan.geometry, stats->occupied);
+		return;
+	}
+	t->ops->count(t, &counts);
+	stats->occupied = counts.total;
+	count_side(t, &counts);
+	stats->flows = counts.total;
 }
 
 static uint64_t now_of(const uint64_t *counter)
@@ -269,15 +308,12 @@ void ink_stats(const struct ink_table *t, struct ink_stats *stats)
 {
 	const struct ink_counters *c = &t->counters;
 	size_t size = stats->size;
-	struct ink_counts counts;
 	struct ink_stats full;
 
-	ink_census(t, &counts);
 	full = (struct ink_stats){
 		.size = size,
 		.bytes = sizeof *t + t->body_bytes,
 		.cells = t->ops->units(t) * t->ops->unit_cells(t),
-		.flows = counts.total,
 		.side_flows = ink_side_count(&t->side),
 		.side_cells = t->side.capacity,
 		.now = now_of(&t->aging.now),
@@ -290,6 +326,7 @@ void ink_stats(const struct ink_table *t, struct ink_stats *stats)
 		.expired = now_of(&c->expired),
 		.simd = t->ops->simd,
 	};
+	count_all(t, &full);
 	memcpy(stats, &full, size < sizeof full ? size : sizeof full);
 }
 

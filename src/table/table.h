@@ -42,6 +42,17 @@ static inline struct ink_coding ink_coding(unsigned states, unsigned age_bits)
 	return c;
 }
 
+/*
+ * The bits that a cell has for the state. `direct` keeps no states in its cells,
+ * and `stateful` without counters needs one more value: nobody is here.
+ */
+static inline unsigned ink_state_bits(enum ink_kind kind, unsigned states, unsigned counter_bits)
+{
+	if (kind == INK_DIRECT)
+		return 0;
+	return ink_coding(kind == INK_STATEFUL && !counter_bits ? states + 1 : states, 0).state_bits;
+}
+
 static inline unsigned ink_code(const struct ink_coding *c, unsigned state)
 {
 	return state << c->age_bits | c->age_top;
@@ -144,6 +155,22 @@ struct ink_dleft_shape {
 	uint64_t *overflow;   /* a bit for each bucket; NULL if the policy is to refuse */
 };
 
+/* `stateful` and `direct`: m cells, of which each of k hashes has its own share; see bloom.h. */
+enum { INK_BLOOM_MOST_K = 32, INK_BLOOM_MOST_COUNTER_BITS = 8 };
+
+struct ink_bloom_shape {
+	uint32_t k, m;
+	uint32_t cell_bits;
+	uint32_t value_bits; /* stateful: of the state */
+	uint32_t count_top;  /* the highest count; 0: there are no counters */
+	uint32_t threshold;
+	uint32_t lines;      /* blocked: of 64 bytes; else 0 */
+	uint32_t line_cells; /* blocked: in each */
+	int sticky;          /* a counter at its top stays there */
+	uint32_t
+		first[INK_BLOOM_MOST_K + 1]; /* hash i draws from first[i] up to first[i + 1]; then the end */
+};
+
 struct ink_exact_shape {
 	uint64_t mask; /* slots - 1 */
 	uint64_t count;
@@ -171,6 +198,7 @@ struct ink_table {
 		struct ink_compact_shape compact;
 		struct ink_dleft_shape dleft;
 		struct ink_exact_shape exact;
+		struct ink_bloom_shape bloom;
 	} shape;
 	struct ink_side side;
 	struct ink_counters counters;
@@ -212,7 +240,10 @@ struct ink_ops {
 	uint32_t (*unit_cells)(const struct ink_table *t); /* cells in each */
 	void (*sweep)(struct ink_table *t, uint64_t from, uint64_t to);
 	void (*sweep_side)(struct ink_table *t);
-	void (*count)(const struct ink_table *t, struct ink_counts *counts);
+	void (*count)(const struct ink_table *t, struct ink_counts *counts); /* NULL: it cannot */
+	uint64_t (*occupied)(const struct ink_table *t); /* cells; where there is no count */
+	/* Refuses rules that the kind cannot keep; may give unsure a longer period. NULL: it keeps all. */
+	int (*adopt)(const struct ink_table *t, struct ink_program *p, struct ink_why *why);
 	const char *(*check)(const struct ink_table *t); /* NULL, or what is wrong */
 };
 
@@ -220,6 +251,7 @@ extern const struct ink_ops *const ink_line_portable, *const ink_line_avx2;
 extern const struct ink_ops *const ink_line_shared, *const ink_line_shared_avx2;
 extern const struct ink_ops *const ink_compact_portable, *const ink_compact_avx2;
 extern const struct ink_ops *const ink_dleft, *const ink_exact;
+extern const struct ink_ops *const ink_stateful, *const ink_direct;
 
 /* The operations for a plan, or NULL where the processor lacks the instructions asked for. */
 const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers, enum ink_simd simd);
@@ -229,6 +261,16 @@ void ink_table_attach(struct ink_table *t);
 
 /* The bytes of the cells, in front of the side table. */
 uint64_t ink_cells_bytes(const struct ink_plan *plan, enum ink_full full);
+
+/* The bits of a cell of `stateful` or `direct`; the latter has one bit where it has no counter. */
+static inline uint32_t ink_bloom_cell_bits(const struct ink_plan *plan)
+{
+	uint32_t count = plan->geometry.counter_bits;
+
+	if (plan->kind == INK_DIRECT && !count)
+		count = 1;
+	return plan->age_bits + plan->state_bits + count;
+}
 
 /* ------------------------------------------------------- for all the kinds */
 
