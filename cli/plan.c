@@ -18,9 +18,14 @@ static const char help[] =
 	"  --flows N         flows to hold at once: 1000000, 1M, 1e6\n"
 	"  --memory SIZE     memory for all of the table: 4M, 512k\n"
 	"  --error P         highest share of strangers answered: 0.001, 0.1% (default 1/1024)\n"
-	"  --kind K          line, compact, dleft, exact, or all (default all)\n"
+	"  --kind K          line, compact, dleft, exact, stateful, direct, or all (default all)\n"
 	"  --age-bits N      0 = no time-outs, 1 or 2 (default 1)\n"
 	"  --writers N       threads that change the table (line only; default 1)\n"
+	"  --hashes K        stateful, direct: cells of a flow (default: the best)\n"
+	"  --counter-bits N  stateful: 2 to 8 or none (default 4, none with age bits);\n"
+	"                    direct: 1 to 8 or none (default 2)\n"
+	"  --threshold N     stateful: cells that must know the state (default 1)\n"
+	"  --blocked         stateful: all cells of a flow in one line; prints its price\n"
 	"\n"
 	"example: inkling plan --flows 1M --states 15\n";
 
@@ -33,7 +38,7 @@ struct wish {
 
 enum { CLI_HELPED = -1 };
 
-enum { STATES, FLOWS, MEMORY, ERROR, KIND, AGE_BITS, WRITERS };
+enum { STATES, FLOWS, MEMORY, ERROR, KIND, AGE_BITS, WRITERS, HASHES, COUNTER_BITS, THRESHOLD, BLOCKED };
 
 static const struct option options[] = {
 	{"states", required_argument, NULL, STATES},
@@ -43,6 +48,10 @@ static const struct option options[] = {
 	{"kind", required_argument, NULL, KIND},
 	{"age-bits", required_argument, NULL, AGE_BITS},
 	{"writers", required_argument, NULL, WRITERS},
+	{"hashes", required_argument, NULL, HASHES},
+	{"counter-bits", required_argument, NULL, COUNTER_BITS},
+	{"threshold", required_argument, NULL, THRESHOLD},
+	{"blocked", no_argument, NULL, BLOCKED},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -63,8 +72,18 @@ static int kind_or_all(const char *text, struct wish *w)
 	return w->all ? 0 : cli_kind(text, &w->options.kind);
 }
 
+static int counters(const char *text, uint32_t *bits)
+{
+	if (strcmp(text, "none") != 0)
+		return small(text, bits) || *bits == 0 ? -1 : 0;
+	*bits = INK_NO_COUNTERS;
+	return 0;
+}
+
 static int take(int option, const char *text, struct wish *w)
 {
+	struct ink_geometry *g = &w->options.geometry;
+
 	switch (option) {
 	case STATES:
 		return small(text, &w->options.states);
@@ -78,9 +97,23 @@ static int take(int option, const char *text, struct wish *w)
 		return kind_or_all(text, w);
 	case AGE_BITS:
 		return small(text, &w->options.age_bits);
+	case HASHES:
+		return small(text, &g->k);
+	case COUNTER_BITS:
+		return counters(text, &g->counter_bits);
+	case THRESHOLD:
+		return small(text, &g->threshold);
+	case BLOCKED:
+		g->bloom_flags |= INK_BLOOM_BLOCKED;
+		return 0;
 	default:
 		return small(text, &w->options.writers);
 	}
+}
+
+static int shapes_a_filter(const struct ink_geometry *g)
+{
+	return g->k || g->counter_bits || g->threshold || g->bloom_flags;
 }
 
 static int parse(int argc, char **argv, struct wish *w)
@@ -103,10 +136,45 @@ static int parse(int argc, char **argv, struct wish *w)
 		return cli_usage(&cli_plan, "how many states? (--states)");
 	if (!w->options.flows && !w->options.bytes)
 		return cli_usage(&cli_plan, "how many flows, or how much memory? (--flows, --memory)");
+	if (w->all && shapes_a_filter(&w->options.geometry))
+		return cli_usage(&cli_plan, "--hashes, --counter-bits, --threshold and --blocked need "
+					    "--kind stateful or direct");
 	return CLI_DONE;
 }
 
 /* ----------------------------------------------------------------------- output */
+
+static void show_filter(const struct ink_plan *p)
+{
+	const struct ink_geometry *g = &p->geometry;
+
+	printf("%u cells, %u for a flow", g->m, g->k);
+	if (g->bloom_flags & INK_BLOOM_BLOCKED)
+		printf(", in one line");
+	if (g->counter_bits)
+		printf(", counters of %u bits", g->counter_bits);
+	if (g->threshold > 1)
+		printf(", %u must know", g->threshold);
+}
+
+/* What the lines cost: the errors of as many cells without them. */
+static void show_price(const struct ink_options *o, const struct ink_plan *p)
+{
+	struct ink_options same = *o;
+	struct ink_plan plain = {.size = sizeof plain};
+	char error[16], unsure[16];
+
+	same.flows = p->flows;
+	same.error = 0;
+	same.bytes = 0;
+	same.geometry.k = p->geometry.k;
+	same.geometry.m = p->geometry.m;
+	same.geometry.bloom_flags &= ~INK_BLOOM_BLOCKED;
+	if (ink_plan(&same, &plain, NULL) == 0)
+		printf("%52s %10s %8s   as many cells, not in lines\n",
+		       cli_show_share(plain.error, error, sizeof error),
+		       cli_show_share(plain.unsure, unsure, sizeof unsure), "");
+}
 
 static void show_geometry(const struct ink_plan *p)
 {
@@ -118,8 +186,10 @@ static void show_geometry(const struct ink_plan *p)
 		printf("%u lines of %u, %u buckets, remainders of %u bits", g->b, g->h, g->q, g->f);
 	else if (p->kind == INK_DLEFT)
 		printf("%u x %u buckets of %u, fingerprints of %u bits", g->d, g->b, g->h, g->f);
-	else
+	else if (p->kind == INK_EXACT)
 		printf("%u slots, whole ids", g->b);
+	else
+		show_filter(p);
 	if (g->side)
 		printf("; side table of %u", g->side);
 	putchar('\n');
@@ -127,11 +197,12 @@ static void show_geometry(const struct ink_plan *p)
 
 static void show(const struct ink_plan *p)
 {
-	char error[16];
+	char error[16], unsure[16];
 
-	printf("%-8s %12llu %10.1f %9.1f %10s %6.1f %%   ", cli_kind_name(p->kind),
+	printf("%-8s %12llu %10.1f %9.1f %10s %10s %6.1f %%   ", cli_kind_name(p->kind),
 	       (unsigned long long)p->flows, (double)p->bytes / 1024, p->bits_per_flow,
-	       cli_show_share(p->error, error, sizeof error), p->load * 100);
+	       cli_show_share(p->error, error, sizeof error),
+	       p->kind == INK_DLEFT ? "?" : cli_show_share(p->unsure, unsure, sizeof unsure), p->load * 100);
 	show_geometry(p);
 }
 
@@ -146,6 +217,8 @@ static int show_kind(const struct ink_options *o)
 		cli_failed("%s", why.text);
 	else
 		show(&plan);
+	if (!error && o->geometry.bloom_flags & INK_BLOOM_BLOCKED)
+		show_price(o, &plan);
 	return error;
 }
 
@@ -157,9 +230,9 @@ static int run(int argc, char **argv)
 
 	if (error)
 		return error == CLI_HELPED ? CLI_DONE : error;
-	printf("%-8s %12s %10s %9s %10s %8s   %s\n", "kind", "flows", "KiB", "bits/flow", "error", "load",
-	       "geometry");
-	for (unsigned kind = INK_LINE; kind <= INK_EXACT; kind++)
+	printf("%-8s %12s %10s %9s %10s %10s %8s   %s\n", "kind", "flows", "KiB", "bits/flow", "error",
+	       "unsure", "load", "geometry");
+	for (unsigned kind = INK_LINE; kind <= INK_DIRECT; kind++)
 		if (w.all || wanted == kind) {
 			w.options.kind = (enum ink_kind)kind;
 			planned += show_kind(&w.options) == 0;

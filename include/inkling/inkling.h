@@ -208,10 +208,10 @@ struct ink_plan {
 
 /*
  * Plans a table: flows and error give the fewest bytes; bytes and error give
- * the most flows; flows and bytes give the smallest error. `unsure` is 0 in
- * `line`, `compact` and `exact`; in the others it is for flows that were only
- * inserted, in states that are equally frequent. In `stateful` and `direct`
- * the ceiling `error` holds for it too. `plan->size` must be set. -EINVAL: the
+ * the most flows; flows and bytes give the smallest error. `unsure` is worked
+ * out for `stateful` and `direct`, for flows that were only inserted, in states
+ * that are equally frequent; there the ceiling `error` holds for it too. In
+ * `dleft` it is left 0; in the others it is 0. `plan->size` must be set. -EINVAL: the
  * options contradict themselves; -ERANGE: the kind does not reach that;
  * -ENOTSUP: the kind cannot do that. Thread-safe.
  */

@@ -6,8 +6,8 @@
  *     body    [ cell 0 | cell 1 | ... | cell m-1, back to back ][ 0 to a whole word ][ 0: a word ]
  *     cell    [ age | what the kind keeps ]        all bits 0: empty
  *
- * The cells are divided into k shares of equal size, give or take one, and the
- * i-th hash draws from the i-th share. So a flow never has the same cell twice,
+ * The cells are divided into k shares, the first m mod k of which have a cell
+ * more than the others, and the i-th hash draws from the i-th share. So a flow never has the same cell twice,
  * which would break counters, and nothing has to be drawn again; any m and k
  * will do, and to the formulas of Bloom filters it makes no difference: a cell
  * is hit by a flow with the probability k/m either way.
@@ -95,6 +95,17 @@ static inline void cell_touch(struct ink_table *t, uint64_t at, uint32_t cell)
 
 /* --------------------------------------------------------------------- places */
 
+/* The cells that hash i draws from. */
+static inline uint64_t bloom_first(const struct ink_bloom_shape *s, uint32_t i)
+{
+	return (uint64_t)i * s->share + (i < s->larger ? i : s->larger);
+}
+
+static inline uint64_t bloom_share(const struct ink_bloom_shape *s, uint32_t i)
+{
+	return s->share + (i < s->larger);
+}
+
 /*
  * The first bits of the cells that an id has by its draws `n`, an even number,
  * and those that follow. A step of splitmix64 gives two; if k is odd the last
@@ -105,8 +116,8 @@ static inline void bloom_two(const struct ink_bloom_shape *s, uint64_t id, uint3
 {
 	uint64_t pair = ink_draw_pair(id, n + i);
 
-	at[0] = (s->first[i] + ink_draw_low(pair, s->first[i + 1] - s->first[i])) * s->cell_bits;
-	at[1] = (s->first[i + 1] + ink_draw_high(pair, s->first[i + 2] - s->first[i + 1])) * s->cell_bits;
+	at[0] = (bloom_first(s, i) + ink_draw_low(pair, bloom_share(s, i))) * s->cell_bits;
+	at[1] = (bloom_first(s, i + 1) + ink_draw_high(pair, bloom_share(s, i + 1))) * s->cell_bits;
 }
 
 static inline void bloom_all(const struct ink_bloom_shape *s, uint64_t id, uint32_t n,
@@ -218,8 +229,8 @@ static inline void bloom_shape(struct ink_table *t)
 		s->lines = s->m / s->line_cells;
 	}
 	shared = s->lines ? s->line_cells : s->m;
-	for (uint32_t i = 0; i <= INK_BLOOM_MOST_K; i++)
-		s->first[i] = i < s->k ? (uint32_t)((uint64_t)shared * i / s->k) : shared;
+	s->share = shared / s->k;
+	s->larger = shared % s->k;
 }
 
 /* ---------------------------------------------------------------------- rules */

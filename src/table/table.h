@@ -166,9 +166,9 @@ struct ink_bloom_shape {
 	uint32_t threshold;
 	uint32_t lines;      /* blocked: of 64 bytes; else 0 */
 	uint32_t line_cells; /* blocked: in each */
+	uint32_t share;      /* cells that each hash draws from, */
+	uint32_t larger;     /* and one more for as many of the first of them */
 	int sticky;          /* a counter at its top stays there */
-	uint32_t
-		first[INK_BLOOM_MOST_K + 1]; /* hash i draws from first[i] up to first[i + 1]; then the end */
 };
 
 struct ink_exact_shape {
