@@ -21,7 +21,8 @@
  * call that succeeds changes at most one other flow; as many as `marked` says
  * read "don't know" from then on; as many as `replaced` says are gone, and only
  * from expendable states; and what expires has rested for its state's period at
- * least. `exact` is held to every answer and every error.
+ * least. `exact` is held to every answer and every error, and `stateful` and
+ * `direct` to a model of their cells.
  */
 #ifndef INKLING_TESTS_PROGRAM_H
 #define INKLING_TESTS_PROGRAM_H
@@ -34,6 +35,7 @@
 
 #include <inkling/inkling.h>
 
+#include "bloom_model.h"
 #include "cpu.h"
 #include "table/table.h"
 #include "random.h"
@@ -72,8 +74,10 @@ struct program {
 	uint64_t total_before;
 	int old_rules; /* a tick is under way that began under other rules */
 	unsigned calls;
-	unsigned known;    /* summed over the calls, to see that a program tests something */
-	const char *wrong; /* what the first failure was */
+	unsigned known;         /* summed over the calls, to see that a program tests something */
+	const char *wrong;      /* what the first failure was */
+	struct model model;     /* `stateful` and `direct` */
+	struct ink_rules rules; /* that the model goes by */
 };
 
 static inline void must(struct program *p, int holds, const char *what)
@@ -116,6 +120,25 @@ static inline void choose_geometry(struct program *p)
 	}
 }
 
+static inline int is_filter(const struct program *p)
+{
+	return p->options.kind == INK_STATEFUL || p->options.kind == INK_DIRECT;
+}
+
+/* Few cells, so that flows meet. */
+static inline void choose_filter(struct program *p)
+{
+	struct ink_geometry *g = &p->options.geometry;
+	unsigned bits = next_byte(p) % 10;
+
+	g->k = 1 + next_byte(p) % 8;
+	g->m = 2 * g->k + next_byte(p);
+	g->counter_bits = bits == 9 ? INK_NO_COUNTERS : bits;
+	g->threshold = p->options.kind == INK_STATEFUL ? next_byte(p) % (g->k + 1) : 0;
+	g->bloom_flags = next_byte(p) % 3;
+	p->options.full = INK_UNSURE + next_byte(p) % 2;
+}
+
 /* Bytes of any value are valid options; some are refused all the same, for they name no geometry. */
 static inline void choose_options(struct program *p)
 {
@@ -123,7 +146,7 @@ static inline void choose_options(struct program *p)
 	unsigned kind = next_byte(p);
 
 	p->options = (struct ink_options){.size = sizeof p->options,
-					  .kind = INK_LINE + kind % 4,
+					  .kind = INK_LINE + kind % 6,
 					  .states = states[next_byte(p) % 10],
 					  .flows = 1,
 					  .seed = 1,
@@ -131,7 +154,9 @@ static inline void choose_options(struct program *p)
 	p->options.age_bits = next_byte(p) % 3;
 	p->options.full = INK_UNSURE + next_byte(p) % 3;
 	p->options.writers = p->options.kind == INK_LINE ? 1 + (kind >> 7) : 1;
-	if (p->options.kind != INK_EXACT)
+	if (is_filter(p))
+		choose_filter(p);
+	else if (p->options.kind != INK_EXACT)
 		choose_geometry(p);
 }
 
@@ -141,7 +166,8 @@ static inline int make_tables(struct program *p)
 
 	p->first = ink_create(&p->options, &why);
 	if (!p->first) {
-		must(p, errno == ERANGE && why.text[0], "a geometry was refused without a reason");
+		must(p, why.text[0] && (errno == ERANGE || is_filter(p)),
+		     "a geometry was refused without a reason");
 		return 0;
 	}
 	p->options.simd = INK_SIMD_BEST;
@@ -878,12 +904,242 @@ static inline void next_call(struct program *p)
 	}
 }
 
+/* ------------------------------------------------------------ stateful and direct */
+
+/*
+ * Here the oracle is a model that knows every cell (bloom_model.h), and there is
+ * nothing that may be either way, improper use or not.
+ */
+enum { LOOKUP_IN = VERBS, MODIFY_FROM, DELETE_IN, FILTER_VERBS };
+
+static inline struct result perform_filter(struct ink_table *t, uint64_t id, const struct call *c)
+{
+	struct result r = {0, 0, {0, 0, 0}};
+
+	switch ((unsigned)c->verb) {
+	case LOOKUP_IN:
+		r.answer = ink_lookup_in(t, id, c->state);
+		return r;
+	case MODIFY_FROM:
+		r.error = ink_modify_from(t, id, c->event, c->state);
+		return r;
+	case DELETE_IN:
+		r.error = ink_delete_in(t, id, c->state);
+		return r;
+	default:
+		return perform(t, id, c);
+	}
+}
+
+static inline ink_answer model_lookup_in(struct model *m, uint64_t id, unsigned state)
+{
+	ink_answer answer;
+
+	if (state >= m->states)
+		return INK_ABSENT;
+	if (m->kind == INK_DIRECT && !model_pair(m, id, state))
+		return INK_ABSENT;
+	if (m->kind == INK_DIRECT)
+		return model_touch(m, id, state), (ink_answer)state;
+	answer = model_lookup(m, id);
+	return answer < 0 || answer == (ink_answer)state ? answer : INK_ABSENT;
+}
+
+static inline struct result perform_model(struct model *m, uint64_t id, const struct call *c)
+{
+	struct result r = {0, 0, {0, 0, 0}};
+
+	switch ((unsigned)c->verb) {
+	case LOOKUP:
+		r.answer = model_lookup(m, id);
+		break;
+	case PEEK:
+		r.answer = model_peek(m, id);
+		break;
+	case INSERT:
+		r.error = model_insert(m, id, c->state);
+		break;
+	case SET:
+		r.error = model_set(m, id, c->state);
+		break;
+	case MODIFY:
+		r.error = model_modify(m, id, -1, c->state);
+		break;
+	case DELETE:
+		r.error = model_delete(m, id, -1);
+		break;
+	case STEP:
+		r.error = model_step(m, id, c->event, &r.move);
+		break;
+	case LOOKUP_IN:
+		r.answer = model_lookup_in(m, id, c->state);
+		break;
+	case MODIFY_FROM:
+		r.error = c->event < m->states ? model_modify(m, id, (int)c->event, c->state) : -EINVAL;
+		break;
+	default:
+		r.error = c->state < m->states ? model_delete(m, id, (int)c->state) : -EINVAL;
+	}
+	return r;
+}
+
+static inline struct result filter_first(struct program *p, const struct call *c)
+{
+	uint64_t id = p->flows[c->flow].id;
+	struct result one = perform_filter(p->first, id, c), model = perform_model(&p->model, id, c);
+
+	must(p, same(&one, &model), "a result is not the model's");
+	p->known += one.answer >= 0;
+	p->calls++;
+	return one;
+}
+
+static inline struct call choose_filter_call(struct program *p, unsigned verb)
+{
+	struct call c = {.verb = verb, .flow = next_byte(p) % 32};
+	unsigned byte = next_byte(p);
+
+	c.state = byte < 250 ? byte % p->options.states : byte;
+	c.event = byte % (EVENTS + 1);
+	return c;
+}
+
+static inline void filter_batch(struct program *p)
+{
+	enum verb verb = next_byte(p) % VERBS;
+	unsigned n = next_byte(p) % (BATCH + 1);
+	struct arrays x = {.errors = {0}};
+	struct ink_batch b = {n, x.ids, x.states, x.events, x.answers, x.moves, x.errors};
+	struct result first[BATCH];
+
+	for (unsigned i = 0; i < n; i++) {
+		struct call c = choose_filter_call(p, verb);
+
+		x.ids[i] = p->flows[c.flow].id;
+		x.states[i] = (uint8_t)c.state;
+		x.events[i] = (uint16_t)c.event;
+		first[i] = filter_first(p, &c);
+	}
+	perform_batch(p->second, verb, &b);
+	for (unsigned i = 0; i < n; i++) {
+		struct result second = {x.errors[i], x.answers[i], x.moves[i]};
+
+		must(p, same(&first[i], &second), "a batch differs from its calls");
+	}
+}
+
+/* Can a table of this kind keep these rules? */
+static inline int are_possible(const struct program *p, const struct ink_rules *rules)
+{
+	for (unsigned i = 0; i < rules->states && p->options.age_bits; i++) {
+		const struct ink_timing *timing = &rules->timings[i];
+
+		if (timing->period && timing->timeout != INK_ABSENT)
+			return 0;
+		if (p->options.kind == INK_DIRECT && timing->period != rules->timings[0].period)
+			return 0;
+	}
+	return p->options.kind == INK_STATEFUL || rules->states == p->options.states ||
+	       rules->timings[0].period == 0 || !p->options.age_bits;
+}
+
+/* Not while a tick is under way: what that one does was decided under the old rules. */
+static inline void filter_rules(struct program *p)
+{
+	struct machine old = p->machine, *m = &p->machine;
+	unsigned byte = next_byte(p);
+	struct ink_rules rules;
+	int expected;
+
+	if (p->model.now != p->model.target)
+		return;
+	choose_machine(p);
+	for (unsigned i = 0; i < m->states && byte % 4; i++)
+		m->timings[i] = (struct ink_timing){byte % 5, INK_ABSENT, 0};
+	rules = (struct ink_rules){sizeof rules, m->states, m->events, m->rows, m->starts, m->timings};
+	expected = are_possible(p, &rules) ? 0 : -ENOTSUP;
+	must(p, ink_set_rules(p->first, &rules, NULL) == expected, "rules were taken or refused wrongly");
+	must(p, ink_set_rules(p->second, &rules, NULL) == expected, "rules were taken or refused wrongly");
+	if (expected) {
+		p->machine = old;
+		return;
+	}
+	p->rules = rules;
+	p->model.rules = &p->rules;
+}
+
+static inline void filter_tick(struct program *p)
+{
+	uint64_t now = choose_now(p), cells = next_byte(p);
+	int at_once = next_byte(p) % 2, error, again;
+	struct ink_counts one = {.total = 0}, other = {.total = 0};
+
+	if (now < p->model.now)
+		return;
+	error = at_once ? ink_tick(p->first, now, &one) : ink_tick_portion(p->first, now, cells, &one);
+	again = at_once ? ink_tick(p->second, now, &other) : ink_tick_portion(p->second, now, cells, &other);
+	if (at_once)
+		model_tick(&p->model, now);
+	else
+		model_portion(&p->model, now, cells);
+	must(p, error == again && error >= 0, "a tick failed");
+	must(p, p->first->aging.now == p->model.now, "the table is at another time than the model");
+	must(p, same_counts(&one, &other) && sum_of(&one) == one.total, "what expired does not add up");
+}
+
+static inline void filter_check(struct program *p)
+{
+	const struct ink_counters *c = &p->first->counters;
+	struct ink_counts counts;
+
+	must(p, model_agrees(&p->model, p->first->body), "the cells are not the model's");
+	must(p,
+	     c->collisions == p->model.collisions && c->marked == p->model.marked &&
+		     c->expired == p->model.expired,
+	     "the counters are not the model's");
+	must(p, ink_census(p->first, &counts) == -ENOTSUP && counts.total == 0, "a census of cells");
+	must(p, memcmp(p->first->body, p->second->body, p->first->body_bytes) == 0, "the two bodies differ");
+	must(p, ink_check(p->first, NULL) == 0 && ink_check(p->second, NULL) == 0, "a table is unsound");
+}
+
+static inline void next_filter_call(struct program *p)
+{
+	unsigned byte = next_byte(p), what = byte % 32;
+
+	if (what == 31)
+		filter_check(p);
+	else if (what >= 28)
+		filter_tick(p);
+	else if (what == 27)
+		filter_rules(p);
+	else if (what == 26)
+		filter_batch(p);
+	else {
+		struct call c = choose_filter_call(p, what % FILTER_VERBS);
+		struct result first = filter_first(p, &c),
+			      second = perform_filter(p->second, p->flows[c.flow].id, &c);
+
+		must(p, same(&first, &second), "the two tables differ in a result");
+	}
+}
+
+static inline void run_filter(struct program *p)
+{
+	p->model = model_of(&p->options, &p->first->plan);
+	while (p->at < p->size && !p->wrong)
+		next_filter_call(p);
+	filter_check(p);
+	free(p->model.cells);
+}
+
 /* Runs the bytes. NULL, or what does not hold. */
 static inline const char *program_run(struct program *p, const uint8_t *bytes, size_t size)
 {
 	*p = (struct program){.bytes = bytes, .size = size};
 	choose_options(p);
-	if (make_tables(p)) {
+	if (make_tables(p) && is_filter(p)) {
+		run_filter(p);
+	} else if (p->first) {
 		while (p->at < p->size && !p->wrong)
 			next_call(p);
 		check_both(p);
