@@ -585,6 +585,9 @@ static int out_of_reach(const struct wish *w, struct ink_why *why)
 	if (w->o->flows && search_for(w) == fewest_bytes)
 		return ink_because(why, -ERANGE, "%s: %llu flows at error %g take more than 2^32 - 1 cells",
 				   name, (unsigned long long)w->o->flows, w->o->error);
+	if (w->o->geometry.m)
+		return ink_because(why, -ERANGE, "%s: no flow has room at error %g in %u cells", name,
+				   w->o->error, w->o->geometry.m);
 	return ink_because(why, -ERANGE, "%s: no flow has room at error %g in %llu bytes", name, w->o->error,
 			   (unsigned long long)w->o->bytes);
 }

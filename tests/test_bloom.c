@@ -1,0 +1,1233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The kinds `stateful` and `direct`: what each call does to the cells, what the
+ * plan promises and what is measured, and what is refused.
+ *
+ * Most tests use tables of two shares with four cells each, and flows that are
+ * chosen by their cells. The cells are written as text, share by share:
+ *
+ *     "3 . 5*2 . | ?*3 . . ."      state 3; empty; state 5, count 2; ... don't know, count 3
+ */
+#include "table/bloom.h"
+#include "help.h"
+
+enum { HASHES = 2, SHARE = 4, MANY_STATES = 10 };
+
+static const struct variant with_counters = {
+	"stateful with counters", INK_STATEFUL, INK_SIMD_NONE, 1, {.k = HASHES, .m = 8, .counter_bits = 3}};
+static const struct variant without_counters = {"stateful without counters",
+						INK_STATEFUL,
+						INK_SIMD_NONE,
+						1,
+						{.k = HASHES, .m = 8, .counter_bits = INK_NO_COUNTERS}};
+static const struct variant counting = {
+	"direct", INK_DIRECT, INK_SIMD_NONE, 1, {.k = HASHES, .m = 8, .counter_bits = 2}};
+static const struct variant plain = {"direct without counters",
+				     INK_DIRECT,
+				     INK_SIMD_NONE,
+				     1,
+				     {.k = HASHES, .m = 8, .counter_bits = INK_NO_COUNTERS}};
+
+static void make(const struct variant *v, unsigned age_bits)
+{
+	struct ink_options o;
+
+	variant = v;
+	o = variant_options();
+	o.states = MANY_STATES;
+	o.flows = 1;
+	o.age_bits = age_bits;
+	make_from(&o);
+}
+
+/* ---------------------------------------------------------------- cells and flows */
+
+static uint64_t cell_number(uint64_t id, unsigned state, unsigned share)
+{
+	uint64_t at[INK_BLOOM_MOST_K];
+
+	bloom_all(bloom_of(t), id, variant->kind == INK_DIRECT ? state * INK_BLOOM_MOST_K : 0, at);
+	return at[share] / bloom_of(t)->cell_bits - share * SHARE;
+}
+
+/* A flow with these cells; in `direct`, when it is in that state. */
+static uint64_t flow_in(unsigned state, unsigned a, unsigned b)
+{
+	uint64_t id;
+
+	do
+		id = random_word();
+	while (cell_number(id, state, 0) != a || cell_number(id, state, 1) != b);
+	return id;
+}
+
+static uint64_t flow(unsigned a, unsigned b)
+{
+	return flow_in(0, a, b);
+}
+
+static int is_at(uint64_t id, unsigned state, unsigned both)
+{
+	return cell_number(id, state, 0) == both && cell_number(id, state, 1) == both;
+}
+
+/* `direct`: in state s its cells are number a of both shares, in state r number b; no other state is between. */
+static uint64_t flow_of_two(unsigned s, unsigned a, unsigned r, unsigned b)
+{
+	for (;;) {
+		uint64_t id = random_word();
+		unsigned between = 0;
+
+		for (unsigned i = 0; i < MANY_STATES && is_at(id, s, a) && is_at(id, r, b); i++) {
+			uint64_t x = cell_number(id, i, 0), y = cell_number(id, i, 1);
+
+			between += (x == a || x == b) && (y == a || y == b);
+		}
+		if (between == 2)
+			return id;
+	}
+}
+
+static void show_cell(char *text, uint32_t cell)
+{
+	const struct ink_bloom_shape *s = bloom_of(t);
+	uint32_t rest = cell >> t->coding.age_bits, value = rest & ((1u << s->value_bits) - 1);
+	uint32_t count = rest >> s->value_bits;
+
+	if (!cell)
+		strcpy(text, ".");
+	else if (t->plan.kind == INK_DIRECT)
+		sprintf(text, "%u", count);
+	else if (value == (1u << s->value_bits) - 1)
+		sprintf(text, count > 1 ? "?*%u" : "?", count);
+	else
+		sprintf(text, count > 1 ? "%u*%u" : "%u", value - !s->count_top, count);
+}
+
+static void assert_cells_are(const char *expected, int line)
+{
+	char found[400] = "", cell[40];
+
+	for (unsigned i = 0; i < t->plan.geometry.m; i++) {
+		show_cell(cell, cell_read(t, bloom_cell_at(bloom_of(t), i)));
+		strcat(found, i == 0 ? "" : i % SHARE ? " " : " | ");
+		strcat(found, cell);
+	}
+	if (strcmp(found, expected) != 0)
+		fail_msg("%s, line %d: \"%s\" and not \"%s\"", variant->name, line, found, expected);
+	assert_sound();
+}
+
+#define assert_cells(text) assert_cells_are(text, __LINE__)
+
+/* ------------------------------------------------------- stateful, with counters */
+
+static void a_stateful_insert_keeps_the_papers_rules(void **state)
+{
+	(void)state;
+	make(&with_counters, 0);
+	assert_int_equal(ink_insert(t, flow(0, 0), 3), 0); /* empty: the state, count 1 */
+	assert_cells("3 . . . | 3 . . .");
+	assert_int_equal(ink_insert(t, flow(0, 1), 3), 0); /* the same state: count + 1 */
+	assert_cells("3*2 . . . | 3 3 . .");
+	assert_int_equal(ink_insert(t, flow(0, 2), 5), 0); /* another: don't know, count + 1 */
+	assert_cells("?*3 . . . | 3 3 5 .");
+	assert_int_equal(ink_insert(t, flow(0, 3), 3), 0); /* don't know: count + 1 */
+	assert_cells("?*4 . . . | 3 3 5 3");
+	assert_int_equal(stats_now().marked, 1);
+	assert_int_equal(stats_now().collisions, 0);
+}
+
+static void a_stateful_modify_keeps_the_papers_rules(void **state)
+{
+	uint64_t one, two;
+
+	(void)state;
+	make(&with_counters, 0);
+	one = flow(0, 0);
+	two = flow(0, 1);
+	ink_insert(t, one, 3);
+	assert_int_equal(ink_modify(t, one, 4), 0); /* count 1: the new state */
+	assert_cells("4 . . . | 4 . . .");
+	ink_insert(t, two, 4);
+	assert_int_equal(ink_modify(t, one, 4), 0); /* nothing to change */
+	assert_cells("4*2 . . . | 4 4 . .");
+	assert_int_equal(ink_modify(t, one, 5), 0); /* more: don't know */
+	assert_cells("?*2 . . . | 5 4 . .");
+	assert_int_equal(ink_modify(t, two, 6), 0); /* don't know: stays */
+	assert_cells("?*2 . . . | 5 6 . .");
+	assert_int_equal(ink_lookup(t, one), 5);
+	assert_int_equal(ink_lookup(t, two), 6);
+	assert_int_equal(ink_modify(t, flow(1, 1), 6), -ENOENT);
+	assert_int_equal(stats_now().marked, 1);
+}
+
+static void a_stateful_delete_keeps_the_papers_rules(void **state)
+{
+	uint64_t one, two, three;
+
+	(void)state;
+	make(&with_counters, 0);
+	one = flow(0, 0);
+	two = flow(0, 1);
+	three = flow(1, 1);
+	ink_insert(t, one, 3);
+	ink_insert(t, two, 5);
+	ink_insert(t, three, 5);
+	assert_cells("?*2 5 . . | 3 5*2 . .");
+	assert_int_equal(ink_delete(t, two), 0); /* more: count - 1, the value stays */
+	assert_cells("? 5 . . | 3 5 . .");
+	assert_int_equal(ink_delete(t, one), 0); /* count 1: empty, don't know or not */
+	assert_cells(". 5 . . | . 5 . .");
+	assert_int_equal(ink_delete(t, one), -ENOENT);
+	assert_int_equal(ink_delete(t, three), 0);
+	assert_cells(". . . . | . . . .");
+}
+
+static void a_stateful_lookup_keeps_the_papers_rules(void **state)
+{
+	uint64_t known, lost;
+
+	(void)state;
+	make(&with_counters, 0);
+	known = flow(0, 0);
+	lost = flow(1, 1);
+	ink_insert(t, known, 3);
+	ink_insert(t, flow(0, 1), 5);
+	ink_insert(t, flow(1, 2), 6);
+	ink_insert(t, lost, 7);
+	assert_cells("?*2 ?*2 . . | 3 ?*2 6 .");
+	assert_int_equal(ink_lookup(t, known), 3);            /* 3 and don't know */
+	assert_int_equal(ink_lookup(t, lost), INK_DONT_KNOW); /* all don't know */
+	assert_int_equal(ink_peek(t, lost), INK_DONT_KNOW);
+	assert_int_equal(ink_lookup(t, flow(0, 3)), INK_ABSENT); /* an empty one */
+	assert_int_equal(ink_lookup(t, flow(0, 2)), 6);          /* a false positive */
+	ink_insert(t, flow(3, 3), 9);
+	assert_int_equal(ink_lookup(t, flow(3, 0)), INK_ABSENT); /* two states */
+	assert_int_equal(ink_peek(t, flow(3, 0)), INK_ABSENT);
+}
+
+static void a_stateful_flow_in_doubt_can_be_deleted_but_not_changed(void **state)
+{
+	uint64_t lost;
+
+	(void)state;
+	make(&with_counters, 0);
+	lost = flow(0, 0);
+	ink_insert(t, lost, 1);
+	ink_insert(t, flow(0, 1), 2);
+	ink_insert(t, flow(1, 0), 3);
+	assert_cells("?*2 3 . . | ?*2 2 . .");
+	assert_int_equal(ink_modify(t, lost, 4), -EBUSY);
+	assert_int_equal(ink_set(t, lost, 4), -EBUSY);
+	assert_cells("?*2 3 . . | ?*2 2 . .");
+	assert_int_equal(ink_delete(t, lost), 0);
+	assert_cells("? 3 . . | ? 2 . .");
+}
+
+/* An insert of what is there is not noticed, only counted. */
+static void a_stateful_insert_that_meets_a_match_is_counted(void **state)
+{
+	uint64_t id;
+
+	(void)state;
+	make(&with_counters, 0);
+	id = flow(0, 0);
+	assert_int_equal(ink_insert(t, id, 1), 0);
+	assert_int_equal(ink_insert(t, id, 1), 0);
+	assert_int_equal(stats_now().collisions, 1);
+	assert_cells("1*2 . . . | 1*2 . . .");
+	assert_int_equal(ink_insert(t, id, 2), 0);
+	assert_cells("?*3 . . . | ?*3 . . .");
+	assert_int_equal(stats_now().marked, 2);
+}
+
+static void a_set_stores_or_changes(void **state)
+{
+	const struct variant *all[] = {&with_counters, &without_counters, &counting};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+		uint64_t id;
+
+		make(all[i], 1);
+		id = all[i]->kind == INK_DIRECT ? flow_of_two(1, 0, 2, 3) : flow(0, 0);
+		assert_int_equal(ink_set(t, id, 1), 0);
+		assert_int_equal(ink_lookup(t, id), 1);
+		assert_int_equal(ink_set(t, id, 2), 0);
+		assert_int_equal(ink_lookup(t, id), 2);
+		assert_int_equal(ink_lookup_in(t, id, 1), INK_ABSENT);
+	}
+}
+
+static void a_count_at_its_top_stays_there(void **state)
+{
+	uint64_t ids[9];
+
+	(void)state;
+	make(&with_counters, 1);
+	for (unsigned i = 0; i < 9; i++)
+		ink_insert(t, ids[i] = flow(0, 0), 1);
+	assert_cells("1*7 . . . | 1*7 . . .");
+	for (unsigned i = 0; i < 9; i++)
+		assert_int_equal(ink_delete(t, ids[i]), 0);
+	assert_cells("1*7 . . . | 1*7 . . .");
+	ink_tick(t, 1, NULL);
+	ink_tick(t, 2, NULL); /* but not for ever */
+	assert_cells(". . . . | . . . .");
+}
+
+static void the_threshold_asks_for_more_cells_that_know(void **state)
+{
+	struct variant two = with_counters;
+	uint64_t one;
+
+	(void)state;
+	two.geometry.threshold = 2;
+	make(&two, 0);
+	one = flow(0, 0);
+	ink_insert(t, one, 3);
+	assert_int_equal(ink_lookup(t, one), 3);
+	ink_insert(t, flow(0, 1), 5);
+	assert_cells("?*2 . . . | 3 5 . .");
+	assert_int_equal(ink_lookup(t, one), INK_DONT_KNOW);
+	assert_int_equal(ink_modify(t, one, 4), -EBUSY);
+	assert_int_equal(ink_delete(t, one), 0);
+	assert_cells("? . . . | . 5 . .");
+}
+
+/* ---------------------------------------------------- stateful, without counters */
+
+static void without_counters_every_second_flow_makes_a_cell_dont_know(void **state)
+{
+	uint64_t one;
+
+	(void)state;
+	make(&without_counters, 1);
+	one = flow(0, 0);
+	ink_insert(t, one, 3);
+	ink_insert(t, flow(0, 1), 3);
+	assert_cells("? . . . | 3 3 . .");
+	assert_int_equal(ink_modify(t, one, 4), 0); /* don't know stays, the other is its own */
+	assert_cells("? . . . | 4 3 . .");
+	assert_int_equal(ink_delete(t, one), 0); /* don't know is left to the tick */
+	assert_cells("? . . . | . 3 . .");
+}
+
+static void without_counters_a_flow_in_doubt_is_left_to_the_tick(void **state)
+{
+	uint64_t lost;
+
+	(void)state;
+	make(&without_counters, 1);
+	lost = flow(0, 0);
+	ink_insert(t, lost, 3);
+	ink_insert(t, flow(0, 0), 4);
+	assert_cells("? . . . | ? . . .");
+	assert_int_equal(ink_delete(t, lost), -EBUSY);
+	assert_int_equal(ink_modify(t, lost, 4), -EBUSY);
+	ink_tick(t, 1, NULL);
+	ink_tick(t, 2, NULL);
+	assert_int_equal(ink_lookup(t, lost), INK_ABSENT);
+}
+
+/* ------------------------------------------------------------------------ direct */
+
+static void a_pair_is_counted_in_and_out(void **state)
+{
+	uint64_t id;
+
+	(void)state;
+	make(&counting, 0);
+	id = flow_of_two(1, 0, 2, 3);
+	assert_int_equal(ink_insert(t, id, 1), 0);
+	assert_cells("1 . . . | 1 . . .");
+	assert_int_equal(ink_lookup_in(t, id, 1), 1);
+	assert_int_equal(ink_lookup_in(t, id, 2), INK_ABSENT);
+	assert_int_equal(ink_modify_from(t, id, 2, 3), -ENOENT);
+	assert_int_equal(ink_modify_from(t, id, 1, 2), 0);
+	assert_cells(". . . 1 | . . . 1");
+	assert_int_equal(ink_delete_in(t, id, 1), -ENOENT);
+	assert_int_equal(ink_delete_in(t, id, 2), 0);
+	assert_cells(". . . . | . . . .");
+	assert_int_equal(ink_modify(t, id, 1), -ENOENT);
+	assert_int_equal(ink_delete(t, id), -ENOENT);
+}
+
+/* The flow is in state 1; another one makes it look as if it were in state 2 too. */
+static uint64_t flow_in_two_states(void)
+{
+	uint64_t id = flow_of_two(1, 0, 2, 1);
+
+	ink_insert(t, id, 1);
+	ink_insert(t, flow_in(7, 1, 1), 7);
+	return id;
+}
+
+static void a_flow_that_seems_to_be_in_two_states_is_in_doubt(void **state)
+{
+	uint64_t id;
+
+	(void)state;
+	make(&counting, 0);
+	id = flow_in_two_states();
+	assert_cells("1 1 . . | 1 1 . .");
+	assert_int_equal(ink_lookup(t, id), INK_DONT_KNOW);
+	assert_int_equal(ink_peek(t, id), INK_DONT_KNOW);
+	assert_int_equal(ink_modify(t, id, 3), -EBUSY);
+	assert_int_equal(ink_set(t, id, 3), -EBUSY);
+	assert_int_equal(ink_delete(t, id), -EBUSY);
+	assert_cells("1 1 . . | 1 1 . .");
+	assert_int_equal(ink_lookup_in(t, id, 1), 1); /* who knows the state is not in doubt */
+	assert_int_equal(ink_lookup_in(t, id, 2), 2); /* nor right, for once */
+	assert_int_equal(ink_delete_in(t, id, 1), 0);
+	assert_cells(". 1 . . | . 1 . .");
+}
+
+static void saturated_counters_stay_or_count_down(void **state)
+{
+	struct variant down = counting;
+	uint64_t ids[5];
+
+	(void)state;
+	for (unsigned sticky = 0; sticky < 2; sticky++) {
+		down.geometry.bloom_flags = sticky ? 0 : INK_BLOOM_DECREMENT;
+		make(&down, 0);
+		for (unsigned i = 0; i < 5; i++)
+			ink_insert(t, ids[i] = flow_in(1, 0, 0), 1);
+		assert_cells("3 . . . | 3 . . .");
+		assert_int_equal(stats_now().collisions, 4);
+		for (unsigned i = 0; i < 3; i++)
+			assert_int_equal(ink_delete_in(t, ids[i], 1), 0);
+		assert_cells(sticky ? "3 . . . | 3 . . ." : ". . . . | . . . .");
+		assert_int_equal(ink_lookup_in(t, ids[4], 1), sticky ? 1 : INK_ABSENT);
+	}
+}
+
+static void without_counters_a_pair_stays_until_its_time_is_over(void **state)
+{
+	uint64_t id;
+
+	(void)state;
+	make(&plain, 1);
+	id = flow_of_two(1, 0, 2, 3);
+	ink_insert(t, id, 1);
+	assert_int_equal(ink_delete(t, id), -EBUSY);
+	assert_int_equal(ink_delete_in(t, id, 1), -EBUSY);
+	assert_int_equal(ink_modify_from(t, id, 1, 2), 0);
+	assert_cells("1 . . 1 | 1 . . 1");
+	assert_int_equal(ink_lookup(t, id), INK_DONT_KNOW);
+	ink_tick(t, 1, NULL);
+	assert_int_equal(ink_lookup_in(t, id, 2), 2);
+	ink_tick(t, 2, NULL);
+	assert_cells(". . . 1 | . . . 1");
+	assert_int_equal(ink_lookup(t, id), 2);
+}
+
+static void a_direct_modify_to_the_same_state_only_touches(void **state)
+{
+	uint64_t id;
+
+	(void)state;
+	make(&counting, 1);
+	id = flow_in(1, 0, 0);
+	ink_insert(t, id, 1);
+	ink_tick(t, 1, NULL);
+	assert_int_equal(ink_modify_from(t, id, 1, 1), 0);
+	assert_cells("1 . . . | 1 . . .");
+	ink_tick(t, 2, NULL);
+	assert_int_equal(ink_lookup_in(t, id, 1), 1);
+}
+
+/* ------------------------------------------------------------------------ steps */
+
+enum { OPEN, NEXT, CLOSE, IDLE, BEGIN, STEP_EVENTS };
+
+/* 0 -next-> 1 -close-> absent; open: absent -> 0; begin: a start event without rows but for absent. */
+static void attach(unsigned period)
+{
+	static struct ink_row rows[(MANY_STATES + 2) * STEP_EVENTS];
+	static struct ink_timing timings[MANY_STATES + 1];
+	const uint8_t starts[STEP_EVENTS] = {[BEGIN] = 1};
+	struct ink_rules rules = {sizeof rules, MANY_STATES, STEP_EVENTS, rows, starts, timings};
+
+	for (unsigned i = 0; i < (MANY_STATES + 2) * STEP_EVENTS; i++)
+		rows[i] = (struct ink_row){INK_NO_ROW, (uint16_t)(100 + i)};
+	for (unsigned i = 0; i <= MANY_STATES; i++)
+		timings[i] = (struct ink_timing){period, INK_ABSENT, 0};
+	rows[MANY_STATES * STEP_EVENTS + OPEN].next = 0;
+	rows[MANY_STATES * STEP_EVENTS + BEGIN].next = 5;
+	rows[0 * STEP_EVENTS + NEXT].next = 1;
+	rows[1 * STEP_EVENTS + CLOSE].next = INK_ABSENT;
+	assert_int_equal(ink_set_rules(t, &rules, NULL), 0);
+}
+
+#define ACTION(line, event) (100 + (line)*STEP_EVENTS + (event))
+
+static void steps_follow_the_rules(void **state)
+{
+	const struct variant *all[] = {&with_counters, &without_counters, &counting};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+		uint64_t id;
+
+		make(all[i], 1);
+		id = all[i]->kind == INK_DIRECT ? flow_of_two(0, 0, 1, 3) : flow(0, 0);
+		attach(1);
+		assert_steps(id, NEXT, INK_ABSENT, INK_ABSENT, ACTION(MANY_STATES, NEXT));
+		assert_steps(id, OPEN, INK_ABSENT, 0, ACTION(MANY_STATES, OPEN));
+		assert_int_equal(ink_peek(t, id), 0);
+		assert_steps(id, IDLE, 0, 0, ACTION(0, IDLE));
+		assert_steps(id, NEXT, 0, 1, ACTION(0, NEXT));
+		assert_int_equal(ink_peek(t, id), 1);
+		assert_steps(id, CLOSE, 1, INK_ABSENT, ACTION(1, CLOSE));
+		assert_int_equal(ink_peek(t, id), INK_ABSENT);
+		assert_int_equal(stats_now().occupied, 0);
+	}
+}
+
+static void a_step_in_doubt_takes_the_action_of_unsure(void **state)
+{
+	uint64_t id;
+
+	(void)state;
+	make(&with_counters, 0);
+	id = flow(0, 0);
+	ink_insert(t, id, 1);
+	ink_insert(t, flow(0, 0), 2);
+	attach(1);
+	assert_steps(id, CLOSE, INK_DONT_KNOW, INK_DONT_KNOW, ACTION(MANY_STATES + 1, CLOSE));
+	assert_steps(id, BEGIN, INK_DONT_KNOW, INK_DONT_KNOW, ACTION(MANY_STATES + 1, BEGIN));
+	assert_cells("?*2 . . . | ?*2 . . .");
+	make(&counting, 0);
+	id = flow_in_two_states();
+	attach(1);
+	assert_steps(id, CLOSE, INK_DONT_KNOW, INK_DONT_KNOW, ACTION(MANY_STATES + 1, CLOSE));
+	assert_cells("1 1 . . | 1 1 . .");
+}
+
+static void a_start_event_without_row_at_a_match_comes_into_its_cells(void **state)
+{
+	uint64_t id;
+
+	(void)state;
+	make(&with_counters, 0);
+	id = flow(0, 0);
+	ink_insert(t, id, 3);
+	attach(1);
+	assert_steps(id, BEGIN, INK_ABSENT, 5, ACTION(MANY_STATES, BEGIN));
+	assert_cells("?*2 . . . | ?*2 . . .");
+	make(&counting, 0);
+	id = flow_of_two(3, 0, 5, 2);
+	ink_insert(t, id, 3);
+	attach(1);
+	assert_steps(id, BEGIN, INK_ABSENT, 5, ACTION(MANY_STATES, BEGIN));
+	assert_cells("1 . 1 . | 1 . 1 .");
+}
+
+/* Without counters a pair cannot leave at once; the step is done all the same. */
+static void a_step_to_absent_without_counters_is_left_to_the_tick(void **state)
+{
+	uint64_t id;
+
+	(void)state;
+	make(&plain, 1);
+	id = flow_of_two(1, 0, 2, 3);
+	ink_insert(t, id, 1);
+	attach(1);
+	assert_steps(id, CLOSE, 1, INK_ABSENT, ACTION(1, CLOSE));
+	assert_cells("1 . . . | 1 . . .");
+}
+
+static void without_rules_and_for_no_event_a_step_is_an_error(void **state)
+{
+	const struct variant *all[] = {&with_counters, &counting};
+	struct ink_move m;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		make(all[i], 0);
+		assert_int_equal(ink_step(t, flow(0, 0), OPEN, &m), -EINVAL);
+		assert_move(m, INK_DONT_KNOW, INK_DONT_KNOW, 0);
+		attach(1);
+		assert_int_equal(ink_step(t, flow(0, 0), STEP_EVENTS, &m), -EINVAL);
+		assert_int_equal(stats_now().occupied, 0);
+	}
+}
+
+static void a_state_that_there_is_not_is_an_error(void **state)
+{
+	const struct variant *all[] = {&with_counters, &without_counters, &counting, &plain};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		uint64_t id;
+
+		make(all[i], 1);
+		id = flow(0, 0);
+		assert_int_equal(ink_insert(t, id, MANY_STATES), -EINVAL);
+		assert_int_equal(ink_set(t, id, MANY_STATES), -EINVAL);
+		assert_int_equal(ink_modify(t, id, MANY_STATES), -EINVAL);
+		assert_int_equal(ink_modify_from(t, id, MANY_STATES, 1), -EINVAL);
+		assert_int_equal(ink_modify_from(t, id, UINT32_MAX, 1), -EINVAL);
+		assert_int_equal(ink_modify_from(t, id, 1, MANY_STATES), -EINVAL);
+		assert_int_equal(ink_delete_in(t, id, MANY_STATES), -EINVAL);
+		assert_int_equal(ink_delete_in(t, id, UINT32_MAX), -EINVAL);
+		assert_int_equal(ink_lookup_in(t, id, MANY_STATES), INK_ABSENT);
+		assert_int_equal(stats_now().occupied, 0);
+	}
+}
+
+/* ------------------------------------------------------------------------- time */
+
+static void a_cell_ends_by_the_period_of_its_state(void **state)
+{
+	struct ink_timing timings[MANY_STATES + 1];
+	struct ink_row rows[MANY_STATES + 2];
+	struct ink_rules rules = {sizeof rules, MANY_STATES, 1, rows, NULL, timings};
+	struct ink_counts expired;
+
+	(void)state;
+	for (unsigned i = 0; i < MANY_STATES + 2; i++)
+		rows[i] = (struct ink_row){INK_NO_ROW, 0};
+	for (unsigned i = 0; i <= MANY_STATES; i++)
+		timings[i] = (struct ink_timing){i == 1 ? 2 : i == 2 ? 5 : 1, INK_ABSENT, 0};
+	make(&with_counters, 1);
+	assert_int_equal(ink_set_rules(t, &rules, NULL), 0);
+	ink_insert(t, flow(0, 0), 1);
+	ink_insert(t, flow(1, 1), 2);
+	ink_insert(t, flow(1, 2), 1); /* 1 | 1 is now don't know, and rests for 5 as state 2 does */
+	assert_cells("1 ?*2 . . | 1 2 1 .");
+	ink_tick(t, 2, NULL);
+	ink_tick(t, 4, &expired);
+	assert_cells(". ?*2 . . | . 2 . .");
+	assert_int_equal(expired.state[1], 3);
+	assert_int_equal(expired.total, 3);
+	ink_tick(t, 5, NULL);
+	ink_tick(t, 10, &expired);
+	assert_cells(". . . . | . . . .");
+	assert_int_equal(expired.unsure, 1);
+	assert_int_equal(stats_now().expired, 5);
+}
+
+static void lookups_touch_all_cells_of_a_flow_and_peeks_none(void **state)
+{
+	uint64_t id;
+
+	(void)state;
+	make(&with_counters, 1);
+	id = flow(0, 0);
+	ink_insert(t, id, 1);
+	ink_insert(t, flow(0, 1), 2);
+	ink_tick(t, 1, NULL);
+	assert_int_equal(ink_lookup(t, id), 1);
+	ink_tick(t, 2, NULL);
+	assert_cells("?*2 . . . | 1 . . .");
+	assert_int_equal(ink_peek(t, id), 1);
+	assert_int_equal(ink_lookup(t, flow(0, 1)), INK_ABSENT); /* what is absent touches nothing */
+	ink_tick(t, 3, NULL);
+	assert_cells(". . . . | . . . .");
+}
+
+static void a_direct_cell_ends_for_all_states_alike(void **state)
+{
+	struct ink_counts expired;
+	uint64_t id;
+
+	(void)state;
+	make(&counting, 2);
+	attach(3);
+	id = flow_in(1, 0, 0);
+	ink_insert(t, id, 1);
+	for (unsigned now = 1; now <= 3; now++)
+		ink_tick(t, now, NULL);
+	assert_int_equal(ink_lookup_in(t, id, 1), 1);
+	for (unsigned now = 4; now <= 6; now++)
+		ink_tick(t, now, NULL);
+	assert_cells("1 . . . | 1 . . .");
+	ink_tick(t, 7, &expired);
+	assert_cells(". . . . | . . . .");
+	assert_int_equal(expired.unsure, 2); /* of cells that know no state */
+}
+
+static void without_age_bits_a_tick_changes_nothing(void **state)
+{
+	const struct variant *all[] = {&with_counters, &counting};
+	uint64_t occupied;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		make(all[i], 0);
+		ink_insert(t, flow(0, 0), 1);
+		ink_insert(t, flow(0, 0), 2);
+		occupied = stats_now().occupied;
+		ink_tick(t, 1000, NULL);
+		assert_int_equal(stats_now().occupied, occupied);
+		assert_int_equal(stats_now().expired, 0);
+	}
+}
+
+static void rules_that_these_kinds_cannot_keep_are_refused(void **state)
+{
+	struct ink_timing timings[MANY_STATES + 1];
+	struct ink_row rows[MANY_STATES + 2];
+	struct ink_rules rules = {sizeof rules, MANY_STATES, 1, rows, NULL, timings}, few = rules;
+	struct ink_why why;
+
+	(void)state;
+	for (unsigned i = 0; i < MANY_STATES + 2; i++)
+		rows[i] = (struct ink_row){INK_NO_ROW, 0};
+	for (unsigned i = 0; i <= MANY_STATES; i++)
+		timings[i] = (struct ink_timing){1, INK_ABSENT, 0};
+	timings[3].timeout = 2;
+	make(&with_counters, 1);
+	assert_int_equal(ink_set_rules(t, &rules, &why), -ENOTSUP);
+	assert_non_null(strstr(why.text, "state 3"));
+	make(&counting, 1);
+	assert_int_equal(ink_set_rules(t, &rules, &why), -ENOTSUP);
+	make(&counting, 0); /* without age bits nothing ends, and nothing moves */
+	assert_int_equal(ink_set_rules(t, &rules, &why), 0);
+	timings[3] = (struct ink_timing){0, 2, 0}; /* nor does a state without a period */
+	make(&with_counters, 1);
+	assert_int_equal(ink_set_rules(t, &rules, &why), 0);
+	timings[3] = (struct ink_timing){7, INK_ABSENT, 0};
+	assert_int_equal(ink_set_rules(t, &rules, &why), 0);
+	make(&counting, 1);
+	assert_int_equal(ink_set_rules(t, &rules, &why), -ENOTSUP);
+	assert_non_null(strstr(why.text, "state 3 has period 7"));
+	timings[3].period = 1;
+	assert_int_equal(ink_set_rules(t, &rules, &why), 0);
+	few.states = 2; /* the states beyond would never end */
+	assert_int_equal(ink_set_rules(t, &few, &why), -ENOTSUP);
+	assert_int_equal(t->program->timings[9].period, 1); /* the old rules stay */
+}
+
+/* --------------------------------------------------------------------- looking */
+
+static void there_is_no_census_but_cells_are_counted(void **state)
+{
+	const struct variant *all[] = {&with_counters, &counting};
+	struct ink_counts counts = {.total = 9};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		make(all[i], 0);
+		ink_insert(t, flow_in(1, 0, 0), 1);
+		ink_insert(t, flow_in(1, 0, 1), 1);
+		assert_int_equal(ink_census(t, &counts), -ENOTSUP);
+		assert_int_equal(counts.total, 0);
+		assert_int_equal(stats_now().cells, 8);
+		assert_int_equal(stats_now().occupied, 3);
+		assert_int_equal(stats_now().side_cells, 0);
+	}
+}
+
+static void the_flows_are_estimated(void **state)
+{
+	struct ink_options o = {.size = sizeof o, .states = 4, .flows = 20000, .error = .01, .seed = 1};
+	uint64_t n = 15000;
+
+	(void)state;
+	variant = &with_counters;
+	for (unsigned kind = INK_STATEFUL; kind <= INK_DIRECT; kind++) {
+		o.kind = (enum ink_kind)kind;
+		make_from(&o);
+		for (uint64_t i = 0; i < n; i++)
+			ink_insert(t, id_number(i), i % 4);
+		assert_true(stats_now().flows > n / 100 * 98 && stats_now().flows < n / 100 * 102);
+	}
+}
+
+static void a_full_filter_says_so_and_does_not_fail(void **state)
+{
+	(void)state;
+	make(&with_counters, 0);
+	for (unsigned i = 0; i < 500; i++)
+		assert_int_equal(ink_insert(t, random_word(), i % MANY_STATES), 0);
+	assert_int_equal(stats_now().occupied, 8);
+	assert_int_equal(ink_lookup(t, random_word()), INK_DONT_KNOW);
+	assert_true(stats_now().flows > 8);
+	assert_int_equal(stats_now().refused, 0);
+	assert_sound();
+}
+
+static void damage_is_found(void **state)
+{
+	(void)state;
+	make(&with_counters, 1);
+	cell_write(t, 0, 1); /* an age without a count */
+	assert_int_equal(ink_check(t, NULL), -EUCLEAN);
+	make(&with_counters, 1);
+	cell_write(t, 0, 1 << 5 | MANY_STATES << 1); /* a state that there is not */
+	assert_int_equal(ink_check(t, NULL), -EUCLEAN);
+	make(&with_counters, 1);
+	cell_write(t, bloom_cell_at(bloom_of(t), 8), 1); /* behind the last cell */
+	assert_int_equal(ink_check(t, NULL), -EUCLEAN);
+	make(&without_counters, 1);
+	cell_write(t, 0, 1);
+	assert_int_equal(ink_check(t, NULL), -EUCLEAN);
+	make(&without_counters, 1);
+	cell_write(t, 0, (MANY_STATES + 1) << 1);
+	assert_int_equal(ink_check(t, NULL), -EUCLEAN);
+	make(&counting, 1);
+	cell_write(t, 0, 1);
+	assert_int_equal(ink_check(t, NULL), -EUCLEAN);
+}
+
+/* --------------------------------------------------------- given states, all kinds */
+
+static void verbs_with_a_given_state_mean_the_same_for_all_kinds(void **state)
+{
+	struct ink_options o;
+
+	(void)state;
+	for (size_t i = 0; i < VARIANTS; i++) {
+		uint64_t id = id_number(i);
+
+		if (!can_run(&variants[i]))
+			continue;
+		o = variant_options();
+		o.states = 5;
+		make_from(&o);
+		assert_int_equal(ink_lookup_in(t, id, 2), INK_ABSENT);
+		assert_int_equal(ink_modify_from(t, id, 2, 3), -ENOENT);
+		assert_int_equal(ink_delete_in(t, id, 2), -ENOENT);
+		assert_int_equal(ink_insert(t, id, 2), 0);
+		assert_int_equal(ink_lookup_in(t, id, 2), 2);
+		assert_int_equal(ink_lookup_in(t, id, 3), INK_ABSENT);
+		assert_int_equal(ink_lookup_in(t, id, 5), INK_ABSENT);
+		assert_int_equal(ink_modify_from(t, id, 3, 4), -ENOENT);
+		assert_int_equal(ink_modify_from(t, id, 2, 5), -EINVAL);
+		assert_int_equal(ink_modify_from(t, id, 5, 2), -EINVAL);
+		assert_int_equal(ink_modify_from(t, id, 2, 4), 0);
+		assert_int_equal(ink_peek(t, id), 4);
+		assert_int_equal(ink_delete_in(t, id, 2), -ENOENT);
+		assert_int_equal(ink_delete_in(t, id, UINT32_MAX), -EINVAL);
+		assert_int_equal(ink_peek(t, id), 4);
+		assert_int_equal(ink_delete_in(t, id, 4), 0);
+		assert_int_equal(ink_peek(t, id), INK_ABSENT);
+		assert_sound();
+	}
+}
+
+/* By full id it is that flow's state that counts, and not the one it looks like. */
+static void verbs_with_a_given_state_ask_the_side_table(void **state)
+{
+	struct ink_options o;
+
+	(void)state;
+	for (size_t i = 0; i < VARIANTS; i++) {
+		uint64_t id = id_number(i), twin;
+
+		if (!can_run(&variants[i]) || is_exact() || is_dleft())
+			continue;
+		o = variant_options();
+		o.states = 5;
+		o.geometry.side = 4;
+		make_from(&o);
+		ink_insert(t, id, 1);
+		twin = twin_of(id);
+		assert_int_equal(ink_insert(t, twin, 2), 0);
+		assert_int_equal(stats_now().side_flows, 1);
+		assert_int_equal(ink_modify_from(t, twin, 1, 3), -ENOENT);
+		assert_int_equal(ink_delete_in(t, twin, 1), -ENOENT);
+		assert_int_equal(ink_lookup_in(t, twin, 1), INK_ABSENT);
+		assert_int_equal(ink_lookup_in(t, twin, 2), 2);
+		assert_int_equal(ink_modify_from(t, twin, 2, 3), 0);
+		assert_int_equal(ink_peek(t, twin), 3);
+		assert_int_equal(ink_delete_in(t, twin, 3), 0);
+		assert_int_equal(stats_now().side_flows, 0);
+		assert_int_equal(ink_peek(t, id), 1);
+	}
+}
+
+/* ------------------------------------------------------------- what is measured */
+
+struct point {
+	struct ink_options options;
+	const char *name;
+};
+
+static unsigned state_of_flow(uint64_t i, unsigned states)
+{
+	return (unsigned)(((id_number(i + (1ull << 40)) >> 32) * states) >> 32);
+}
+
+/* Of ten tables: flows in one table have their luck in common, so it is the tables that are counted. */
+enum { TABLES = 10, FLOWS_EACH = 20000, STRANGERS_EACH = 40000 };
+
+#define STUDENT 3.25 /* half the 99 % interval for ten, in standard errors of their mean */
+
+struct sample {
+	double sum, squares;
+};
+
+static void add(struct sample *s, double share)
+{
+	s->sum += share;
+	s->squares += share * share;
+}
+
+/* Is what the plan says in the interval? For rare events, give or take three of them. */
+static double assert_planned(const struct point *p, const char *what, double planned, struct sample s,
+			     double tries)
+{
+	double mean = s.sum / TABLES, variance = (s.squares - s.sum * mean) / (TABLES - 1);
+	double half = STUDENT * sqrt(fmax(0, variance) / TABLES) + 3 / (TABLES * tries);
+
+	if (fabs(mean - planned) > half)
+		fail_msg("%s, %u states, error %g: %s planned %g, measured %g +- %g", p->name,
+			 p->options.states, p->options.error, what, planned, mean, half);
+	return planned > 0 ? fabs(mean / planned - 1) : 0;
+}
+
+/* The share of n flows from `first` on that are in doubt; no answer is wrong. */
+static double doubts(uint64_t first, unsigned states)
+{
+	uint64_t lost = 0;
+
+	for (uint64_t i = first; i < first + FLOWS_EACH; i++)
+		ink_insert(t, id_number(i), state_of_flow(i, states));
+	for (uint64_t i = first; i < first + FLOWS_EACH; i++) {
+		ink_answer answer = ink_peek(t, id_number(i));
+
+		if (answer != INK_DONT_KNOW)
+			assert_int_equal(answer, state_of_flow(i, states));
+		lost += answer == INK_DONT_KNOW;
+	}
+	return (double)lost / FLOWS_EACH;
+}
+
+static double false_positives(uint64_t first)
+{
+	uint64_t found = 0;
+
+	for (uint64_t i = first; i < first + STRANGERS_EACH; i++)
+		found += ink_peek(t, id_number(i + (1ull << 50))) != INK_ABSENT;
+	return (double)found / STRANGERS_EACH;
+}
+
+/* How far the share of flows in doubt is from the plan's. */
+static double measure(const struct point *p)
+{
+	struct ink_plan plan = {.size = sizeof plan};
+	struct sample error = {0, 0}, unsure = {0, 0};
+
+	assert_int_equal(ink_plan(&p->options, &plan, NULL), 0);
+	for (uint64_t i = 0; i < TABLES; i++) {
+		make_from(&p->options);
+		assert_int_equal(t->body_bytes + sizeof *t, plan.bytes);
+		add(&unsure, doubts(i << 32, p->options.states));
+		add(&error, false_positives(i << 32));
+	}
+	assert_planned(p, "error", plan.error, error, STRANGERS_EACH);
+	return assert_planned(p, "unsure", plan.unsure, unsure, FLOWS_EACH);
+}
+
+/* 36 points, and the errors of strangers and of live flows at each of them. */
+static void the_formulas_of_the_plan_hold(void **state)
+{
+	static const struct point points[] = {
+		{{.kind = INK_STATEFUL}, "stateful with counters"},
+		{{.kind = INK_STATEFUL, .age_bits = 1}, "stateful without counters"},
+		{{.kind = INK_STATEFUL, .geometry = {.bloom_flags = INK_BLOOM_BLOCKED}}, "blocked"},
+		{{.kind = INK_STATEFUL, .age_bits = 1, .geometry = {.bloom_flags = INK_BLOOM_BLOCKED}},
+		 "blocked without counters"},
+		{{.kind = INK_STATEFUL, .geometry = {.threshold = 2}}, "stateful, two must know"},
+		{{.kind = INK_DIRECT, .age_bits = 1}, "direct"},
+	};
+	static const unsigned states[] = {2, 5, 15};
+	double off, most = 0;
+
+	(void)state;
+	variant = &with_counters;
+	for (size_t i = 0; i < sizeof points / sizeof points[0]; i++)
+		for (size_t s = 0; s < 3; s++)
+			for (int tight = 0; tight < 2; tight++) {
+				struct point p = points[i];
+
+				p.options.size = sizeof p.options;
+				p.options.seed = 1;
+				p.options.states = states[s];
+				p.options.flows = FLOWS_EACH;
+				p.options.error = tight ? .02 : .1;
+				off = measure(&p);
+				most = off > most ? off : most;
+			}
+	print_message("the share of don't-know is within %.1f %% of the plan\n", most * 100);
+	assert_true(most < .05);
+}
+
+/* ------------------------------------------------------------- a well-behaved run */
+
+/*
+ * Flows come, change their states, are asked for and go, properly. Whatever is
+ * answered is right or don't-know; and when all have gone, nothing is left.
+ */
+static void churn(uint64_t operations, struct ink_options o)
+{
+	uint64_t n = o.flows, next = n, doubts = 0, lookups = 0;
+	uint64_t *ids = calloc(n, sizeof *ids);
+	uint8_t *states = calloc(n, 1);
+
+	make_from(&o);
+	for (uint64_t i = 0; i < n; i++) {
+		ids[i] = id_number(i);
+		states[i] = (uint8_t)random_below(o.states);
+		assert_int_equal(ink_insert(t, ids[i], states[i]), 0);
+	}
+	for (uint64_t i = 0; i < operations; i++) {
+		uint64_t f = random_below(n);
+		unsigned what = random_below(4), to = random_below(o.states);
+		ink_answer answer;
+		int error;
+
+		if (what == 0) {
+			assert_int_equal(ink_delete(t, ids[f]), 0);
+			ids[f] = id_number(next++);
+			states[f] = (uint8_t)to;
+			assert_int_equal(ink_insert(t, ids[f], to), 0);
+		} else if (what == 1) {
+			answer = ink_peek(t, ids[f]);
+			error = ink_modify(t, ids[f], to);
+			assert_int_equal(error, answer == INK_DONT_KNOW ? -EBUSY : 0);
+			states[f] = (uint8_t)to;
+		} else {
+			answer = ink_lookup(t, ids[f]);
+			if (answer != INK_DONT_KNOW && answer != states[f])
+				fail_msg("operation %llu: a wrong state", (unsigned long long)i);
+			doubts += answer == INK_DONT_KNOW;
+			lookups++;
+		}
+	}
+	print_message("%llu operations, no wrong state, %.2f %% don't-know\n", (unsigned long long)operations,
+		      100 * (double)doubts / (double)lookups);
+	for (uint64_t i = 0; i < n; i++)
+		assert_int_equal(ink_delete(t, ids[i]), 0);
+	assert_int_equal(stats_now().occupied, 0);
+	assert_sound();
+	free(ids);
+	free(states);
+}
+
+static void ten_million_proper_operations_are_never_wrong(void **state)
+{
+	(void)state;
+	variant = &with_counters;
+	churn(scaled(10000000), (struct ink_options){.size = sizeof(struct ink_options),
+						     .kind = INK_STATEFUL,
+						     .states = 8,
+						     .flows = 20000,
+						     .error = .05,
+						     .seed = 1,
+						     .geometry = {.counter_bits = 8}});
+	churn(scaled(1000000),
+	      (struct ink_options){.size = sizeof(struct ink_options),
+				   .kind = INK_STATEFUL,
+				   .states = 8,
+				   .flows = 20000,
+				   .error = .05,
+				   .seed = 1,
+				   .geometry = {.counter_bits = 8, .bloom_flags = INK_BLOOM_BLOCKED}});
+}
+
+/* ---------------------------------------------------------------- what is planned */
+
+static struct ink_options planned_for(enum ink_kind kind)
+{
+	return (struct ink_options){
+		.size = sizeof(struct ink_options), .kind = kind, .states = 15, .age_bits = 1};
+}
+
+static void the_ceiling_holds_for_strangers_and_for_flows(void **state)
+{
+	struct ink_plan p = {.size = sizeof p};
+
+	(void)state;
+	for (unsigned kind = INK_STATEFUL; kind <= INK_DIRECT; kind++) {
+		struct ink_options o = planned_for((enum ink_kind)kind);
+
+		o.flows = 50000;
+		o.error = .01;
+		assert_int_equal(ink_plan(&o, &p, NULL), 0);
+		assert_true(p.error <= .01 && p.unsure <= .01 && fmax(p.error, p.unsure) > .0099);
+		assert_int_equal(p.flows, 50000);
+		assert_true(fabs(p.load - 50000.0 / p.geometry.m) < 1e-12);
+	}
+}
+
+static void a_plan_leads_back_to_itself(void **state)
+{
+	struct ink_plan p = {.size = sizeof p}, back = {.size = sizeof back};
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct ink_options o = planned_for(i < 3 ? INK_STATEFUL : INK_DIRECT);
+
+		o.geometry.bloom_flags = i == 1 ? INK_BLOOM_BLOCKED : 0;
+		o.geometry.threshold = i == 2 ? 3 : 0;
+		o.flows = 100000;
+		o.error = .02;
+		assert_int_equal(ink_plan(&o, &p, NULL), 0);
+		o.flows = 0;
+		o.bytes = p.bytes;
+		assert_int_equal(ink_plan(&o, &back, NULL), 0); /* bytes and error: the most flows */
+		assert_true(back.flows >= 100000 && back.flows < 103000 && back.bytes <= p.bytes);
+		assert_true(fmax(back.error, back.unsure) <= .02);
+		o.flows = 100000;
+		o.error = 0;
+		assert_int_equal(ink_plan(&o, &back, NULL), 0); /* flows and bytes: the least error */
+		assert_true(fmax(back.error, back.unsure) <= .02 && back.bytes <= p.bytes);
+		o.bytes = p.bytes - 8192;
+		o.error = .02;
+		assert_int_equal(ink_plan(&o, &back, NULL), -ERANGE); /* all three: it must fit */
+	}
+}
+
+static void blocking_has_a_price(void **state)
+{
+	struct ink_plan lines = {.size = sizeof lines}, cells = {.size = sizeof cells};
+	struct ink_options o = planned_for(INK_STATEFUL);
+
+	(void)state;
+	o.flows = 100000;
+	o.geometry.bloom_flags = INK_BLOOM_BLOCKED;
+	assert_int_equal(ink_plan(&o, &lines, NULL), 0);
+	o.geometry = lines.geometry;
+	o.geometry.counter_bits = INK_NO_COUNTERS;
+	o.geometry.bloom_flags = 0;
+	assert_int_equal(ink_plan(&o, &cells, NULL), 0);
+	assert_int_equal(cells.geometry.m, lines.geometry.m);
+	assert_true(cells.error < lines.error && cells.unsure < lines.unsure);
+	assert_int_equal(lines.geometry.m % (512 / 6), 0); /* 5 bits of state and one of age */
+}
+
+static void given_cells_are_taken_as_they_are(void **state)
+{
+	struct ink_plan p = {.size = sizeof p};
+	struct ink_options o = planned_for(INK_STATEFUL);
+
+	(void)state;
+	o.states = 10; /* row 1 of the paper's Table 1: 128K cells of 4 bits and a timer, k = 3 */
+	o.flows = 36000;
+	o.geometry = (struct ink_geometry){.k = 3, .m = 131072};
+	assert_int_equal(ink_plan(&o, &p, NULL), 0);
+	assert_int_equal(p.geometry.m, 131072);
+	assert_int_equal(p.state_bits, 4);
+	assert_true(p.unsure > .17 && p.unsure < .18);
+	o.kind = INK_DIRECT; /* 256K cells of 2 bits and a timer */
+	o.geometry.m = 262144;
+	assert_int_equal(ink_plan(&o, &p, NULL), 0);
+	assert_int_equal(p.geometry.counter_bits, 2);
+	o.flows = 0; /* as many flows as the ceiling allows */
+	o.error = .01;
+	assert_int_equal(ink_plan(&o, &p, NULL), 0);
+	assert_true(p.flows > 1000 && fmax(p.error, p.unsure) <= .01);
+}
+
+/* One field is changed, and must be refused with that error and a reason. */
+#define REFUSED(expected, ...)                                                                               \
+	do {                                                                                                 \
+		struct ink_options bad = good;                                                               \
+		struct ink_plan p = {.size = sizeof p};                                                      \
+		struct ink_why why = {""};                                                                   \
+		bad.__VA_ARGS__;                                                                             \
+		if (ink_plan(&bad, &p, &why) != (expected) || !why.text[0])                                  \
+			fail_msg("%s: not refused, or otherwise: \"%s\"", #__VA_ARGS__, why.text);           \
+		assert_null(ink_create(&bad, &why));                                                         \
+		assert_int_equal(errno, -(expected));                                                        \
+	} while (0)
+
+static void bad_options_are_refused_with_a_reason(void **state)
+{
+	struct ink_options good = planned_for(INK_STATEFUL);
+
+	(void)state;
+	good.flows = 1000;
+	good.error = .01;
+	REFUSED(-EINVAL, geometry.k = 33);
+	REFUSED(-EINVAL, geometry.counter_bits = 1);
+	REFUSED(-EINVAL, geometry.counter_bits = 9);
+	REFUSED(-EINVAL, geometry.threshold = 33);
+	REFUSED(-EINVAL, geometry.bloom_flags = 4);
+	REFUSED(-EINVAL, geometry.side = 10);
+	REFUSED(-EINVAL, geometry.b = 10);
+	REFUSED(-EINVAL, geometry.dleft_flags = 1);
+	REFUSED(-ENOTSUP, geometry.bloom_flags = INK_BLOOM_DECREMENT);
+	REFUSED(-ENOTSUP, full = INK_REPLACE);
+	REFUSED(-ENOTSUP, writers = 2);
+	REFUSED(-ERANGE, geometry.m = 10);
+	REFUSED(-ERANGE, geometry.m = 1000);
+	REFUSED(-ERANGE, bytes = 8000);
+	REFUSED(-ERANGE, flows = 1ull << 33);
+	good.geometry.counter_bits = INK_NO_COUNTERS;
+	REFUSED(-EINVAL, age_bits = 0);
+	good.geometry = (struct ink_geometry){.k = 4};
+	REFUSED(-EINVAL, geometry.threshold = 5);
+	REFUSED(-ERANGE, geometry.m = 7);
+	good.geometry = (struct ink_geometry){.bloom_flags = INK_BLOOM_BLOCKED, .counter_bits = 8, .k = 18};
+	REFUSED(-ERANGE, states = 255); /* 17 bits a cell: 30 cells in a line, and each hash needs two */
+	good = planned_for(INK_DIRECT);
+	good.flows = 1000;
+	REFUSED(-EINVAL, geometry.threshold = 1);
+	REFUSED(-EINVAL, geometry.counter_bits = 9);
+	REFUSED(-ENOTSUP, geometry.bloom_flags = INK_BLOOM_BLOCKED);
+	REFUSED(-ENOTSUP, full = INK_REPLACE);
+	good.geometry.counter_bits = INK_NO_COUNTERS;
+	REFUSED(-EINVAL, age_bits = 0);
+	good = planned_for(INK_LINE);
+	good.flows = 1000;
+	REFUSED(-EINVAL, geometry.k = 3);
+	REFUSED(-EINVAL, geometry.m = 1000);
+	REFUSED(-EINVAL, geometry.counter_bits = 3);
+	REFUSED(-EINVAL, geometry.bloom_flags = 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_stateful_insert_keeps_the_papers_rules),
+		TEST(a_stateful_modify_keeps_the_papers_rules),
+		TEST(a_stateful_delete_keeps_the_papers_rules),
+		TEST(a_stateful_lookup_keeps_the_papers_rules),
+		TEST(a_stateful_flow_in_doubt_can_be_deleted_but_not_changed),
+		TEST(a_stateful_insert_that_meets_a_match_is_counted),
+		TEST(a_set_stores_or_changes),
+		TEST(a_count_at_its_top_stays_there),
+		TEST(the_threshold_asks_for_more_cells_that_know),
+		TEST(without_counters_every_second_flow_makes_a_cell_dont_know),
+		TEST(without_counters_a_flow_in_doubt_is_left_to_the_tick),
+		TEST(a_pair_is_counted_in_and_out),
+		TEST(a_flow_that_seems_to_be_in_two_states_is_in_doubt),
+		TEST(saturated_counters_stay_or_count_down),
+		TEST(without_counters_a_pair_stays_until_its_time_is_over),
+		TEST(a_direct_modify_to_the_same_state_only_touches),
+		TEST(steps_follow_the_rules),
+		TEST(a_step_in_doubt_takes_the_action_of_unsure),
+		TEST(a_start_event_without_row_at_a_match_comes_into_its_cells),
+		TEST(a_step_to_absent_without_counters_is_left_to_the_tick),
+		TEST(without_rules_and_for_no_event_a_step_is_an_error),
+		TEST(a_state_that_there_is_not_is_an_error),
+		TEST(a_cell_ends_by_the_period_of_its_state),
+		TEST(lookups_touch_all_cells_of_a_flow_and_peeks_none),
+		TEST(a_direct_cell_ends_for_all_states_alike),
+		TEST(without_age_bits_a_tick_changes_nothing),
+		TEST(rules_that_these_kinds_cannot_keep_are_refused),
+		TEST(there_is_no_census_but_cells_are_counted),
+		TEST(the_flows_are_estimated),
+		TEST(a_full_filter_says_so_and_does_not_fail),
+		TEST(damage_is_found),
+		TEST(verbs_with_a_given_state_mean_the_same_for_all_kinds),
+		TEST(verbs_with_a_given_state_ask_the_side_table),
+		TEST(the_formulas_of_the_plan_hold),
+		TEST(ten_million_proper_operations_are_never_wrong),
+		TEST(the_ceiling_holds_for_strangers_and_for_flows),
+		TEST(a_plan_leads_back_to_itself),
+		TEST(blocking_has_a_price),
+		TEST(given_cells_are_taken_as_they_are),
+		TEST(bad_options_are_refused_with_a_reason),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
