@@ -37,6 +37,7 @@ enum {
 	AT_STATES = 20,
 	AT_GEOMETRY = 44,
 	AT_FLOWS = 72,
+	AT_MORE_GEOMETRY = 212, /* from k on */
 	AT_CELLS_LENGTH = 176,
 	AT_BODY_LENGTH = 184,
 	AT_BODY_SUM = 192,
@@ -110,10 +111,31 @@ static uint32_t least_of(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
+/* The counter bits come with the choice of the kind, since the state bits depend on them. */
+static struct ink_geometry choose_filter(const uint8_t *choice, uint32_t kind, uint32_t bits)
+{
+	uint32_t in_line = 512 / bits;
+	struct ink_geometry g = {.k = 1 + choice[0] % 12, .threshold = kind == INK_STATEFUL};
+
+	g.m = 2 * g.k + choice[1] + 16 * choice[2];
+	if (kind == INK_STATEFUL)
+		g.threshold += choice[3] % g.k;
+	if (kind == INK_DIRECT)
+		g.bloom_flags = choice[4] % 2 ? INK_BLOOM_DECREMENT : 0;
+	if (kind == INK_STATEFUL && choice[4] % 2 && in_line >= 2 * g.k) {
+		g.bloom_flags = INK_BLOOM_BLOCKED;
+		g.m = in_line * (1 + choice[1]);
+	}
+	return g;
+}
+
 /* As docs/format.md allows it, for codes of that many bits. */
 static struct ink_geometry choose_geometry(const uint8_t *choice, uint32_t kind, uint32_t code)
 {
 	struct ink_geometry g = {.d = 2, .b = 1 + choice[0] % 64, .side = choice[1] % 128};
+
+	if (kind == INK_STATEFUL || kind == INK_DIRECT)
+		return choose_filter(choice, kind, code);
 
 	if (kind == INK_LINE) {
 		g.h = 16 + 8 * (choice[2] % 3);
@@ -137,19 +159,26 @@ enum { CHOICES = 12 };
 
 static void make_of_choices(struct image *i, const uint8_t *choice, const uint8_t *body, size_t size)
 {
-	uint32_t kind = 1 + choice[0] % 4, states = 1 + choice[1] % 255, ages = choice[2] % 3;
-	uint32_t writers = kind == INK_LINE ? 1 + choice[3] % 2 : 1, full = 1 + choice[4] % 3;
-	uint32_t state_bits = ink_coding(states, ages).state_bits;
-	struct ink_plan p = {.kind = (enum ink_kind)kind,
-			     .state_bits = state_bits,
-			     .age_bits = ages,
-			     .geometry = choose_geometry(choice + 6, kind, state_bits + ages)};
+	uint32_t kind = 1 + choice[0] % 6, states = 1 + choice[1] % 255, ages = choice[2] % 3;
+	uint32_t writers = kind == INK_LINE ? 1 + choice[3] % 2 : 1,
+		 full = 1 + choice[4] % (kind < INK_STATEFUL ? 3 : 2);
+	uint32_t counter_bits = kind < INK_STATEFUL ? 0 : ages && choice[3] < 64 ? 0 : 2 + choice[3] % 7;
+	uint32_t state_bits = ink_state_bits((enum ink_kind)kind, states, counter_bits);
+	uint32_t plain = kind == INK_DIRECT && !counter_bits;
+	struct ink_plan p = {
+		.kind = (enum ink_kind)kind,
+		.state_bits = state_bits,
+		.age_bits = ages,
+		.geometry = choose_geometry(choice + 6, kind, state_bits + ages + counter_bits + plain)};
 	const uint32_t begin[] = {1, AT_BODY, kind, states, ages, writers, full, choice[5] % 2, state_bits};
 
 	memset(i->bytes, 0, sizeof i->bytes);
 	memcpy(i->bytes, "\x89INK\r\n\x1a\n", 8);
 	memcpy(i->bytes + 8, begin, sizeof begin);
-	memcpy(i->bytes + AT_GEOMETRY, &p.geometry, sizeof p.geometry);
+	p.geometry.counter_bits = counter_bits;
+	memcpy(i->bytes + AT_GEOMETRY, &p.geometry, offsetof(struct ink_geometry, k));
+	memcpy(i->bytes + AT_MORE_GEOMETRY, &p.geometry.k,
+	       sizeof p.geometry - offsetof(struct ink_geometry, k));
 	i->bytes[AT_FLOWS] = 1;
 	put_lengths(i, &p, (enum ink_full)full);
 	memcpy(i->bytes + AT_BODY, body, size < i->size - AT_BODY ? size : i->size - AT_BODY);
@@ -196,6 +225,18 @@ static const struct ink_options kinds[] = {
 	 .full = INK_REPLACE,
 	 .geometry = {.d = 2, .b = 5, .h = 4, .f = 5, .dleft_flags = 3}},
 	{.kind = INK_EXACT, .states = 10, .age_bits = 1, .flows = 100},
+	{.kind = INK_STATEFUL, .states = 10, .flows = 100, .geometry = {.k = 3, .m = 500, .threshold = 2}},
+	{.kind = INK_STATEFUL, .states = 255, .age_bits = 2, .flows = 100, .geometry = {.k = 3, .m = 500}},
+	{.kind = INK_STATEFUL,
+	 .states = 10,
+	 .flows = 100,
+	 .geometry = {.k = 3, .m = 500, .bloom_flags = INK_BLOOM_BLOCKED}},
+	{.kind = INK_DIRECT, .states = 10, .age_bits = 1, .flows = 100, .geometry = {.k = 4, .m = 1000}},
+	{.kind = INK_DIRECT,
+	 .states = 3,
+	 .age_bits = 1,
+	 .flows = 100,
+	 .geometry = {.k = 4, .m = 1000, .counter_bits = INK_NO_COUNTERS}},
 };
 
 enum { KINDS = sizeof kinds / sizeof kinds[0], MOST_SNAPSHOT = 4 * 4096 };
@@ -292,7 +333,9 @@ static void give_rules(struct ink_table *t, unsigned states)
 		rows[s * EVENTS + 2] = (struct ink_row){s == states ? 0 : INK_NO_ROW, 0};
 	}
 	for (unsigned s = 0; s <= states; s++)
-		timings[s] = (struct ink_timing){.period = 1 + s % 3, .timeout = INK_ABSENT, .expendable = 1};
+		timings[s] = (struct ink_timing){.period = t->plan.kind == INK_DIRECT ? 2 : 1 + s % 3,
+						 .timeout = INK_ABSENT,
+						 .expendable = 1};
 	insist(ink_set_rules(t, &rules, NULL) == 0);
 }
 

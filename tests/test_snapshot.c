@@ -147,7 +147,13 @@ enum at {
 	AT_BODY_LENGTH = 184,
 	AT_BODY_SUM = 192,
 	AT_HAND = 208,
-	AT_RESERVED = 212,
+	AT_K = 212,
+	AT_M = 216,
+	AT_COUNTER_BITS = 220,
+	AT_THRESHOLD = 224,
+	AT_BLOOM_FLAGS = 228,
+	AT_UNSURE = 232,
+	AT_RESERVED = 240,
 	AT_HEADER_SUM = 4080,
 	AT_BODY = 4096
 };
@@ -198,6 +204,14 @@ static void seal(struct image i)
 
 enum { EVENTS = 3 };
 
+/* `stateful` and `direct`: nothing moves at its end, and the periods are one. */
+static int is_filter(const struct ink_table *t)
+{
+	struct ink_counts counts;
+
+	return ink_census(t, &counts) == -ENOTSUP;
+}
+
 /* Event 0 leads on, 1 ends, 2 starts; every second state is expendable, every third moves at its end. */
 static void give_rules(struct ink_table *t, unsigned states)
 {
@@ -222,6 +236,8 @@ static void give_rules(struct ink_table *t, unsigned states)
 		timings[s] = (struct ink_timing){.period = 1 + s % 4,
 						 .timeout = s < states && s % 3 == 2 ? 0 : INK_ABSENT,
 						 .expendable = s % 2 == 0};
+	for (unsigned s = 0, all_one = (unsigned)is_filter(t); s <= states && all_one; s++)
+		timings[s] = (struct ink_timing){.period = 2, .timeout = INK_ABSENT};
 	assert_int_equal(ink_set_rules(t, &rules, NULL), 0);
 }
 
@@ -302,6 +318,29 @@ static const struct sort sorts[] = {
 	  .geometry = {.dleft_flags = INK_DLEFT_COPY | INK_DLEFT_REINSERT | INK_DLEFT_KEEP}},
 	 {.d = 2, .b = 20, .h = 4, .f = 5, .dleft_flags = 7}},
 	{"exact", {.kind = INK_EXACT, .states = 255, .age_bits = 1}, {.side = 0}},
+	{"stateful with counters", {.kind = INK_STATEFUL, .states = 15, .error = .02}, {.k = 3, .m = 1501}},
+	{"stateful without counters",
+	 {.kind = INK_STATEFUL, .states = 255, .age_bits = 2, .error = .02},
+	 {.k = 4, .m = 1503, .threshold = 2}},
+	{"stateful, blocked",
+	 {.kind = INK_STATEFUL,
+	  .states = 6,
+	  .age_bits = 1,
+	  .full = INK_REFUSE,
+	  .error = .02,
+	  .geometry = {.counter_bits = 3, .bloom_flags = INK_BLOOM_BLOCKED}},
+	 {.k = 5, .m = 1500, .counter_bits = 3, .bloom_flags = INK_BLOOM_BLOCKED}},
+	{"direct", {.kind = INK_DIRECT, .states = 15, .age_bits = 1, .error = .02}, {.k = 7, .m = 3001}},
+	{"direct without counters",
+	 {.kind = INK_DIRECT,
+	  .states = 2,
+	  .age_bits = 2,
+	  .error = .02,
+	  .geometry = {.counter_bits = INK_NO_COUNTERS}},
+	 {.k = 2, .m = 999, .counter_bits = INK_NO_COUNTERS}},
+	{"direct, counting down",
+	 {.kind = INK_DIRECT, .states = 4, .error = .02, .geometry = {.bloom_flags = INK_BLOOM_DECREMENT}},
+	 {.k = 3, .m = 1000, .counter_bits = 8, .bloom_flags = INK_BLOOM_DECREMENT}},
 };
 
 static const struct sort *sort = sorts; /* under test */
@@ -333,7 +372,7 @@ static struct ink_table *create_small(void)
 
 	o.error = 0;
 	o.geometry = sort->small;
-	o.flows = o.kind == INK_EXACT ? 100 : 0;
+	o.flows = o.kind == INK_EXACT ? 100 : o.geometry.m ? 300 : 0;
 	return create(o);
 }
 
@@ -587,7 +626,10 @@ static void the_small_table_has_everything_in_it(void **state)
 	(void)state;
 	ink_stats(t, &s);
 	assert_true(s.flows > 10);
-	if (sort->large.kind != INK_EXACT) {
+	if (is_filter(t)) {
+		assert_true(s.occupied > s.cells / 4 && s.collisions > 0);
+		assert_true(s.marked > 0 || sort->large.kind == INK_DIRECT);
+	} else if (sort->large.kind != INK_EXACT) {
 		assert_true(s.refused + s.replaced > 0);
 		assert_true(s.side_cells == 0 || s.side_flows > 0);
 	}
@@ -830,7 +872,7 @@ static void assert_field_refused(struct image original, enum at at, uint64_t val
 {
 	struct image i = image_copy(original);
 
-	put(i, at, at < AT_FLOWS || at == AT_HAND ? 4 : 8, value);
+	put(i, at, at < AT_FLOWS || (at >= AT_HAND && at < AT_UNSURE) ? 4 : 8, value);
 	put_sum(i, AT_HEADER_SUM, 0, AT_HEADER_SUM);
 	assert_image_refused(i, word);
 	free(i.bytes);
@@ -839,6 +881,7 @@ static void assert_field_refused(struct image original, enum at at, uint64_t val
 static void fields_out_of_range_are_named(void **state)
 {
 	struct image i = small_image();
+	enum at size;
 
 	(void)state;
 	assert_field_refused(i, AT_HEADER_LENGTH, 4095, "header length");
@@ -851,7 +894,7 @@ static void fields_out_of_range_are_named(void **state)
 	assert_field_refused(i, AT_FLAGS, 2, "flags");
 	assert_field_refused(i, AT_STATE_BITS, get32(i, AT_STATE_BITS) + 1, "state bits");
 	assert_field_refused(i, AT_D, 9, "d (byte 44)");
-	assert_field_refused(i, AT_B, 0, "b (byte 48)");
+	assert_field_refused(i, AT_B, get32(i, AT_B) == 0, "b (byte 48)");
 	assert_field_refused(i, AT_H, 65, "h (byte 52)");
 	assert_field_refused(i, AT_F, 65, "f (byte 56)");
 	assert_field_refused(i, AT_Q, 122, "q (byte 60)");
@@ -864,9 +907,16 @@ static void fields_out_of_range_are_named(void **state)
 	assert_field_refused(i, AT_HAND, get32(i, AT_SIDE) + 1, "hand");
 	assert_field_refused(i, AT_CELLS_LENGTH, get64(i, AT_CELLS_LENGTH) + 8, "geometry");
 	assert_field_refused(i, AT_BODY_LENGTH, UINT64_MAX - 4095, "too short");
-	assert_field_refused(i, AT_RESERVED, 1, "byte 212");
+	assert_field_refused(i, AT_K, 33, "k (byte 212)");
+	assert_field_refused(i, AT_M, 1, "m (byte 216)");
+	assert_field_refused(i, AT_COUNTER_BITS, 9, "counter bits (byte 220)");
+	assert_field_refused(i, AT_THRESHOLD, 33, "threshold (byte 224)");
+	assert_field_refused(i, AT_BLOOM_FLAGS, 4, "bloom flags (byte 228)");
+	assert_field_refused(i, AT_UNSURE, 0x7ff8000000000000, "doubt");
+	assert_field_refused(i, AT_RESERVED, 1, "byte 240");
 	assert_field_refused(i, AT_HEADER_SUM - 8, 1ull << 63, "byte 4079");
-	assert_field_refused(i, AT_B, get32(i, AT_B) * 1024, "geometry");
+	size = get32(i, AT_B) ? AT_B : AT_M;
+	assert_field_refused(i, size, get32(i, size) * 1024, "geometry");
 	free(i.bytes);
 }
 
@@ -1131,6 +1181,64 @@ static ink_answer read_as_exact(struct image i, uint64_t id)
 	}
 }
 
+static uint32_t bloom_cell_bits(struct image i)
+{
+	uint32_t counter = get32(i, AT_COUNTER_BITS);
+
+	return get32(i, AT_AGE_BITS) + get32(i, AT_STATE_BITS) +
+	       (get32(i, AT_KIND) == 6 && counter == 0 ? 1 : counter);
+}
+
+/* The j-th cell by draws that begin with n. */
+static uint64_t bloom_cell(struct image i, uint64_t id, uint32_t n, uint32_t j)
+{
+	uint32_t w = bloom_cell_bits(i), k = get32(i, AT_K), cells = get32(i, AT_M), in_line = 512 / w;
+	uint64_t base = 0, larger, share;
+
+	if (get32(i, AT_BLOOM_FLAGS) & 1) {
+		base = dleft_draw(id, 0, cells / in_line) * 512;
+		cells = in_line;
+		n = 2;
+	}
+	larger = cells % k;
+	share = cells / k;
+	base += (j * share + (j < larger ? j : larger) + dleft_draw(id, n + j, share + (j < larger))) * w;
+	return bits(i, AT_BODY, base, w);
+}
+
+static ink_answer read_as_stateful(struct image i, uint64_t id)
+{
+	uint32_t s = get32(i, AT_STATE_BITS), a = get32(i, AT_AGE_BITS), know = 0;
+	uint64_t top = (1ull << s) - 1, state = top;
+
+	for (uint32_t j = 0; j < get32(i, AT_K); j++) {
+		uint64_t cell = bloom_cell(i, id, 0, j), value = cell >> a & top;
+
+		if (cell == 0 || (value != top && know && value != state))
+			return INK_ABSENT;
+		know += value != top;
+		state = value != top ? value : state;
+	}
+	if (know < get32(i, AT_THRESHOLD))
+		return INK_DONT_KNOW;
+	return (ink_answer)(get32(i, AT_COUNTER_BITS) ? state : state - 1);
+}
+
+static ink_answer read_as_direct(struct image i, uint64_t id)
+{
+	ink_answer found = INK_ABSENT;
+
+	for (uint32_t state = 0; state < get32(i, AT_STATES); state++) {
+		uint32_t cells = 0;
+
+		for (uint32_t j = 0; j < get32(i, AT_K); j++)
+			cells += bloom_cell(i, id, 32 * state, j) != 0;
+		if (cells == get32(i, AT_K))
+			found = found == INK_ABSENT ? (ink_answer)state : INK_DONT_KNOW;
+	}
+	return found;
+}
+
 static ink_answer read_by_the_document(struct image i, uint64_t id)
 {
 	switch (get32(i, AT_KIND)) {
@@ -1140,6 +1248,10 @@ static ink_answer read_by_the_document(struct image i, uint64_t id)
 		return read_as_compact(i, id);
 	case 3:
 		return read_as_dleft(i, id);
+	case 5:
+		return read_as_stateful(i, id);
+	case 6:
+		return read_as_direct(i, id);
 	default:
 		return read_as_exact(i, id);
 	}
@@ -1446,6 +1558,60 @@ static void forged_dleft_cells_are_refused(void **state)
 	(void)state;
 	assert_int_equal(get64(i, AT_CELLS_LENGTH), 24 * 8);
 	assert_all_judged(i, dleft_forgeries, sizeof dleft_forgeries / sizeof dleft_forgeries[0]);
+	free(i.bytes);
+}
+
+/* 100 cells of 1 + 4 + 3 bits, 13 words and one of zeros. */
+static const struct forgery stateful_forgeries[] = {
+	{{{AT_BODY, 0, 8, 1 | 9 << 1 | 1 << 5}, {AT_BODY, 99 * 8, 8, 15 << 1 | 7 << 5}}, NULL},
+	{{{AT_BODY, 8, 8, 10 << 1 | 1 << 5}}, "state"},
+	{{{AT_BODY, 16, 8, 9 << 1}}, "empty cell"},
+	{{{AT_BODY, 16, 8, 1}}, "empty cell"},
+	{{{AT_BODY, 100 * 8, 1, 1}}, "behind the cells"},
+	{{{AT_BODY, 13 * WORD + 63, 1, 1}}, "behind the cells"},
+};
+
+/* 500 cells of 1 + 2 bits, 24 words and one of zeros. */
+static const struct forgery direct_forgeries[] = {
+	{{{AT_BODY, 0, 3, 2}, {AT_BODY, 499 * 3, 3, 7}}, NULL},
+	{{{AT_BODY, 3, 3, 1}}, "empty cell"},
+	{{{AT_BODY, 500 * 3, 1, 1}}, "behind the cells"},
+};
+
+static void assert_shape_refused(struct image original, enum at at, uint32_t value)
+{
+	assert_field_refused(original, at, value, "geometry");
+}
+
+static void forged_filters_are_refused(void **state)
+{
+	struct ink_options o = {.kind = INK_STATEFUL, .states = 10, .age_bits = 1, .flows = 10};
+	struct image i;
+
+	(void)state;
+	o.geometry = (struct ink_geometry){.k = 4, .m = 100, .counter_bits = 3};
+	i = empty_image(o);
+	assert_int_equal(get64(i, AT_CELLS_LENGTH), 14 * 8);
+	assert_shape_refused(i, AT_THRESHOLD, 5);
+	assert_shape_refused(i, AT_COUNTER_BITS, 1);
+	assert_shape_refused(i, AT_M, 7);
+	assert_shape_refused(i, AT_BLOOM_FLAGS, 1);
+	assert_all_judged(i, stateful_forgeries, sizeof stateful_forgeries / sizeof stateful_forgeries[0]);
+	free(i.bytes);
+	o.kind = INK_DIRECT;
+	o.geometry = (struct ink_geometry){.k = 4, .m = 500};
+	i = empty_image(o);
+	assert_int_equal(get64(i, AT_CELLS_LENGTH), 25 * 8);
+	assert_shape_refused(i, AT_BLOOM_FLAGS, 1);
+	assert_shape_refused(i, AT_M, 7);
+	assert_all_judged(i, direct_forgeries, sizeof direct_forgeries / sizeof direct_forgeries[0]);
+	free(i.bytes);
+	o.kind = INK_STATEFUL;
+	o.geometry =
+		(struct ink_geometry){.k = 4, .m = 192, .counter_bits = 3, .bloom_flags = INK_BLOOM_BLOCKED};
+	i = empty_image(o);
+	assert_int_equal(get64(i, AT_CELLS_LENGTH), 3 * 64);
+	assert_shape_refused(i, AT_M, 191);
 	free(i.bytes);
 }
 
@@ -1979,6 +2145,7 @@ int main(void)
 		cmocka_unit_test(forged_lines_are_refused),
 		cmocka_unit_test(forged_compact_lines_are_refused),
 		cmocka_unit_test(forged_dleft_cells_are_refused),
+		cmocka_unit_test(forged_filters_are_refused),
 		cmocka_unit_test(forged_exact_slots_are_refused),
 		cmocka_unit_test(a_table_that_had_rules_waits_for_them),
 		cmocka_unit_test(a_table_without_rules_ticks_at_once),
