@@ -16,6 +16,9 @@ struct settings {
 /* compare.cc: every operation, everybody, in turns. */
 void compare(const settings &, report &, size_t n, hashing);
 
+/* filters.cc: the paper's structures beside `line`. */
+void compare_filters(const settings &, report &, size_t n);
+
 /* bits.cc: bits a flow and false positives of Inkling's tables. */
 void count_bits(report &);
 

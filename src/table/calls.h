@@ -8,7 +8,8 @@
  *
  *   struct place            where a flow may stand; computed from its id alone
  *   place_of(t, id)         the place
- *   places_fetch(t, ids, n, places)  the places of many, and asks for their memory
+ *   places_fetch(t, part, places)    the places of a part of a batch, and asks for their memory; it
+ *                                    has states if flows are to be stored in them, else NULL
  *   place_prepare(t, place)          when that is there: asks for what storing might need besides
  *   struct hint, cell_look(t, place) what a glance at the place's memory shows
  *
@@ -119,25 +120,38 @@ static inline size_t block_from(size_t i, size_t n)
  * the first item is worked on keeps more of them in flight than a processor
  * can by itself; but only verbs that neither add nor move entries may.
  */
-enum ahead { AHEAD_NOTHING, AHEAD_LOOK, AHEAD_PREPARE };
+enum ahead { AHEAD_NOTHING, AHEAD_LOOK, AHEAD_PREPARE, AHEAD_STORE };
+
+/* What is fetched of a block. */
+INK_HOT struct ink_batch part_of(const struct ink_batch *b, size_t from, enum ahead ahead)
+{
+	return (struct ink_batch){.n = block_from(from, b->n),
+				  .ids = b->ids + from,
+				  .states = ahead == AHEAD_STORE ? b->states + from : NULL};
+}
 
 /* `work` and `ahead` are constants at every call, so each gets a loop of its own. */
 INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *b, item_fn work, enum ahead ahead)
 {
-	const uint64_t *ids = b->ids;
 	size_t n = b->n;
+	struct ink_batch part;
 	struct place places[2][BLOCK], *now = places[0], *next = places[1];
 	struct hint hints[BLOCK];
 	int first_error = 0;
 
-	places_fetch(t, ids, block_from(0, n), now);
+	if (n == 0)
+		return 0;
+	part = part_of(b, 0, ahead);
+	places_fetch(t, &part, now);
 	for (size_t start = 0; start < n; start += BLOCK) {
 		size_t items = block_from(start, n);
 		struct place *done = now;
 
-		if (start + BLOCK < n)
-			places_fetch(t, ids + start + BLOCK, block_from(start + BLOCK, n), next);
-		for (size_t i = 0; ahead == AHEAD_PREPARE && i < items; i++)
+		if (start + BLOCK < n) {
+			part = part_of(b, start + BLOCK, ahead);
+			places_fetch(t, &part, next);
+		}
+		for (size_t i = 0; ahead >= AHEAD_PREPARE && i < items; i++)
 			place_prepare(t, &now[i]);
 		for (size_t i = 0; ahead == AHEAD_LOOK && i < items; i++)
 			hints[i] = cell_look(t, &now[i]);
@@ -210,7 +224,7 @@ static void verb_peek_batch(const struct ink_table *t, const struct ink_batch *b
 
 static int verb_insert_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return in_batch(t, b, item_insert, AHEAD_PREPARE);
+	return in_batch(t, b, item_insert, AHEAD_STORE);
 }
 
 static int verb_set_batch(struct ink_table *t, const struct ink_batch *b)

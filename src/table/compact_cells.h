@@ -46,8 +46,10 @@ static inline uint32_t place_home(const struct place *p)
 	return p->first;
 }
 
-INK_HOT void places_fetch(const struct ink_table *t, const uint64_t *ids, size_t n, struct place *places)
+INK_HOT void places_fetch(const struct ink_table *t, const struct ink_batch *b, struct place *places)
 {
+	const uint64_t *ids = b->ids;
+	size_t n = b->n;
 	for (size_t i = 0; i < n; i++) {
 		places[i] = place_of(t, ids[i]);
 		__builtin_prefetch(line_at(t, places[i].first), 1);

@@ -65,19 +65,39 @@ static inline struct pair pair_of(const struct ink_table *t, uint64_t id, unsign
 	return p;
 }
 
-/* The first two cells of every pair: one of them is empty for three strangers out of four. */
-static inline void places_fetch(const struct ink_table *t, const uint64_t *ids, size_t n,
-				struct place *places)
+static inline void fetch(const struct ink_table *t, uint64_t at)
 {
-	for (size_t i = 0; i < n; i++) {
-		places[i] = place_of(t, ids[i]);
-		for (unsigned state = 0; state < t->states; state++) {
-			uint64_t at[2];
+	__builtin_prefetch((const char *)t->body + at / 8, 1);
+}
 
-			bloom_two(bloom_of(t), ids[i], first_draw(state), 0, at);
-			__builtin_prefetch((const char *)t->body + at[0] / 8, 1);
-			__builtin_prefetch((const char *)t->body + at[1] / 8, 1);
-		}
+static inline void pair_fetch(const struct ink_table *t, uint64_t id, unsigned state)
+{
+	struct pair p = pair_of(t, id, state);
+
+	for (uint32_t i = 0; i < bloom_of(t)->k; i++)
+		fetch(t, p.at[i]);
+}
+
+/* The first two cells of every pair: for most pairs that are not there, one of them is empty. */
+static inline void pairs_fetch(const struct ink_table *t, uint64_t id)
+{
+	for (unsigned state = 0; state < t->states; state++) {
+		uint64_t at[2];
+
+		bloom_two(bloom_of(t), id, first_draw(state), 0, at);
+		fetch(t, at[0]);
+		fetch(t, at[1]);
+	}
+}
+
+static inline void places_fetch(const struct ink_table *t, const struct ink_batch *b, struct place *places)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		places[i] = place_of(t, b->ids[i]);
+		if (b->states)
+			pair_fetch(t, b->ids[i], b->states[i]);
+		else
+			pairs_fetch(t, b->ids[i]);
 	}
 }
 

@@ -82,9 +82,10 @@ static inline void place_fetch(const struct ink_table *t, const struct place *p)
 		__builtin_prefetch((const char *)t->body + p->at[i] / 8, 1);
 }
 
-static inline void places_fetch(const struct ink_table *t, const uint64_t *ids, size_t n,
-				struct place *places)
+static inline void places_fetch(const struct ink_table *t, const struct ink_batch *b, struct place *places)
 {
+	const uint64_t *ids = b->ids;
+	size_t n = b->n;
 	for (size_t i = 0; i < n; i++) {
 		places[i] = place_of(t, ids[i]);
 		place_fetch(t, &places[i]);
