@@ -7,7 +7,7 @@
  * counters), in one line of 64 bytes, and with counters besides; `direct` with
  * counters of 2 bits, asked over all states and for a given one. In doubt: live
  * flows that read don't-know, or could not be changed because of that, as a
- * share of all that was done to live flows.
+ * share of all that was done to live flows; of batched changes a batch counts.
  *
  * A tick is one for all, with one period, and all flows have been touched since
  * the last one; every cell of the table is counted, empty or not.

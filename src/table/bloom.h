@@ -67,6 +67,12 @@ static inline uint64_t bloom_load(const struct ink_table *t, uint64_t byte)
 	return le64toh(word);
 }
 
+static inline void bloom_store(struct ink_table *t, uint64_t byte, uint64_t word)
+{
+	word = htole64(word);
+	memcpy((char *)t->body + byte, &word, sizeof word);
+}
+
 /* `at`: the first bit of the cell. */
 static inline uint32_t cell_read(const struct ink_table *t, uint64_t at)
 {
@@ -82,8 +88,7 @@ static inline void cell_write(struct ink_table *t, uint64_t at, uint32_t cell)
 	uint64_t byte = bloom_window(at, bits), mask = (1ull << bits) - 1, word = bloom_load(t, byte);
 	unsigned shift = (unsigned)(at - 8 * byte);
 
-	word = htole64((word & ~(mask << shift)) | (uint64_t)cell << shift);
-	memcpy((char *)t->body + byte, &word, sizeof word);
+	bloom_store(t, byte, (word & ~(mask << shift)) | (uint64_t)cell << shift);
 }
 
 /* All of a cell's ages, and nothing if it has them already: it need not be written then. */
@@ -143,22 +148,45 @@ static inline uint64_t bloom_cell_at(const struct ink_bloom_shape *s, uint64_t c
 	return cell / s->line_cells * BLOOM_LINE_BITS + cell % s->line_cells * s->cell_bits;
 }
 
-/* `work` is a constant at every call, so it is inlined. */
+/*
+ * A run of cells that stand back to back. They are read and written as whole
+ * words, each word once: cell by cell every load would wait for the store
+ * before it, which overlaps it (10 ns a cell instead of 2; make bench, filters).
+ */
+INK_HOT void bloom_run(struct ink_table *t, uint64_t at, uint64_t cells, bloom_cell_fn work)
+{
+	uint32_t bits = bloom_of(t)->cell_bits;
+	uint64_t words = ink_cells_bytes(&t->plan, t->full) / 8, w = at / 64, mask = (1ull << bits) - 1;
+	unsigned pos = at % 64;
+	uint64_t now = bloom_load(t, 8 * w), next = w + 1 < words ? bloom_load(t, 8 * (w + 1)) : 0;
+	uint64_t done = now & ((1ull << pos) - 1);
+
+	for (uint64_t i = 0; i < cells; i++) {
+		uint32_t cell = (uint32_t)((now >> pos | next << 1 << (63 - pos)) & mask);
+		uint64_t after = cell ? work(t, cell) : 0;
+
+		done |= after << pos;
+		pos += bits;
+		if (pos < 64)
+			continue;
+		bloom_store(t, 8 * w++, done);
+		pos -= 64;
+		done = pos ? after >> (bits - pos) : 0;
+		now = next;
+		next = w + 1 < words ? bloom_load(t, 8 * (w + 1)) : 0;
+	}
+	if (pos)
+		bloom_store(t, 8 * w, done | (now & ~((1ull << pos) - 1)));
+}
+
+/* The cells from one up to another. `work` is a constant at every call, so it is inlined. */
 INK_HOT void bloom_each(struct ink_table *t, uint64_t from, uint64_t to, bloom_cell_fn work)
 {
 	const struct ink_bloom_shape *s = bloom_of(t);
 	uint64_t run = s->lines ? s->line_cells - from % s->line_cells : to - from;
 
-	for (; from < to; from += run, run = s->line_cells) {
-		uint64_t at = bloom_cell_at(s, from), end = from + run < to ? from + run : to;
-
-		for (uint64_t c = from; c < end; c++, at += s->cell_bits) {
-			uint32_t cell = cell_read(t, at), after = cell ? work(t, cell) : 0;
-
-			if (after != cell)
-				cell_write(t, at, after);
-		}
-	}
+	for (; from < to; from += run, run = s->line_cells)
+		bloom_run(t, bloom_cell_at(s, from), from + run < to ? run : to - from, work);
 }
 
 static inline uint64_t bloom_units(const struct ink_table *t)
