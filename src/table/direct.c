@@ -268,22 +268,26 @@ INK_HOT int begin_at(struct ink_table *t, const struct place *p, uint64_t id, in
 
 /* --------------------------------------------------------------------- the time */
 
-/* All states have the same period, so state 0 tells for all. */
-static inline uint32_t cell_aged(struct ink_table *t, uint32_t cell)
+/* Nobody knows in which state. */
+static void note_gone(struct ink_table *t, uint32_t cell)
 {
-	uint32_t top = t->coding.age_top;
-	unsigned after = t->aging.after[cell & top];
-
-	if (!(after & INK_EXPIRES))
-		return (cell & ~top) | after;
+	(void)cell;
 	ink_note_expiry(t, t->coding.unsure << t->coding.age_bits);
-	return 0;
 }
 
+/* All states have the same period, so state 0, whose codes are the ages, tells for all. */
 static void direct_sweep(struct ink_table *t, uint64_t from, uint64_t to)
 {
-	if (t->coding.age_bits)
-		bloom_each(t, from, to, cell_aged);
+	struct bloom_aging g = {.low = t->coding.age_top, .note = note_gone};
+
+	if (!t->coding.age_bits)
+		return;
+	for (uint32_t age = 0; age <= g.low; age++) {
+		unsigned after = t->aging.after[age];
+
+		g.after[age] = (uint16_t)(after & INK_EXPIRES ? BLOOM_GONE : after);
+	}
+	bloom_sweep(t, from, to, &g);
 }
 
 static int direct_adopt(const struct ink_table *t, struct ink_program *p, struct ink_why *why)

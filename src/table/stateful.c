@@ -297,21 +297,38 @@ static inline unsigned code_of(const struct ink_table *t, uint32_t cell)
 	return state << t->coding.age_bits | (cell & t->coding.age_top);
 }
 
-static inline uint32_t cell_aged(struct ink_table *t, uint32_t cell)
+static void note_gone(struct ink_table *t, uint32_t cell)
 {
-	unsigned code = code_of(t, cell), after = t->aging.after[code];
+	ink_note_expiry(t, code_of(t, cell));
+}
 
-	if (!(after & INK_EXPIRES))
-		return (cell & ~t->coding.age_top) | (after & t->coding.age_top);
-	ink_note_expiry(t, code);
-	return 0;
+static int has_state(const struct ink_table *t, uint32_t cell)
+{
+	return is_unsure(t, cell) || state_of(t, value_in(t, cell)) < t->states;
+}
+
+static struct bloom_aging aging_of(const struct ink_table *t)
+{
+	uint32_t bits = t->coding.age_bits + bloom_of(t)->value_bits, top = t->coding.age_top;
+	struct bloom_aging g = {.low = (1u << bits) - 1, .note = note_gone};
+
+	for (uint32_t cell = 0; cell <= g.low; cell++) {
+		unsigned after = has_state(t, cell) ? t->aging.after[code_of(t, cell)] : cell;
+
+		g.after[cell] = (uint16_t)(after & INK_EXPIRES ? BLOOM_GONE : (cell & ~top) | (after & top));
+	}
+	return g;
 }
 
 /* Without ages nothing ends: a "don't know" is part of flows that live. */
 static void stateful_sweep(struct ink_table *t, uint64_t from, uint64_t to)
 {
-	if (t->coding.age_bits)
-		bloom_each(t, from, to, cell_aged);
+	struct bloom_aging g;
+
+	if (!t->coding.age_bits)
+		return;
+	g = aging_of(t);
+	bloom_sweep(t, from, to, &g);
 }
 
 /* The longest of all; 0, which is for ever, is longer than any. */
