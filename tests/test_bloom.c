@@ -628,6 +628,12 @@ static void lookups_touch_all_cells_of_a_flow_and_peeks_none(void **state)
 	assert_int_equal(ink_lookup(t, flow(0, 1)), INK_ABSENT); /* what is absent touches nothing */
 	ink_tick(t, 3, NULL);
 	assert_cells(". . . . | . . . .");
+	ink_insert(t, id, 1);
+	ink_insert(t, flow(0, 0), 2);
+	ink_tick(t, 4, NULL);
+	assert_int_equal(ink_lookup(t, id), INK_DONT_KNOW); /* it may well be there, and lives on */
+	ink_tick(t, 5, NULL);
+	assert_cells("?*2 . . . | ?*2 . . .");
 }
 
 static void a_direct_cell_ends_for_all_states_alike(void **state)
