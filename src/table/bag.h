@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Bags of states: cells of the kind `kbf`.
+ *
+ * A cell is shared by all flows that are drawn to it, and keeps how many they
+ * are and the sum of their states' elements in the group of numbers modulo 4095:
+ *
+ *      15    12 11                        0
+ *     +--------+---------------------------+
+ *     | count  |   sum of elements, 0..4094 |
+ *     +--------+---------------------------+
+ *
+ * Sums commute and can be taken back, so the order of inserts and deletes
+ * leaves no trace: a table does not age, and tables add up cell by cell.
+ *
+ * The elements are those of Bose and Chowla (1962): in the field of q^h numbers
+ * with generator g, the q exponents a for which g^a - g lies in the subfield of
+ * q. No two bags of h of them have the same sum modulo q^h - 1. With q^h = 4096,
+ * the elements of up to 16 states tell bags of three apart (h = 3), those of up
+ * to 64 states bags of two (h = 2): as much as 12 bits can. Larger bags are not
+ * told apart for certain, but what such a sum says is not lost: for every count
+ * and every sum a table has the states that occur in any bag with that count
+ * and sum. With four states, a bag of seven still rules out most of the others.
+ *
+ * What a flow's state may be is what all its cells admit: the intersection of
+ * k entries of that table. Its true state is always among them.
+ *
+ * A count that reaches 15 stays there, and the cell tells nothing from then on.
+ */
+#ifndef INKLING_BAG_H
+#define INKLING_BAG_H
+
+#include <stdint.h>
+#include <string.h>
+
+enum {
+	INK_BAG_GROUP = 4095,
+	INK_BAG_STATES = 64, /* that a mask of 64 bits can name */
+	INK_BAG_SUM_BITS = 12,
+	INK_BAG_STUCK = 15, /* the count that is no count any more */
+	INK_BAG_MOST = 12   /* bags that are larger tell nothing */
+};
+
+typedef uint16_t ink_bag;
+
+/* What a number of states needs; small enough to be kept in a table's shape. */
+struct ink_bag_shape {
+	unsigned states;
+	unsigned most;       /* the largest count that tells anything */
+	unsigned mask_bytes; /* of one entry of the masks: 1, 2, 4 or 8 */
+	uint64_t all;        /* every state */
+	uint16_t element[INK_BAG_STATES];
+};
+
+/* The elements and the sizes; takes some thousand steps for each state. */
+struct ink_bag_shape ink_bag_shape(unsigned states);
+
+/* The bytes of the masks; 8 more than they fill, since they are read as whole words. */
+static inline uint64_t ink_bag_masks_bytes(unsigned most, unsigned mask_bytes)
+{
+	return ((uint64_t)most << INK_BAG_SUM_BITS) * mask_bytes + sizeof(uint64_t);
+}
+
+void ink_bag_fill_masks(const struct ink_bag_shape *s, unsigned char *masks);
+
+/*
+ * For the plan: the shares of bags of `count` flows (1 or more) of random
+ * states that admit 0, 1 ... all states.
+ */
+void ink_bag_sizes(const struct ink_bag_shape *s, unsigned count, double *sizes);
+
+/* --------------------------------------------------------------------- bags */
+
+static inline unsigned ink_bag_count(ink_bag bag)
+{
+	return bag >> INK_BAG_SUM_BITS;
+}
+
+static inline unsigned ink_bag_sum(ink_bag bag)
+{
+	return bag & ((1u << INK_BAG_SUM_BITS) - 1);
+}
+
+static inline ink_bag ink_bag_of(unsigned count, unsigned sum)
+{
+	return (ink_bag)(count << INK_BAG_SUM_BITS | (sum >= INK_BAG_GROUP ? sum - INK_BAG_GROUP : sum));
+}
+
+static inline ink_bag ink_bag_add(const struct ink_bag_shape *s, ink_bag bag, unsigned state)
+{
+	if (ink_bag_count(bag) == INK_BAG_STUCK)
+		return bag;
+	return ink_bag_of(ink_bag_count(bag) + 1, ink_bag_sum(bag) + s->element[state]);
+}
+
+/* The bag holds that state, or it is stuck. */
+static inline ink_bag ink_bag_remove(const struct ink_bag_shape *s, ink_bag bag, unsigned state)
+{
+	if (ink_bag_count(bag) == INK_BAG_STUCK)
+		return bag;
+	return ink_bag_of(ink_bag_count(bag) - 1, ink_bag_sum(bag) + INK_BAG_GROUP - s->element[state]);
+}
+
+/* The states that a flow may have whose cell this is. */
+static inline uint64_t ink_bag_admits(const struct ink_bag_shape *s, const unsigned char *masks, ink_bag bag)
+{
+	unsigned count = ink_bag_count(bag);
+	uint64_t mask;
+
+	if (count - 1 >= s->most)
+		return count ? s->all : 0;
+	memcpy(&mask, masks + (size_t)(bag - (1u << INK_BAG_SUM_BITS)) * s->mask_bytes, sizeof mask);
+	return mask & s->all;
+}
+
+#endif
