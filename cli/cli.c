@@ -117,7 +117,7 @@ const char *cli_show_share(double share, char *text, size_t size)
 
 static const char *const kinds[] = {
 	[INK_LINE] = "line",   [INK_COMPACT] = "compact",   [INK_DLEFT] = "dleft",
-	[INK_EXACT] = "exact", [INK_STATEFUL] = "stateful", [INK_DIRECT] = "direct"};
+	[INK_EXACT] = "exact", [INK_STATEFUL] = "stateful", [INK_DIRECT] = "direct", [INK_KBF] = "kbf"};
 
 const char *cli_kind_name(enum ink_kind kind)
 {
@@ -126,7 +126,7 @@ const char *cli_kind_name(enum ink_kind kind)
 
 int cli_kind(const char *text, enum ink_kind *kind)
 {
-	for (unsigned i = INK_LINE; i <= INK_DIRECT; i++)
+	for (unsigned i = INK_LINE; i <= INK_KBF; i++)
 		if (!strcmp(text, kinds[i])) {
 			*kind = (enum ink_kind)i;
 			return 0;

@@ -18,10 +18,10 @@ static const char help[] =
 	"  --flows N         flows to hold at once: 1000000, 1M, 1e6\n"
 	"  --memory SIZE     memory for all of the table: 4M, 512k\n"
 	"  --error P         highest share of strangers answered: 0.001, 0.1% (default 1/1024)\n"
-	"  --kind K          line, compact, dleft, exact, stateful, direct, or all (default all)\n"
+	"  --kind K          line, compact, dleft, exact, stateful, direct, kbf, or all (default all)\n"
 	"  --age-bits N      0 = no time-outs, 1 or 2 (default 1)\n"
 	"  --writers N       threads that change the table (line only; default 1)\n"
-	"  --hashes K        stateful, direct: cells of a flow (default: the best)\n"
+	"  --hashes K        stateful, direct, kbf: cells of a flow (default: the best)\n"
 	"  --counter-bits N  stateful: 2 to 8 or none (default 4, none with age bits);\n"
 	"                    direct: 1 to 8 or none (default 2)\n"
 	"  --threshold N     stateful: cells that must know the state (default 1)\n"
@@ -176,6 +176,16 @@ static void show_price(const struct ink_options *o, const struct ink_plan *p)
 		       cli_show_share(plain.unsure, unsure, sizeof unsure), "");
 }
 
+static void show_bags(const struct ink_plan *p)
+{
+	const struct ink_geometry *g = &p->geometry;
+
+	printf("%u cells, %u for a flow", g->m, g->k);
+	if (g->q > 1)
+		printf(", %u classes", g->q);
+	printf("; no time-outs");
+}
+
 static void show_geometry(const struct ink_plan *p)
 {
 	const struct ink_geometry *g = &p->geometry;
@@ -188,6 +198,8 @@ static void show_geometry(const struct ink_plan *p)
 		printf("%u x %u buckets of %u, fingerprints of %u bits", g->d, g->b, g->h, g->f);
 	else if (p->kind == INK_EXACT)
 		printf("%u slots, whole ids", g->b);
+	else if (p->kind == INK_KBF)
+		show_bags(p);
 	else
 		show_filter(p);
 	if (g->side)
@@ -232,9 +244,11 @@ static int run(int argc, char **argv)
 		return error == CLI_HELPED ? CLI_DONE : error;
 	printf("%-8s %12s %10s %9s %10s %10s %8s   %s\n", "kind", "flows", "KiB", "bits/flow", "error",
 	       "unsure", "load", "geometry");
-	for (unsigned kind = INK_LINE; kind <= INK_DIRECT; kind++)
+	for (unsigned kind = INK_LINE; kind <= INK_KBF; kind++)
 		if (w.all || wanted == kind) {
 			w.options.kind = (enum ink_kind)kind;
+			if (w.all && kind == INK_KBF)
+				w.options.age_bits = 0;
 			planned += show_kind(&w.options) == 0;
 		}
 	return planned ? CLI_DONE : CLI_FAILED;

@@ -134,7 +134,7 @@ struct range {
 
 #define SAME(least, most)                                                                                    \
 	{                                                                                                    \
-		{least, most}, {least, most}, {least, most}, {least, most}, {least, most},                   \
+		{least, most}, {least, most}, {least, most}, {least, most}, {least, most}, {least, most},    \
 		{                                                                                            \
 			least, most                                                                          \
 		}                                                                                            \
@@ -146,34 +146,34 @@ struct range {
 static const struct field {
 	const char *name;
 	size_t at;
-	struct range of[6]; /* by kind; the plan makes no others */
+	struct range of[7]; /* by kind; the plan makes no others */
 } fields[] = {
-	/*                                  line          compact       dleft         exact            stateful      direct */
+	/*                                  line          compact       dleft         exact            stateful      direct        kbf */
 	{"states",       AT(states),       SAME(1, INK_MAX_STATES)},
 	{"age bits",     AT(age_bits),     SAME(0, INK_AGE_MAX_BITS)},
-	{"writers",      AT(writers),      {{1, ANY},     {1, 1},       {1, 1},       {1, 1},          {1, 1},       {1, 1}}},
-	{"full policy",  AT(full),         {{1, 3},       {1, 3},       {1, 3},       {1, 3},          {1, 2},       {1, 2}}},
+	{"writers",      AT(writers),      {{1, ANY},     {1, 1},       {1, 1},       {1, 1},          {1, 1},       {1, 1},      {1, 1}}},
+	{"full policy",  AT(full),         {{1, 3},       {1, 3},       {1, 3},       {1, 3},          {1, 2},       {1, 2},      {1, 2}}},
 	{"flags",        AT(flags),        SAME(0, WITH_RULES)},
-	{"d",            AT(d),            {{2, 2},       {2, 2},       {1, 8},       {1, 1},          {0, 0},       {0, 0}}},
-	{"b",            AT(b),            {{1, ANY},     {1, ANY},     {1, ANY},     {256, 1u << 31}, {0, 0},       {0, 0}}},
-	{"h",            AT(h),            {{16, 32},     {4, 56},      {1, 64},      {1, 1},          {0, 0},       {0, 0}}},
-	{"f",            AT(f),            {{2, 30},      {4, 24},      {2, 32},      {64, 64},        {0, 0},       {0, 0}}},
-	{"q",            AT(q),            {{0, 0},       {1, 121},     {0, 0},       {0, 0},          {0, 0},       {0, 0}}},
-	{"side",         AT(side),         {{0, ANY - 1}, {0, ANY - 1}, {0, ANY - 1}, {0, 0},          {0, 0},       {0, 0}}},
-	{"dleft flags",  AT(dleft_flags),  {{0, 0},       {0, 0},       {0, 7},       {0, 0},          {0, 0},       {0, 0}}},
-	{"k",            AT(k),            {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {1, 32},      {1, 32}}},
-	{"m",            AT(m),            {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {2, ANY},     {2, ANY}}},
-	{"counter bits", AT(counter_bits), {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {0, 8},       {0, 8}}},
-	{"threshold",    AT(threshold),    {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {1, 32},      {0, 0}}},
-	{"bloom flags",  AT(bloom_flags),  {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {0, 1},       {0, 2}}},
+	{"d",            AT(d),            {{2, 2},       {2, 2},       {1, 8},       {1, 1},          {0, 0},       {0, 0},      {0, 0}}},
+	{"b",            AT(b),            {{1, ANY},     {1, ANY},     {1, ANY},     {256, 1u << 31}, {0, 0},       {0, 0},      {0, 0}}},
+	{"h",            AT(h),            {{16, 32},     {4, 56},      {1, 64},      {1, 1},          {0, 0},       {0, 0},      {1, 8}}},
+	{"f",            AT(f),            {{2, 30},      {4, 24},      {2, 32},      {64, 64},        {0, 0},       {0, 0},      {1, 12}}},
+	{"q",            AT(q),            {{0, 0},       {1, 121},     {0, 0},       {0, 0},          {0, 0},       {0, 0},      {1, 64}}},
+	{"side",         AT(side),         {{0, ANY - 1}, {0, ANY - 1}, {0, ANY - 1}, {0, 0},          {0, 0},       {0, 0},      {0, ANY - 1}}},
+	{"dleft flags",  AT(dleft_flags),  {{0, 0},       {0, 0},       {0, 7},       {0, 0},          {0, 0},       {0, 0},      {0, 0}}},
+	{"k",            AT(k),            {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {1, 32},      {1, 32},      {1, 16}}},
+	{"m",            AT(m),            {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {2, ANY},     {2, ANY},      {1, ANY}}},
+	{"counter bits", AT(counter_bits), {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {0, 8},       {0, 8},      {0, 0}}},
+	{"threshold",    AT(threshold),    {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {1, 32},      {0, 0},      {0, 0}}},
+	{"bloom flags",  AT(bloom_flags),  {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {0, 1},       {0, 2},      {0, 0}}},
 };
 /* clang-format on */
 
 static int check_fields(const struct ink_file *f, const struct header *h)
 {
-	if (h->kind < INK_LINE || h->kind > INK_DIRECT)
+	if (h->kind < INK_LINE || h->kind > INK_KBF)
 		return ink_file_wrong(f, -ENOTSUP, "has kind %u; this library knows %d to %d", h->kind,
-				      INK_LINE, INK_DIRECT);
+				      INK_LINE, INK_KBF);
 	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
 		struct range r = fields[i].of[h->kind - INK_LINE];
 		uint32_t value;
@@ -221,7 +221,18 @@ static int bloom_fits(const struct header *h)
 	return h->counter_bits != 1 && h->m / 2 >= h->k;
 }
 
-/* Each number is in its range; do they fit together? See line.h, compact.h, dleft.c, exact.c, bloom.h. */
+/* The masks are written when the table is made, so their sizes must be what the states make them. */
+static int kbf_fits(const struct header *h)
+{
+	struct ink_bag_shape bags;
+
+	if (h->states * h->q > INK_BAG_STATES || h->age_bits || h->m % h->k)
+		return 0;
+	bags = ink_bag_shape(h->states * h->q);
+	return h->h == bags.mask_bytes && h->f == bags.most;
+}
+
+/* Each number is in its range; do they fit together? See line.h, compact.h, dleft.c, exact.c, bloom.h, kbf.c. */
 static int shape_fits(const struct header *h)
 {
 	uint32_t code = h->state_bits + h->age_bits;
@@ -236,6 +247,8 @@ static int shape_fits(const struct header *h)
 		return h->f + code <= 57;
 	case INK_EXACT:
 		return (h->b & (h->b - 1)) == 0;
+	case INK_KBF:
+		return kbf_fits(h);
 	default:
 		return bloom_fits(h);
 	}

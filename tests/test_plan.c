@@ -459,7 +459,7 @@ static void options_that_mean_nothing_are_refused(void **state)
 	plan_of(&good);
 	REFUSED(-EINVAL, size = 0);
 	REFUSED(-EINVAL, size = sizeof good - 1);
-	REFUSED(-EINVAL, kind = (enum ink_kind)(INK_DIRECT + 1));
+	REFUSED(-EINVAL, kind = (enum ink_kind)(INK_KBF + 1));
 	REFUSED(-EINVAL, kind = (enum ink_kind) - 1);
 	REFUSED(-EINVAL, states = 0);
 	REFUSED(-EINVAL, states = INK_MAX_STATES + 1);

@@ -70,7 +70,8 @@ enum ink_kind {
 	INK_DLEFT = 3,        /* the fingerprint-compressed filter of the ACSM paper */
 	INK_EXACT = 4,        /* whole ids and true times; the yardstick */
 	INK_STATEFUL = 5,     /* the stateful Bloom filter of the ACSM paper: cells of states */
-	INK_DIRECT = 6        /* its direct Bloom filter: a filter of (flow, state) pairs */
+	INK_DIRECT = 6,       /* its direct Bloom filter: a filter of (flow, state) pairs */
+	INK_KBF = 7           /* sums of states, after the key-value Bloom filter; never full, never drifts */
 };
 
 /*
@@ -140,14 +141,16 @@ struct ink_move {
  * The papers' parameters. A field left 0 is planned. `line` and `compact`
  * have d = 2 candidate lines out of b, `dleft` has d subtables of b buckets.
  * `stateful` and `direct` have m cells, k of them for a flow, and none of what
- * stands before k; the others have none of what stands from k on.
+ * stands before k; `kbf` has q, side, k (1 .. 16) and m to choose, h and f follow;
+ * the others have none of what stands from k on.
  */
 struct ink_geometry {
-	uint32_t d;    /* candidate buckets of a flow (dleft: 1 .. 8) */
-	uint32_t b;    /* lines; dleft: buckets in each subtable */
-	uint32_t h;    /* entries in a line or bucket (line: 16, 24 or 32) */
-	uint32_t f;    /* stored fingerprint bits (compact: remainder bits, 4 .. 24) */
-	uint32_t q;    /* compact: small buckets in a line */
+	uint32_t d; /* candidate buckets of a flow (dleft: 1 .. 8) */
+	uint32_t b; /* lines; dleft: buckets in each subtable */
+	uint32_t h; /* entries in a line or bucket (line: 16, 24 or 32); kbf: bytes of a mask */
+	uint32_t
+		f; /* stored fingerprint bits (compact: remainder bits, 4 .. 24); kbf: flows a cell can tell */
+	uint32_t q;    /* compact: small buckets in a line; kbf: classes of flows */
 	uint32_t side; /* entries of the exact side table; INK_NO_SIDE = none */
 	uint32_t dleft_flags;
 	uint32_t k;            /* cells of a flow (1 .. 32), never the same twice */
@@ -367,9 +370,9 @@ int ink_census(const struct ink_table *table, struct ink_counts *counts);
 
 struct ink_stats {
 	size_t size;
-	uint64_t bytes; /* allocated, rules apart */
-	uint64_t cells; /* entries that fit, side table apart */
-	uint64_t flows; /* entries held, of all kinds; stateful, direct: an estimate */
+	uint64_t bytes;      /* allocated, rules apart */
+	uint64_t cells;      /* entries that fit, side table apart */
+	uint64_t flows;      /* entries held, of all kinds; stateful, direct: an estimate */
 	uint64_t side_flows; /* of these in the side table */
 	uint64_t side_cells; /* entries that fit there */
 	uint64_t now;        /* the tick number */

@@ -2,7 +2,7 @@
 /*
  * From flows, states and error to bytes, and back: what is asked, and who
  * answers. How the numbers come about stands with each family of kinds:
- * buckets.c (line, compact, dleft), bloom.c (stateful, direct), exact.c.
+ * buckets.c (line, compact, dleft), bloom.c (stateful, direct), kbf.c, exact.c.
  */
 #include "search.h"
 
@@ -15,7 +15,7 @@ static int check_options(const struct ink_options *o, struct ink_why *why)
 	if (o->size < sizeof *o)
 		return ink_because(why, -EINVAL, "options: size is %zu, the struct has %zu bytes", o->size,
 				   sizeof *o);
-	if ((unsigned)o->kind > INK_DIRECT || (unsigned)o->full > INK_REPLACE ||
+	if ((unsigned)o->kind > INK_KBF || (unsigned)o->full > INK_REPLACE ||
 	    (unsigned)o->simd > INK_SIMD_AVX2)
 		return ink_because(why, -EINVAL, "options: kind %d, full %d or simd %d is unknown",
 				   (int)o->kind, (int)o->full, (int)o->simd);
@@ -49,9 +49,12 @@ static int check_geometry(const struct ink_options *o, struct ink_why *why)
 		return ink_because(why, -EINVAL,
 				   "geometry: %s has k, m and what follows them, nothing before",
 				   ink_kind_name(o->kind));
-	if (!is_bloom(o->kind) && (g->k || g->m || g->counter_bits || g->threshold || g->bloom_flags))
-		return ink_because(why, -EINVAL,
-				   "geometry: k, m and what follows them are for stateful and direct");
+	if (o->kind == INK_KBF && (g->d || g->b || g->h || g->f || g->dleft_flags))
+		return ink_because(why, -EINVAL, "geometry: kbf has q, side, k and m, and nothing else");
+	if (!is_bloom(o->kind) && (g->counter_bits || g->threshold || g->bloom_flags))
+		return ink_because(why, -EINVAL, "geometry: what follows k and m is for stateful and direct");
+	if (!is_bloom(o->kind) && o->kind != INK_KBF && (g->k || g->m))
+		return ink_because(why, -EINVAL, "geometry: k and m are for stateful, direct and kbf");
 	if (g->b > INK_MOST_BUCKETS)
 		return ink_because(why, -EINVAL, "options: %u lines or buckets; 2^28 are possible", g->b);
 	if (g->dleft_flags & ~(INK_DLEFT_COPY | INK_DLEFT_REINSERT | INK_DLEFT_KEEP))
@@ -86,7 +89,7 @@ int ink_resolve(const struct ink_options *o, struct ink_options *r, struct ink_w
 const char *ink_kind_name(enum ink_kind kind)
 {
 	static const char *const names[] = {"line",  "line",     "compact", "dleft",
-					    "exact", "stateful", "direct"};
+					    "exact", "stateful", "direct",  "kbf"};
 
 	return names[kind];
 }
@@ -120,6 +123,8 @@ uint64_t ink_cells_bytes(const struct ink_plan *p, enum ink_full full)
 	case INK_STATEFUL:
 	case INK_DIRECT:
 		return bloom_bytes(p);
+	case INK_KBF:
+		return ink_kbf_masks_at(g) + ink_kbf_masks_bytes(g);
 	default:
 		return packed_bytes(buckets * g->h * (g->f + p->state_bits + p->age_bits)) +
 		       (full == INK_REFUSE ? 0 : (buckets + 63) / 64 * 8);
@@ -135,14 +140,26 @@ int ink_plan_too_large(const struct wish *w, const struct ink_plan *p, struct in
 
 /* --------------------------------------------------------------------- the call */
 
+static ink_planner *planner_of(enum ink_kind kind)
+{
+	switch (kind) {
+	case INK_EXACT:
+		return ink_plan_exact;
+	case INK_STATEFUL:
+	case INK_DIRECT:
+		return ink_plan_bloom;
+	case INK_KBF:
+		return ink_plan_kbf;
+	default:
+		return ink_plan_buckets;
+	}
+}
+
 int ink_plan_resolved(const struct ink_options *asked, const struct ink_options *o, struct ink_plan *plan,
 		      struct ink_why *why)
 {
 	struct wish w = {asked, o, ink_coding(o->states, o->age_bits)};
-	ink_planner *planner = o->kind == INK_EXACT ? ink_plan_exact
-			       : is_bloom(o->kind)  ? ink_plan_bloom
-						    : ink_plan_buckets;
-	int error = planner(&w, plan, why);
+	int error = planner_of(o->kind)(&w, plan, why);
 
 	if (!error && o->bytes && plan->bytes > o->bytes)
 		return ink_plan_too_large(&w, plan, why);

@@ -75,5 +75,6 @@ typedef int ink_planner(const struct wish *w, struct ink_plan *plan, struct ink_
 ink_planner ink_plan_buckets; /* line, compact, dleft */
 ink_planner ink_plan_exact;
 ink_planner ink_plan_bloom; /* stateful, direct */
+ink_planner ink_plan_kbf;
 
 #endif

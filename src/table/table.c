@@ -32,6 +32,8 @@ static const struct ink_ops *pick(const struct ink_plan *plan, unsigned writers,
 		return ink_stateful;
 	case INK_DIRECT:
 		return ink_direct;
+	case INK_KBF:
+		return ink_kbf;
 #ifdef INK_HAVE_AVX2
 	case INK_COMPACT:
 		return avx2 ? ink_compact_avx2 : ink_compact_portable;

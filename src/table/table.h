@@ -18,6 +18,7 @@
 #define INK_HOT __attribute__((always_inline)) static inline
 
 #include "age.h"
+#include "bag.h"
 #include "line.h"
 #include "../rules.h"
 #include "../side.h"
@@ -171,6 +172,19 @@ struct ink_bloom_shape {
 	int sticky;          /* a counter at its top stays there */
 };
 
+/* `kbf`: k shares of bags; see bag.h and kbf.c. */
+enum { INK_KBF_MOST_K = 16 };
+
+struct ink_kbf_shape {
+	uint32_t k;
+	uint32_t share; /* cells in each */
+	uint32_t classes;
+	uint64_t state_mask; /* a bit for each state */
+	ink_bag *cells;
+	unsigned char *masks;
+	struct ink_bag_shape bags;
+};
+
 struct ink_exact_shape {
 	uint64_t mask; /* slots - 1 */
 	uint64_t count;
@@ -199,6 +213,7 @@ struct ink_table {
 		struct ink_dleft_shape dleft;
 		struct ink_exact_shape exact;
 		struct ink_bloom_shape bloom;
+		struct ink_kbf_shape kbf;
 	} shape;
 	struct ink_side side;
 	struct ink_counters counters;
@@ -251,7 +266,7 @@ extern const struct ink_ops *const ink_line_portable, *const ink_line_avx2;
 extern const struct ink_ops *const ink_line_shared, *const ink_line_shared_avx2;
 extern const struct ink_ops *const ink_compact_portable, *const ink_compact_avx2;
 extern const struct ink_ops *const ink_dleft, *const ink_exact;
-extern const struct ink_ops *const ink_stateful, *const ink_direct;
+extern const struct ink_ops *const ink_stateful, *const ink_direct, *const ink_kbf;
 
 /* The operations for a plan, or NULL where the processor lacks the instructions asked for. */
 const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers, enum ink_simd simd);
@@ -270,6 +285,17 @@ static inline uint32_t ink_bloom_cell_bits(const struct ink_plan *plan)
 	if (plan->kind == INK_DIRECT && !count)
 		count = 1;
 	return plan->age_bits + plan->state_bits + count;
+}
+
+/* Where the masks of `kbf` begin, behind the cells, and how many bytes they are. */
+static inline uint64_t ink_kbf_masks_at(const struct ink_geometry *g)
+{
+	return ((uint64_t)g->m * sizeof(ink_bag) + 7) / 8 * 8;
+}
+
+static inline uint64_t ink_kbf_masks_bytes(const struct ink_geometry *g)
+{
+	return ink_bag_masks_bytes(g->f, g->h);
 }
 
 /* ------------------------------------------------------- for all the kinds */

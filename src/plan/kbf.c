@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The plan of `kbf`: how many classes, how many cells for a flow, how many in all.
+ *
+ * How often k cells with L flows each mislead follows from the states and the
+ * classes alone (odds.h); so for each of the few choices there is a highest
+ * load L at which strangers and live flows are both within the ceiling, and the
+ * flows tell how many cells that makes. The fewest bytes win.
+ *
+ * The side table holds changes of flows that read "don't know": as many as there
+ * are such flows, and six standard deviations.
+ */
+#include "search.h"
+
+#include <stdlib.h>
+
+#include "../table/bag.h"
+#include "odds.h"
+
+enum {
+	MOST_SYMBOLS = 12, /* in classes; more states than half of that have one */
+	MOST_CLASSES = MOST_SYMBOLS,
+	LOAD_STEPS = 40 /* halvings of an interval: more than a double has use for */
+};
+
+#define LEAST_LOAD .25 /* below, more cells only dilute */
+#define MOST_LOAD 8.0
+
+/* One choice. */
+struct choice {
+	const struct wish *w;
+	const struct ink_odds *odds;
+	const struct ink_bag_shape *bags;
+	uint32_t classes, k;
+};
+
+static double misled(const struct choice *c, double load)
+{
+	double error, unsure;
+
+	ink_odds_of(c->odds, c->k, load, &error, &unsure);
+	return error > unsure ? error : unsure;
+}
+
+/* The highest load within the ceiling, or 0. */
+static double load_for(const struct choice *c, double ceiling)
+{
+	double low = LEAST_LOAD, high = MOST_LOAD;
+
+	if (misled(c, low) > ceiling)
+		return 0;
+	for (int i = 0; i < LOAD_STEPS; i++) {
+		double middle = (low + high) / 2;
+
+		*(misled(c, middle) <= ceiling ? &low : &high) = middle;
+	}
+	return low;
+}
+
+/* -------------------------------------------------------------------- one plan */
+
+/* Where one flow in twenty is in doubt, more room for their changes is no help. */
+#define MOST_DOUBT .05
+
+static uint32_t side_entries(const struct wish *w, double flows, double unsure)
+{
+	double waiting = flows * (unsure < MOST_DOUBT ? unsure : MOST_DOUBT);
+
+	if (w->o->geometry.side == INK_NO_SIDE)
+		return 0;
+	return w->o->geometry.side ? w->o->geometry.side : (uint32_t)(ceil(waiting + 6 * sqrt(waiting)) + 16);
+}
+
+/* With `share` cells in each of the k shares, and n flows. */
+static struct ink_plan plan_for(const struct choice *c, uint64_t share, uint64_t n)
+{
+	struct ink_plan p = {.size = sizeof p,
+			     .kind = INK_KBF,
+			     .flows = n,
+			     .load = (double)n / (double)share,
+			     .state_bits = c->w->coding.state_bits,
+			     .geometry = {.h = c->bags->mask_bytes,
+					  .f = c->bags->most,
+					  .q = c->classes,
+					  .k = c->k,
+					  .m = (uint32_t)(c->k * share)}};
+
+	ink_odds_of(c->odds, c->k, p.load, &p.error, &p.unsure);
+	p.geometry.side = side_entries(c->w, (double)n, p.unsure);
+	p.bytes = sizeof(struct ink_table) +
+		  ink_body_round(ink_cells_bytes(&p, c->w->o->full) + ink_side_bytes(p.geometry.side));
+	p.bits_per_flow = 8 * (double)p.bytes / (double)n;
+	return p;
+}
+
+/* So many cells a share that n flows make this load; 0: more than there can be. */
+static uint64_t share_for(const struct choice *c, double n, double load)
+{
+	double share = ceil(n / load);
+
+	return share * c->k <= UINT32_MAX ? (uint64_t)share : 0;
+}
+
+static uint64_t pinned_share(const struct choice *c)
+{
+	return c->w->o->geometry.m / c->k;
+}
+
+/* ---------------------------------------------------------- the three searches */
+
+static void fewest_bytes(const struct choice *c, struct best *best)
+{
+	double load = load_for(c, c->w->o->error);
+	uint64_t n = c->w->o->flows, share = load > 0 ? share_for(c, (double)n, load) : 0;
+	struct ink_plan p;
+
+	if (c->w->o->geometry.m)
+		share = pinned_share(c);
+	if (!share)
+		return;
+	p = plan_for(c, share, n);
+	if (ceiling_asked(c->w) && fmax(p.error, p.unsure) > c->w->o->error * INK_PLAN_SLACK)
+		return;
+	keep_if(best, p, p.bytes < best->plan.bytes);
+}
+
+struct search {
+	const struct choice *c;
+	double load;
+};
+
+static int flows_fit(uint64_t n, const void *about)
+{
+	const struct search *q = about;
+	uint64_t share = share_for(q->c, (double)n, q->load);
+
+	return share && plan_for(q->c, share, n).bytes <= q->c->w->o->bytes;
+}
+
+static void most_flows(const struct choice *c, struct best *best)
+{
+	struct search q = {c, load_for(c, c->w->o->error)};
+	uint64_t n = q.load > 0 && flows_fit(1, &q) ? largest(1, c->w->o->bytes * 8, flows_fit, &q) : 0;
+
+	if (c->w->o->geometry.m)
+		n = (uint64_t)((double)pinned_share(c) * q.load);
+	if (!n)
+		return;
+	keep_if(best, plan_for(c, c->w->o->geometry.m ? pinned_share(c) : share_for(c, (double)n, q.load), n),
+		n > best->plan.flows);
+}
+
+static int share_fits(uint64_t share, const void *about)
+{
+	const struct search *q = about;
+
+	return share * q->c->k <= UINT32_MAX &&
+	       plan_for(q->c, share, q->c->w->o->flows).bytes <= q->c->w->o->bytes;
+}
+
+static void least_error(const struct choice *c, struct best *best)
+{
+	struct search q = {c, 0};
+	uint64_t share =
+		c->w->o->geometry.m ? pinned_share(c) : share_for(c, (double)c->w->o->flows, MOST_LOAD);
+	struct ink_plan p;
+
+	if (!share || !share_fits(share, &q))
+		return;
+	if (!c->w->o->geometry.m)
+		share = largest(share, UINT32_MAX, share_fits, &q);
+	p = plan_for(c, share, c->w->o->flows);
+	keep_if(best, p, fmax(p.error, p.unsure) < fmax(best->plan.error, best->plan.unsure));
+}
+
+/* --------------------------------------------------------------------- choices */
+
+typedef void search_fn(const struct choice *c, struct best *best);
+
+static search_fn *search_for(const struct wish *w)
+{
+	if (!w->o->flows)
+		return most_flows;
+	return w->o->bytes && !(w->asked->error > 0) ? least_error : fewest_bytes;
+}
+
+static int try_classes(const struct wish *w, uint32_t classes, search_fn *search, struct best *best)
+{
+	struct ink_bag_shape bags = ink_bag_shape(w->o->states * classes);
+	struct ink_odds *odds = ink_odds_make(w->o->states, classes);
+
+	if (!odds)
+		return -ENOMEM;
+	for (uint32_t k = 1; k <= INK_KBF_MOST_K; k++) {
+		struct choice c = {w, odds, &bags, classes, k};
+
+		if (allowed(w->o->geometry.k, k))
+			search(&c, best);
+	}
+	free(odds);
+	return 0;
+}
+
+static int try_all(const struct wish *w, search_fn *search, struct best *best)
+{
+	uint32_t most = MOST_SYMBOLS / w->o->states, pinned = w->o->geometry.q;
+	int error = 0;
+
+	if (pinned)
+		return pinned * w->o->states <= INK_BAG_STATES ? try_classes(w, pinned, search, best) : 0;
+	for (uint32_t classes = 1; classes <= (most ? most : 1) && !error; classes++)
+		error = try_classes(w, classes, search, best);
+	return error;
+}
+
+/* -------------------------------------------------------------------- refusals */
+
+static int cannot(const struct wish *w, struct ink_why *why)
+{
+	if (w->o->states > INK_BAG_STATES)
+		return ink_because(why, -ENOTSUP, "kbf: %u states; it has cells for %d", w->o->states,
+				   INK_BAG_STATES);
+	if (w->o->age_bits)
+		return ink_because(
+			why, -ENOTSUP,
+			"kbf: %u age bits; its cells are sums of flows, and none of them can expire",
+			w->o->age_bits);
+	if (w->o->full == INK_REPLACE)
+		return ink_because(why, -ENOTSUP, "kbf: it is never full, and there is nothing to replace");
+	return 0;
+}
+
+static int out_of_reach(const struct wish *w, struct ink_why *why)
+{
+	struct ink_options unlimited = *w->o;
+	struct wish other = {w->asked, &unlimited, w->coding};
+	struct best best = {.found = 0};
+
+	unlimited.bytes = 0;
+	if (w->o->flows && w->o->bytes && try_all(&other, fewest_bytes, &best) == 0 && best.found)
+		return ink_plan_too_large(w, &best.plan, why);
+	return ink_because(why, -ERANGE, "kbf: error %g is out of reach with %u states and this geometry",
+			   w->o->error, w->o->states);
+}
+
+int ink_plan_kbf(const struct wish *w, struct ink_plan *plan, struct ink_why *why)
+{
+	struct best best = {.found = 0};
+	int error = cannot(w, why);
+
+	if (error)
+		return error;
+	if (try_all(w, search_for(w), &best) != 0)
+		return ink_because(why, -ENOMEM, "kbf: no memory for the plan");
+	if (!best.found)
+		return out_of_reach(w, why);
+	if (w->o->bytes && best.plan.bytes > w->o->bytes)
+		return ink_plan_too_large(w, &best.plan, why);
+	*plan = best.plan;
+	return 0;
+}
