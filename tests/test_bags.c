@@ -6,6 +6,7 @@
 #include "help.h"
 
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "churn.h"
 #include "plan/odds.h"
@@ -415,6 +416,66 @@ static void a_snapshot_has_the_same_flows(void **state)
 	end_churn(&c);
 }
 
+/* One number of the header is forged, and the checksum is right again. */
+static void assert_forgery_refused(const char *path, long at, uint32_t value, const char *why_not)
+{
+	struct ink_why why = {""};
+	unsigned char header[4096];
+	FILE *f = fopen(path, "r+");
+	uint32_t was;
+	XXH128_hash_t sum;
+
+	assert_non_null(f);
+	assert_int_equal(fread(header, 1, sizeof header, f), sizeof header);
+	memcpy(&was, header + at, sizeof was);
+	for (int forged = 1; forged >= 0; forged--) {
+		memcpy(header + at, forged ? &value : &was, sizeof value);
+		sum = XXH3_128bits(header, 4080);
+		memcpy(header + 4080, &sum.low64, 8);
+		memcpy(header + 4088, &sum.high64, 8);
+		rewind(f);
+		assert_int_equal(fwrite(header, 1, sizeof header, f), sizeof header);
+		fflush(f);
+		if (!forged)
+			break;
+		assert_null(ink_load(path, INK_LOAD_READ, &why));
+		assert_int_equal(errno, EBADMSG);
+		if (!strstr(why.text, why_not))
+			fail_msg("byte %ld: '%s' and not '%s'", at, why.text, why_not);
+	}
+	fclose(f);
+}
+
+/* The masks are written when the table is made: nothing may make them longer than their place. */
+static void forged_geometries_are_refused(void **state)
+{
+	enum { AT_STATES = 20, AT_AGE_BITS = 24, AT_H = 52, AT_F = 56, AT_Q = 60, AT_K = 212, AT_M = 216 };
+	char path[] = "/tmp/ink-test-bags-XXXXXX";
+	struct ink_table *loaded;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	make_kbf(9, 100, .1);
+	assert_int_equal(ink_save(t, path, NULL), 0);
+	assert_forgery_refused(path, AT_STATES, 60, "state bits");
+	assert_forgery_refused(path, AT_STATES, 12, "no table has the geometry");
+	assert_forgery_refused(path, AT_AGE_BITS, 1, "no table has the geometry");
+	assert_forgery_refused(path, AT_H, 8, "no table has the geometry");
+	assert_forgery_refused(path, AT_F, 1, "no table has the geometry");
+	assert_forgery_refused(path, AT_F, 13, "f (byte 56)");
+	assert_forgery_refused(path, AT_Q, 7, "no table has the geometry");
+	assert_forgery_refused(path, AT_Q, 64, "no table has the geometry");
+	assert_forgery_refused(path, AT_K, 17, "k (byte 212)");
+	assert_forgery_refused(path, AT_M, t->plan.geometry.m + 1, "no table has the geometry");
+	assert_forgery_refused(path, AT_M, t->plan.geometry.m * 1000, "do not fit the geometry");
+	loaded = ink_load(path, INK_LOAD_READ, NULL);
+	assert_non_null(loaded);
+	ink_free(loaded);
+	unlink(path);
+}
+
 static void steps_follow_the_rules(void **state)
 {
 	static const struct ink_row rows[4] = {{1, 7}, {INK_ABSENT, 8}, {0, 9}, {INK_NO_ROW, 10}};
@@ -472,6 +533,7 @@ int main(void)
 		TEST(a_full_side_table_says_busy_and_nothing_changes),
 		TEST(improper_use_leaves_the_table_sound),
 		TEST(a_snapshot_has_the_same_flows),
+		TEST(forged_geometries_are_refused),
 		TEST(steps_follow_the_rules),
 		TEST(what_it_cannot_do_is_refused),
 	};
