@@ -234,10 +234,33 @@ static int show_kind(const struct ink_options *o)
 	return error;
 }
 
+/* Which kind for which job, of those that can do what was asked. */
+static void advise(const unsigned char *planned)
+{
+	static const char *const jobs[] = {
+		[INK_LINE] = "the one to take: fast, with time-outs, for one thread or many; its own flows "
+			     "it never mistakes",
+		[INK_COMPACT] =
+			"the same promises in the fewest bits, at about half the speed and for one thread",
+		[INK_DLEFT] = "to reproduce the ACSM paper; otherwise line does more in less",
+		[INK_EXACT] = "never mistaken and grows; to compare with, or where memory does not matter",
+		[INK_STATEFUL] = "to reproduce the ACSM paper; never refuses a flow, and is in doubt instead",
+		[INK_DIRECT] =
+			"to reproduce the ACSM paper; for callers who know the state a flow should be in",
+		[INK_KBF] = "if no flow may ever be refused and overload must heal; no time-outs",
+	};
+
+	putchar('\n');
+	for (unsigned kind = INK_LINE; kind <= INK_KBF; kind++)
+		if (planned[kind])
+			printf("%-8s %s\n", cli_kind_name((enum ink_kind)kind), jobs[kind]);
+}
+
 static int run(int argc, char **argv)
 {
 	struct wish w = {.options = {.size = sizeof w.options, .age_bits = 1}, .all = 1};
-	int planned = 0, error = parse(argc, argv, &w);
+	unsigned char planned[INK_KBF + 1] = {0};
+	int any = 0, error = parse(argc, argv, &w);
 	enum ink_kind wanted = w.options.kind;
 
 	if (error)
@@ -249,9 +272,12 @@ static int run(int argc, char **argv)
 			w.options.kind = (enum ink_kind)kind;
 			if (w.all && kind == INK_KBF)
 				w.options.age_bits = 0;
-			planned += show_kind(&w.options) == 0;
+			planned[kind] = show_kind(&w.options) == 0;
+			any |= planned[kind];
 		}
-	return planned ? CLI_DONE : CLI_FAILED;
+	if (w.all)
+		advise(planned);
+	return any ? CLI_DONE : CLI_FAILED;
 }
 
 const struct cli_command cli_plan = {"plan", "how much memory for how many flows, and with what error", help,
