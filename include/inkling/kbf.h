@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The key-value Bloom filter (kBF): a map that adds.
+ *
+ * A filter maps keys to values, both of them strings of any bytes, and keeps
+ * no keys. A value stands once in a dictionary, which gives it a small symbol;
+ * a key adds its value's symbol to k cells. Cells are sums, and that is what a
+ * kBF is for: filters of several nodes merge by addition, a filter can be
+ * subtracted again, the order of changes does not matter, an insert is never
+ * refused for lack of cells, and what is overloaded heals as keys are deleted.
+ * Who needs none of that takes a table of inkling.h, in a quarter of the bits.
+ *
+ *     struct ink_kbf_dict *d = ink_kbf_dict_create(NULL, NULL);
+ *     struct ink_kbf_options o = { .size = sizeof o, .dict = d, .keys = 1000000 };
+ *     struct ink_kbf *f = ink_kbf_create(&o, NULL);
+ *     ink_kbf_insert(f, key, value);
+ *     ink_kbf_query(f, key, &value);              -> INK_KBF_VALUE
+ *     ink_kbf_free(f);
+ *     ink_kbf_dict_free(d);
+ *
+ * What is promised. A key that was inserted, and not refused, is answered with
+ * its value or INK_KBF_UNKNOWN; never with another value, never absent. A
+ * stranger is answered with some value, or INK_KBF_UNKNOWN, with the small
+ * probabilities of the plan. Proper use means: insert what is new, update and
+ * delete what was inserted. An update or delete of a stranger finds nothing
+ * (-ENOENT), except with the probability of a false positive: then it takes
+ * from others what is theirs. docs/kbf.md has the proofs, the memory, the
+ * formulas, and a table of what each call does in each situation.
+ *
+ * Returns, structs and `struct ink_why` are as in inkling.h.
+ *
+ * Thread rules.
+ *  1. A dictionary changes when a filter is given a value that the dictionary
+ *     does not have yet, by ink_kbf_dict_add, and by ink_kbf_merge from a
+ *     longer one. Whoever may change it needs the dictionary and all filters
+ *     of it alone.
+ *  2. Else different filters are independent, also those of one dictionary.
+ *  3. One thread at a time may call what takes a non-const filter, and nobody
+ *     else that filter meanwhile. Calls with const filters may run together.
+ *  4. The last ink_kbf_free or ink_kbf_dict_free of what shares a dictionary
+ *     frees it; they may run in different threads.
+ */
+#ifndef INKLING_KBF_H
+#define INKLING_KBF_H
+
+#include <inkling/inkling.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A string of bytes. `bytes` may be NULL if length is 0. The empty string is a key, or value, like others. */
+struct ink_bytes {
+	const void *bytes;
+	size_t length;
+};
+
+/* --------------------------------------------------------- the dictionary */
+
+/*
+ * Gives values their symbols: the n-th new value gets symbol n, for ever.
+ * Filters can be added to one another only if the same symbol means the same
+ * value in both, so nodes that will merge begin with copies of one dictionary,
+ * saved and loaded, and each value is added to it before it is shared; or one
+ * node goes ahead of the others. It also holds the secret by which keys find
+ * their cells.
+ */
+struct ink_kbf_dict;
+
+/* How symbols become sums. */
+enum ink_kbf_encoding {
+	INK_KBF_ENCODING_DEFAULT = 0, /* INK_KBF_POWER_SUMS */
+	INK_KBF_POWER_SUMS = 1,       /* sums of x and x^2 mod 16381: cells of 32 bits, 16,381 values */
+	INK_KBF_POWER_SUMS_WIDE = 2,  /* the same mod 1073741783: cells of 64 bits, 2^24 values */
+	INK_KBF_GREEDY =
+		3 /* exclusive or of the paper's codes: cells of 32 bits, 3,294 values (4,213 with counters of 3 bits) */
+};
+
+struct ink_kbf_dict_options {
+	size_t size;
+	enum ink_kbf_encoding encoding;
+	uint32_t values;       /* most that it takes; default: as many as the encoding has (GREEDY: 3,000) */
+	uint32_t value_length; /* bytes of the longest value; default 65,536, at most 2^30 */
+	uint64_t seed;         /* 0 = the secret is random */
+};
+
+/*
+ * Makes an empty dictionary; `options` may be NULL. It belongs to the caller
+ * and to the filters made with it, and is freed when the last of them lets it
+ * go. GREEDY looks for all its codes now: 3,000 take less than a second. NULL
+ * with errno: EINVAL (size, an unknown encoding), ERANGE (more values than the
+ * encoding has), ENOMEM, or what the system said about random numbers.
+ */
+struct ink_kbf_dict *ink_kbf_dict_create(const struct ink_kbf_dict_options *options, struct ink_why *why);
+
+/* The caller lets it go; NULL is allowed. */
+void ink_kbf_dict_free(struct ink_kbf_dict *dict);
+
+/*
+ * The symbol of a value, which is added if it is new. `symbol` may be NULL.
+ * -EMSGSIZE: longer than allowed; -ENOSPC: the dictionary is full; -ENOMEM.
+ * The dictionary then is as it was.
+ */
+int ink_kbf_dict_add(struct ink_kbf_dict *dict, struct ink_bytes value, uint32_t *symbol);
+
+/* The symbol of a value; -ENOENT: it has none. */
+int ink_kbf_dict_find(const struct ink_kbf_dict *dict, struct ink_bytes value, uint32_t *symbol);
+
+/* The value of a symbol, in memory of the dictionary that never moves; -ENOENT: there is none. */
+int ink_kbf_dict_value(const struct ink_kbf_dict *dict, uint32_t symbol, struct ink_bytes *value);
+
+struct ink_kbf_dict_stats {
+	size_t size;
+	enum ink_kbf_encoding encoding;
+	uint32_t values;       /* that have a symbol: 0 .. values-1 */
+	uint32_t most;         /* that it takes */
+	uint32_t value_length; /* most bytes of a value */
+	uint64_t bytes;        /* allocated */
+};
+
+/* `stats->size` must be set. */
+void ink_kbf_dict_stats(const struct ink_kbf_dict *dict, struct ink_kbf_dict_stats *stats);
+
+/* As ink_save and ink_load: the secret is in the file. */
+int ink_kbf_dict_save(const struct ink_kbf_dict *dict, const char *path, struct ink_why *why);
+struct ink_kbf_dict *ink_kbf_dict_load(const char *path, struct ink_why *why);
+
+/* --------------------------------------------------------------- the plan */
+
+/* How a key's cells are read. */
+enum ink_kbf_decoding {
+	INK_KBF_DECODING_DEFAULT = 0, /* INK_KBF_JOINT */
+	INK_KBF_JOINT = 1,        /* a value must be possible in all cells; cells of three serve as a check */
+	INK_KBF_PAPER = 2,        /* a cell of one decides, else the value common to all cells of two */
+	INK_KBF_PAPER_TRIPLES = 3 /* the same, and if that leaves several, the cells of three */
+};
+
+struct ink_kbf_options {
+	size_t size;
+	struct ink_kbf_dict *dict;      /* must be given; for ink_kbf_plan it may be NULL */
+	enum ink_kbf_encoding encoding; /* for ink_kbf_plan without dict */
+	enum ink_kbf_decoding decoding;
+	uint64_t keys;          /* this, bytes, or k and cells must be given */
+	uint64_t bytes;         /* upper limit for the cells of a link */
+	double unknown;         /* ceiling for live keys that read unknown; default 1e-3 */
+	double false_positives; /* ceiling for strangers that read a value; default 2e-5 */
+	uint32_t values;        /* different values to expect, about equally frequent; default 3,000 */
+	unsigned counter_bits;  /* of a cell: 4, or 3 as in the paper; default 4 */
+	uint32_t k;             /* cells of a key, 2 .. 32; 0 = planned */
+	uint64_t cells;         /* of a link, a multiple of k is taken; 0 = planned */
+	uint32_t links;         /* for ink_kbf_plan: errors of a chain of that many full links; default 1 */
+	double grow_at;         /* a link is added beyond this share of the planned keys; 0 = never */
+	uint32_t pending;       /* most keys in the side table; default 1,024 + a sixteenth of the keys */
+};
+
+struct ink_kbf_plan {
+	size_t size;
+	uint64_t keys;  /* that a link holds with the errors below */
+	uint64_t cells; /* of a link */
+	uint32_t k;
+	unsigned cell_bits;
+	uint64_t bytes; /* of a link's cells */
+	double bits_per_key;
+	double load;              /* keys k / cells */
+	double unknown;           /* share of live keys that read unknown */
+	double false_positives;   /* share of strangers that read a value */
+	double strangers_unknown; /* share of strangers that read unknown */
+};
+
+/*
+ * Plans a filter: keys and the two ceilings give the fewest bytes; bytes and
+ * the ceilings give the most keys; keys and bytes give the least `unknown`
+ * below the ceiling of false positives; k and cells are taken as they are, and
+ * then the ceilings only if they are given. -EINVAL: the options contradict
+ * themselves; -ERANGE: that is not reached. Thread-safe.
+ */
+int ink_kbf_plan(const struct ink_kbf_options *options, struct ink_kbf_plan *plan, struct ink_why *why);
+
+/* ------------------------------------------------------------- the filter */
+
+struct ink_kbf;
+
+/*
+ * Makes an empty filter that shares the dictionary. ink_kbf_free it. NULL with
+ * errno as for ink_kbf_plan, EINVAL without dict, or ENOMEM.
+ */
+struct ink_kbf *ink_kbf_create(const struct ink_kbf_options *options, struct ink_why *why);
+
+/* Frees a filter and lets its dictionary go; NULL is allowed. */
+void ink_kbf_free(struct ink_kbf *filter);
+
+/* The filter's dictionary, which the filter keeps. */
+struct ink_kbf_dict *ink_kbf_dict_of(const struct ink_kbf *filter);
+
+enum ink_kbf_answer {
+	INK_KBF_ABSENT = 0, /* the key is not there */
+	INK_KBF_VALUE = 1,  /* this is its value */
+	INK_KBF_UNKNOWN = 2 /* it may be there; what its value would be cannot be told */
+};
+
+/*
+ * What the filter says about a key. INK_KBF_VALUE: `value`, if not NULL,
+ * receives the value, in memory of the dictionary; else it receives an empty
+ * string. Never fails.
+ */
+enum ink_kbf_answer ink_kbf_query(const struct ink_kbf *filter, struct ink_bytes key,
+				  struct ink_bytes *value);
+
+/*
+ * Stores a new key. One that reads absent goes to the cells. One that reads
+ * unknown is kept by its bytes in the side table, until it reads absent. One
+ * that reads a value is refused: -EEXIST. So is a new key, with the
+ * probability of a false positive; the caller then knows that it is not there
+ * (`exists` counts both). -EMSGSIZE: the value is longer than the dictionary
+ * takes, or the key than 2^32 - 1; -ENOSPC: the dictionary has no symbol for a
+ * new value, or the side table is full; -ENOMEM. All failures leave the filter
+ * as it was.
+ */
+int ink_kbf_insert(struct ink_kbf *filter, struct ink_bytes key, struct ink_bytes value);
+
+/*
+ * Gives a stored key another value. If it reads unknown, the change waits in
+ * the side table, from where the key is answered, until the key can be read.
+ * -ENOENT: it reads absent; -EMSGSIZE, -ENOSPC, -ENOMEM as ink_kbf_insert.
+ */
+int ink_kbf_update(struct ink_kbf *filter, struct ink_bytes key, struct ink_bytes value);
+
+/*
+ * Update if the key reads a value, else insert. For a new key that reads a
+ * value, which it does with the probability of a false positive, this takes
+ * from others what is theirs: where it is known that the key is new, insert.
+ */
+int ink_kbf_set(struct ink_kbf *filter, struct ink_bytes key, struct ink_bytes value);
+
+/*
+ * Removes a stored key. If it reads unknown, that waits in the side table, and
+ * it is answered absent from now on. -ENOENT, -ENOSPC, -ENOMEM, -EMSGSIZE.
+ */
+int ink_kbf_delete(struct ink_kbf *filter, struct ink_bytes key);
+
+/*
+ * Tries all that waits in the side table, until nothing more can be done. Each
+ * call that changes the filter tries one key by itself, so this is for those
+ * who want to see the side table empty.
+ */
+void ink_kbf_settle(struct ink_kbf *filter);
+
+/* Many keys in one call, with memory fetched ahead; any n. As the single calls in order. */
+struct ink_kbf_batch {
+	size_t n;
+	const struct ink_bytes *keys;
+	struct ink_bytes *values;     /* insert: to be stored; query: receives them, or NULL */
+	enum ink_kbf_answer *answers; /* query: receives the answers */
+	int *errors;                  /* insert: receives each result; or NULL */
+};
+
+void ink_kbf_query_batch(const struct ink_kbf *filter, const struct ink_kbf_batch *batch);
+
+/* Returns 0, or the first error; all items are tried. */
+int ink_kbf_insert_batch(struct ink_kbf *filter, const struct ink_kbf_batch *batch);
+
+/* ------------------------------------------------------- growing, adding */
+
+#define INK_KBF_MOST_LINKS 64
+
+/*
+ * Adds an empty link of the same geometry; new keys go there from now on.
+ * Queries ask all links, and a key that is not absent in more than one reads
+ * unknown: what that costs in errors is in ink_kbf_plan, as `links`. -ENOSPC:
+ * INK_KBF_MOST_LINKS; -ENOMEM.
+ */
+int ink_kbf_grow(struct ink_kbf *filter);
+
+/*
+ * Adds links together as long as two of them hold no more keys than planned
+ * for one (times grow_at, if that is given). Nothing is lost but what a
+ * counter at its limit loses.
+ */
+void ink_kbf_compact(struct ink_kbf *filter);
+
+/*
+ * filter += other, cell by cell: the same as if all keys of both had been
+ * inserted into one. No key may be in both: it would be there twice, and read
+ * unknown, or twice the same value. Both must have the same k, cells and
+ * counter bits, and one dictionary must begin with all of the other; if the
+ * other's is longer, what is missing is added to this one's. What waits in the
+ * other's side table waits in this one's as well. -EINVAL: they do not fit
+ * together, or are one and the same; -EEXIST: a key waits in both side tables;
+ * -ENOSPC: too many links or waiting keys, or the dictionary is full; -ENOMEM.
+ * All failures leave both as they were (values may have been added).
+ */
+int ink_kbf_merge(struct ink_kbf *filter, const struct ink_kbf *other, struct ink_why *why);
+
+/* What to do about counters that stand at their limit, which cannot be counted down. */
+enum ink_kbf_stuck {
+	INK_KBF_STUCK_REFUSE = 0, /* -EOVERFLOW: the subtraction would not be exact */
+	INK_KBF_STUCK_STAY = 1    /* these cells stay without information; all others are exact */
+};
+
+/*
+ * filter -= other: undoes ink_kbf_merge, or takes away an earlier state of the
+ * same filter. -EINVAL: they do not fit together, or `other` is not contained
+ * in the filter (seen by a count, or by sums that no symbols have); -EBUSY:
+ * what waits in the other's side table does not wait in this one's; -EOVERFLOW:
+ * as above. All failures leave the filter as it was.
+ */
+int ink_kbf_subtract(struct ink_kbf *filter, const struct ink_kbf *other, enum ink_kbf_stuck stuck,
+		     struct ink_why *why);
+
+/* ---------------------------------------------------------------- looking */
+
+struct ink_kbf_stats {
+	size_t size;
+	uint32_t links;
+	uint32_t k;
+	uint64_t cells;        /* of a link */
+	uint64_t bytes;        /* allocated, the dictionary apart */
+	uint64_t keys;         /* in the cells of all links */
+	uint64_t planned_keys; /* of a link */
+	double load;           /* keys k / cells of the newest link */
+	double planned_load;
+	uint64_t stuck;           /* cells whose counter stands at its limit: they give no information */
+	uint64_t pending;         /* keys in the side table, and of these ... */
+	uint64_t pending_new;     /* ... not in the cells yet */
+	uint64_t pending_deleted; /* ... still in the cells, but deleted */
+	uint64_t exists;          /* inserts that met a value */
+	uint64_t deferred;        /* changes that went to the side table */
+	uint64_t settled;         /* that came from there to the cells */
+	uint64_t strays;          /* updates and deletes in the side table whose key turned out absent */
+};
+
+/* `stats->size` must be set. */
+void ink_kbf_stats(const struct ink_kbf *filter, struct ink_kbf_stats *stats);
+
+/*
+ * Looks at every cell. 0, or -EUCLEAN with the reason: memory was damaged. A
+ * filter used through these calls is always sound, properly or not.
+ */
+int ink_kbf_check(const struct ink_kbf *filter, struct ink_why *why);
+
+/* -------------------------------------------------------------- snapshots */
+
+/*
+ * As ink_save: all or nothing, mode 0600. The side table is saved, with the
+ * keys in it; the dictionary is not, it has a file of its own. Needs as much
+ * memory again.
+ */
+int ink_kbf_save(const struct ink_kbf *filter, const char *path, struct ink_why *why);
+
+/*
+ * Makes a filter from a snapshot; ink_kbf_free it. `dict` is that of the filter,
+ * or one that begins with all of it; the filter shares it. NULL with errno as
+ * ink_load, or EINVAL: the dictionary is not the filter's.
+ */
+struct ink_kbf *ink_kbf_load(const char *path, struct ink_kbf_dict *dict, enum ink_load how,
+			     struct ink_why *why);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

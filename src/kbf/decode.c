@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reading a key: which value can it have, by its k cells?
+ *
+ * Each cell admits some symbols for the key:
+ *
+ *     count 0       none: the key is not stored
+ *     count 1       the one that is in it
+ *     count 2       the two that are in it
+ *     count 3       those that leave the sums of a pair behind when they are taken out
+ *     more, stuck   all: it says nothing. Nor do two equal symbols by exclusive or, whose sum is 0
+ *
+ * A stored key's own symbol is in all its cells, so all of them admit it. Hence
+ *
+ *     no symbol admitted by all     the key is not stored       ABSENT
+ *     exactly one                   if stored, it has that      VALUE
+ *     several                                                   UNKNOWN
+ *
+ * and a stored key is never answered wrongly nor absent. That is joint
+ * decoding. Candidates come from the cell with the lowest count; a cell of
+ * three has none to offer, so there all symbols are tried: that happens to one
+ * key in 200 at the planned load, and makes UNKNOWN five times rarer. (Not in
+ * the wide field, where an attempt takes a power and dictionaries are long.)
+ *
+ * The paper's decoding takes the symbol of any cell of count 1 without asking
+ * the others, and else intersects the cells of count 2 (and 3). For stored keys
+ * that comes to the same; strangers are told a value where their cells
+ * contradict each other.
+ */
+#include "filter.h"
+
+enum { BLIND = 4 }; /* as count: the cell says nothing. A stuck one, 7 or 15, is among these */
+
+struct cells {
+	struct ink_cell cell[INK_KBF_MOST_K]; /* counts 1, 2, 3 or BLIND */
+	uint32_t k;
+	uint32_t lowest; /* the one with the lowest count */
+};
+
+/* 0 if one of them is empty. */
+INK_CODE int gather(const struct ink_kbf *f, enum ink_kbf_encoding e, const void *from,
+		    const struct ink_place *p, struct cells *c)
+{
+	c->k = f->k;
+	c->lowest = 0;
+	for (uint32_t i = 0; i < f->k; i++) {
+		struct ink_cell cell = ink_cell_get(f, e, from, p->at[i]);
+
+		if (cell.count == 0)
+			return 0;
+		if (cell.count > 3 || (e == INK_KBF_GREEDY && cell.count == 2 && cell.sums.s1 == 0))
+			cell.count = BLIND;
+		c->cell[i] = cell;
+		if (cell.count < c->cell[c->lowest].count)
+			c->lowest = i;
+	}
+	return 1;
+}
+
+INK_CODE int admits(const struct ink_kbf_dict *d, enum ink_kbf_encoding e, struct ink_cell c, uint32_t symbol)
+{
+	struct ink_sums code = d->codes[symbol], rest;
+
+	if (c.count == 1)
+		return c.sums.s1 == code.s1 && c.sums.s2 == code.s2;
+	if (c.count == BLIND)
+		return 1;
+	rest = ink_code_subtract(d, e, c.sums, code);
+	if (c.count == 2)
+		return ink_code_symbol(d, e, rest) >= 0;
+	return ink_code_is_pair(d, e, rest) || (e == INK_KBF_GREEDY && rest.s1 == 0);
+}
+
+/* By all cells. `triples` 0: those of three are not asked. */
+INK_CODE int all_admit(const struct ink_kbf_dict *d, enum ink_kbf_encoding e, const struct cells *c,
+		       uint32_t symbol, int triples)
+{
+	for (uint32_t i = 0; i < c->k; i++)
+		if ((triples || c->cell[i].count != 3) && !admits(d, e, c->cell[i], symbol))
+			return 0;
+	return 1;
+}
+
+static struct ink_reading value(uint32_t symbol)
+{
+	return (struct ink_reading){.answer = INK_KBF_VALUE, .symbol = symbol};
+}
+
+static struct ink_reading absent(void)
+{
+	return (struct ink_reading){.answer = INK_KBF_ABSENT};
+}
+
+static struct ink_reading unknown(void)
+{
+	return (struct ink_reading){.answer = INK_KBF_UNKNOWN};
+}
+
+INK_CODE struct ink_reading from_one(const struct ink_kbf_dict *d, enum ink_kbf_encoding e,
+				     const struct cells *c, int ask_all)
+{
+	int32_t symbol = ink_code_symbol(d, e, c->cell[c->lowest].sums);
+
+	if (symbol < 0 || (ask_all && !all_admit(d, e, c, (uint32_t)symbol, 1)))
+		return absent();
+	return value((uint32_t)symbol);
+}
+
+INK_CODE struct ink_reading from_pair(const struct ink_kbf_dict *d, enum ink_kbf_encoding e,
+				      const struct cells *c, int triples)
+{
+	uint32_t pair[2];
+	int first, second;
+
+	if (!ink_code_pair(d, e, c->cell[c->lowest].sums, pair))
+		return absent();
+	first = all_admit(d, e, c, pair[0], triples);
+	second = pair[0] != pair[1] && all_admit(d, e, c, pair[1], triples);
+	if (first && second)
+		return unknown();
+	return first || second ? value(pair[first ? 0 : 1]) : absent();
+}
+
+INK_CODE struct ink_reading from_all_symbols(const struct ink_kbf_dict *d, enum ink_kbf_encoding e,
+					     const struct cells *c)
+{
+	struct ink_reading r = absent();
+
+	if (e == INK_KBF_POWER_SUMS_WIDE)
+		return unknown();
+	for (uint32_t symbol = 0; symbol < d->count; symbol++) {
+		if (!admits(d, e, c->cell[c->lowest], symbol) || !all_admit(d, e, c, symbol, 1))
+			continue;
+		if (r.answer == INK_KBF_VALUE)
+			return unknown();
+		r = value(symbol);
+	}
+	return r;
+}
+
+INK_CODE struct ink_reading read_link(const struct ink_kbf *f, enum ink_kbf_encoding e, const void *cells,
+				      const struct ink_place *p)
+{
+	int joint = f->decoding == INK_KBF_JOINT, triples = f->decoding != INK_KBF_PAPER;
+	struct cells c;
+
+	if (!gather(f, e, cells, p, &c))
+		return absent();
+	switch (c.cell[c.lowest].count) {
+	case 1:
+		return from_one(f->dict, e, &c, joint);
+	case 2:
+		return from_pair(f->dict, e, &c, triples);
+	case 3:
+		return triples ? from_all_symbols(f->dict, e, &c) : unknown();
+	default:
+		return unknown();
+	}
+}
+
+/* -------------------------------------------------------------------- the chain */
+
+/* A key is in one link at most. If two say more than "absent", which of them has it cannot be told. */
+INK_CODE struct ink_reading read_links(const struct ink_kbf *f, enum ink_kbf_encoding e,
+				       const struct ink_place *p)
+{
+	struct ink_reading found = absent();
+
+	for (uint32_t i = 0; i < f->links; i++) {
+		struct ink_reading r = read_link(f, e, f->link[i].cells, p);
+
+		if (r.answer == INK_KBF_ABSENT)
+			continue;
+		if (found.answer != INK_KBF_ABSENT)
+			return unknown();
+		found = r;
+		found.link = i;
+	}
+	return found;
+}
+
+struct ink_reading ink_kbf_read(const struct ink_kbf *f, const struct ink_place *p)
+{
+	if (f->encoding == INK_KBF_POWER_SUMS)
+		return read_links(f, INK_KBF_POWER_SUMS, p);
+	if (f->encoding == INK_KBF_POWER_SUMS_WIDE)
+		return read_links(f, INK_KBF_POWER_SUMS_WIDE, p);
+	return read_links(f, INK_KBF_GREEDY, p);
+}
+
+/* ---------------------------------------------------------------- before a change */
+
+INK_CODE int is_possible(const struct ink_kbf *f, enum ink_kbf_encoding e, const struct ink_place *p,
+			 struct ink_reading r)
+{
+	struct cells c;
+
+	return gather(f, e, f->link[r.link].cells, p, &c) && all_admit(f->dict, e, &c, r.symbol, 1);
+}
+
+struct ink_reading ink_kbf_read_to_change(const struct ink_kbf *f, const struct ink_place *p)
+{
+	struct ink_reading r = ink_kbf_read(f, p);
+	int possible;
+
+	if (f->decoding == INK_KBF_JOINT || r.answer != INK_KBF_VALUE)
+		return r;
+	possible = f->encoding == INK_KBF_POWER_SUMS        ? is_possible(f, INK_KBF_POWER_SUMS, p, r)
+		   : f->encoding == INK_KBF_POWER_SUMS_WIDE ? is_possible(f, INK_KBF_POWER_SUMS_WIDE, p, r)
+							    : is_possible(f, INK_KBF_GREEDY, p, r);
+	return possible ? r : absent();
+}
+
+/* --------------------------------------------------------------------- soundness */
+
+/*
+ * Whatever was done through the library, cells of up to two symbols hold just
+ * that: they come from empty cells by adding, and from fuller ones only by
+ * taking out a symbol that they admit.
+ */
+INK_CODE const char *check_cell(const struct ink_kbf *f, enum ink_kbf_encoding e, struct ink_cell c)
+{
+	uint32_t pair[2];
+
+	if (e != INK_KBF_GREEDY && (c.sums.s1 >= f->dict->field.p || c.sums.s2 >= f->dict->field.p))
+		return "a sum is not below the prime";
+	if (c.count == 0 && (c.sums.s1 || c.sums.s2))
+		return "an empty cell has sums";
+	if (c.count == 1 && ink_code_symbol(f->dict, e, c.sums) < 0)
+		return "a cell of one symbol holds none of the dictionary";
+	if (c.count == 2 && !(e == INK_KBF_GREEDY && c.sums.s1 == 0) &&
+	    !ink_code_pair(f->dict, e, c.sums, pair))
+		return "a cell of two symbols holds no two of the dictionary";
+	return NULL;
+}
+
+const char *ink_kbf_check_cell(const struct ink_kbf *f, struct ink_cell c)
+{
+	if (f->encoding == INK_KBF_POWER_SUMS)
+		return check_cell(f, INK_KBF_POWER_SUMS, c);
+	if (f->encoding == INK_KBF_POWER_SUMS_WIDE)
+		return check_cell(f, INK_KBF_POWER_SUMS_WIDE, c);
+	return check_cell(f, INK_KBF_GREEDY, c);
+}

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "dict.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../id.h"
+#include "../secret.h"
+#include "../why.h"
+
+/* -------------------------------------------------------------------- memory */
+
+struct ink_dict_chunk {
+	struct ink_dict_chunk *next;
+	size_t used, size;
+	unsigned char bytes[];
+};
+
+enum { CHUNK = 1 << 16, FIRST_ROOM = 16 };
+
+/* n zeros of `size` bytes, counted. */
+static void *take(struct ink_kbf_dict *d, size_t n, size_t size)
+{
+	void *memory = calloc(n, size);
+
+	d->bytes += memory ? n * size : 0;
+	return memory;
+}
+
+static struct ink_dict_chunk *chunk_for(struct ink_kbf_dict *d, size_t length)
+{
+	struct ink_dict_chunk *c = d->chunks;
+	size_t size = length > CHUNK ? length : CHUNK;
+
+	if (c && c->size - c->used >= length)
+		return c;
+	c = take(d, 1, sizeof *c + size);
+	if (!c)
+		return NULL;
+	c->size = size;
+	c->next = d->chunks;
+	return d->chunks = c;
+}
+
+/* A copy that stays where it is; its bytes are NULL if there is no memory. */
+static struct ink_bytes keep(struct ink_kbf_dict *d, struct ink_bytes value)
+{
+	struct ink_dict_chunk *c = chunk_for(d, value.length);
+	struct ink_bytes kept = {c ? c->bytes + c->used : NULL, value.length};
+
+	if (!c)
+		return kept;
+	if (value.length)
+		memcpy(c->bytes + c->used, value.bytes, value.length);
+	c->used += value.length;
+	return kept;
+}
+
+/* -------------------------------------------------------------------- finding */
+
+static uint64_t hash_of(const struct ink_kbf_dict *d, struct ink_bytes value)
+{
+	return ink_siphash13(d->of_values, value.bytes, value.length);
+}
+
+static int equal(struct ink_bytes a, struct ink_bytes b)
+{
+	return a.length == b.length && (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
+}
+
+/* Where the value's symbol stands, or the empty slot where it would. */
+static uint32_t *slot_of(const struct ink_kbf_dict *d, struct ink_bytes value)
+{
+	uint32_t mask = 2 * d->room - 1, i = (uint32_t)hash_of(d, value) & mask;
+
+	while (d->slots[i] && !equal(d->values[d->slots[i] - 1], value))
+		i = (i + 1) & mask;
+	return &d->slots[i];
+}
+
+int ink_kbf_dict_find(const struct ink_kbf_dict *d, struct ink_bytes value, uint32_t *symbol)
+{
+	uint32_t found = *slot_of(d, value);
+
+	if (!found)
+		return -ENOENT;
+	if (symbol)
+		*symbol = found - 1;
+	return 0;
+}
+
+int ink_kbf_dict_value(const struct ink_kbf_dict *d, uint32_t symbol, struct ink_bytes *value)
+{
+	if (symbol >= d->count)
+		return -ENOENT;
+	*value = d->values[symbol];
+	return 0;
+}
+
+uint64_t ink_dict_chain(const struct ink_kbf_dict *d, uint32_t n)
+{
+	return n ? d->chain[n - 1] : 0;
+}
+
+/* ------------------------------------------------------------------- growing */
+
+/* The arrays that have room for as many symbols. */
+struct arrays {
+	struct ink_bytes *values;
+	struct ink_sums *codes;
+	uint64_t *chain;
+	uint32_t *slots, *by_element;
+};
+
+static uint64_t arrays_bytes(const struct ink_kbf_dict *d, uint64_t room)
+{
+	uint64_t tables = d->encoding == INK_KBF_POWER_SUMS_WIDE ? 2 : 1;
+
+	return room *
+	       (sizeof *d->values + sizeof *d->codes + sizeof *d->chain + 2 * tables * sizeof *d->slots);
+}
+
+static void free_arrays(struct arrays *a)
+{
+	free(a->values);
+	free(a->codes);
+	free(a->chain);
+	free(a->slots);
+	free(a->by_element);
+}
+
+static int make_arrays(struct arrays *a, uint32_t room, int wide)
+{
+	a->values = calloc(room, sizeof *a->values);
+	a->codes = calloc(room, sizeof *a->codes);
+	a->chain = calloc(room, sizeof *a->chain);
+	a->slots = calloc(2 * (size_t)room, sizeof *a->slots);
+	a->by_element = wide ? calloc(2 * (size_t)room, sizeof *a->by_element) : NULL;
+	if (a->values && a->codes && a->chain && a->slots && (a->by_element || !wide))
+		return 0;
+	free_arrays(a);
+	return -ENOMEM;
+}
+
+static void put_element(struct ink_kbf_dict *d, uint32_t symbol)
+{
+	uint32_t i = ink_dict_slot(d->codes[symbol].s1, d->room);
+
+	while (d->by_element[i])
+		i = (i + 1) & (2 * d->room - 1);
+	d->by_element[i] = symbol + 1;
+}
+
+static void fill_arrays(struct ink_kbf_dict *d)
+{
+	for (uint32_t i = 0; i < d->count; i++) {
+		*slot_of(d, d->values[i]) = i + 1;
+		if (d->by_element)
+			put_element(d, i);
+	}
+}
+
+/* Room for one more symbol. Room is a power of two, so that slots are found by a mask. */
+static int make_room(struct ink_kbf_dict *d)
+{
+	uint32_t room = d->room ? 2 * d->room : FIRST_ROOM;
+	struct arrays old = {d->values, d->codes, d->chain, d->slots, d->by_element}, a;
+
+	if (d->count < d->room)
+		return 0;
+	if (make_arrays(&a, room, d->encoding == INK_KBF_POWER_SUMS_WIDE))
+		return -ENOMEM;
+	if (d->count) {
+		memcpy(a.values, d->values, d->count * sizeof *a.values);
+		memcpy(a.codes, d->codes, d->count * sizeof *a.codes);
+		memcpy(a.chain, d->chain, d->count * sizeof *a.chain);
+	}
+	d->bytes += arrays_bytes(d, room) - arrays_bytes(d, d->room);
+	d->values = a.values;
+	d->codes = a.codes;
+	d->chain = a.chain;
+	d->slots = a.slots;
+	d->by_element = a.by_element;
+	d->room = room;
+	fill_arrays(d);
+	free_arrays(&old);
+	return 0;
+}
+
+/* --------------------------------------------------------------------- codes */
+
+static uint32_t draw(const struct ink_kbf_dict *d, uint64_t number)
+{
+	return (uint32_t)(((ink_siphash13(d->of_symbols, &number, sizeof number) >> 32) * d->field.p) >> 32);
+}
+
+static int32_t symbol_of(const struct ink_kbf_dict *d, uint32_t element)
+{
+	if (d->encoding == INK_KBF_POWER_SUMS)
+		return ink_code_of_element(d, INK_KBF_POWER_SUMS, element);
+	return ink_code_of_element(d, INK_KBF_POWER_SUMS_WIDE, element);
+}
+
+/* There are more elements than symbols, or as many: one is free. */
+static void give_element(struct ink_kbf_dict *d, uint32_t symbol)
+{
+	uint32_t x;
+
+	do
+		x = draw(d, d->draws++);
+	while (symbol_of(d, x) >= 0);
+	d->codes[symbol] = ink_sums_of(&d->field, x);
+	if (d->of_element)
+		d->of_element[x] = (uint16_t)(symbol + 1);
+	else
+		put_element(d, symbol);
+}
+
+static int give_code(struct ink_kbf_dict *d, uint32_t symbol)
+{
+	uint64_t before = ink_greedy_index_bytes(&d->index);
+	int error;
+
+	if (d->encoding != INK_KBF_GREEDY) {
+		give_element(d, symbol);
+		return 0;
+	}
+	error = ink_greedy_index_add(&d->index);
+	if (error)
+		return error;
+	d->bytes += ink_greedy_index_bytes(&d->index) - before;
+	d->codes[symbol] = (struct ink_sums){d->greedy[symbol], 0};
+	return 0;
+}
+
+uint32_t ink_encoding_values(enum ink_kbf_encoding encoding)
+{
+	return encoding == INK_KBF_GREEDY            ? INK_GREEDY_VALUES
+	       : encoding == INK_KBF_POWER_SUMS_WIDE ? INK_DICT_MOST_WIDE
+						     : INK_DICT_SMALL_FIELD;
+}
+
+/* Greedy codes grow, so a cell with fewer bits holds fewer of them. */
+uint32_t ink_dict_fitting(const struct ink_kbf_dict *d, unsigned bits)
+{
+	uint32_t n = d->most;
+
+	if (d->encoding != INK_KBF_GREEDY || bits >= 32)
+		return n;
+	while (n > 0 && d->greedy[n - 1] >> bits)
+		n--;
+	return n;
+}
+
+/* -------------------------------------------------------------------- adding */
+
+static void commit(struct ink_kbf_dict *d, struct ink_bytes kept, uint32_t *slot)
+{
+	const uint64_t link[2] = {ink_dict_chain(d, d->count), hash_of(d, kept)};
+
+	d->values[d->count] = kept;
+	d->chain[d->count] = ink_siphash13(d->of_values, link, sizeof link);
+	*slot = ++d->count;
+}
+
+static int add_new(struct ink_kbf_dict *d, struct ink_bytes value)
+{
+	struct ink_bytes kept;
+	int error = make_room(d);
+
+	if (error)
+		return error;
+	kept = keep(d, value);
+	if (!kept.bytes)
+		return -ENOMEM;
+	error = give_code(d, d->count);
+	if (error)
+		return error;
+	commit(d, kept, slot_of(d, kept));
+	return 0;
+}
+
+int ink_kbf_dict_add(struct ink_kbf_dict *d, struct ink_bytes value, uint32_t *symbol)
+{
+	int error = value.length > d->value_length ? -EMSGSIZE : ink_kbf_dict_find(d, value, symbol);
+
+	if (error != -ENOENT)
+		return error;
+	if (d->count == d->most)
+		return -ENOSPC;
+	error = add_new(d, value);
+	if (!error && symbol)
+		*symbol = d->count - 1;
+	return error;
+}
+
+/* ------------------------------------------------------------- life and sharing */
+
+static void free_all(struct ink_kbf_dict *d)
+{
+	struct arrays a = {d->values, d->codes, d->chain, d->slots, d->by_element};
+
+	while (d->chunks) {
+		struct ink_dict_chunk *next = d->chunks->next;
+
+		free(d->chunks);
+		d->chunks = next;
+	}
+	free_arrays(&a);
+	free(d->roots);
+	free(d->of_element);
+	free(d->greedy);
+	ink_greedy_index_free(&d->index);
+	free(d);
+}
+
+struct ink_kbf_dict *ink_dict_share(struct ink_kbf_dict *d)
+{
+	__atomic_fetch_add(&d->references, 1, __ATOMIC_RELAXED);
+	return d;
+}
+
+static void derive(const uint64_t secret[2], const char *name, uint64_t derived[2])
+{
+	uint64_t length = strlen(name);
+
+	derived[0] = ink_siphash13(secret, name, length);
+	derived[1] = ink_siphash13(secret, name, length - 1);
+}
+
+static int make_field(struct ink_kbf_dict *d)
+{
+	uint32_t p = d->encoding == INK_KBF_POWER_SUMS ? INK_DICT_SMALL_FIELD : INK_DICT_LARGE_FIELD;
+
+	if (d->encoding == INK_KBF_POWER_SUMS) {
+		d->roots = take(d, p, sizeof *d->roots);
+		d->of_element = take(d, p, sizeof *d->of_element);
+		if (!d->roots || !d->of_element)
+			return -ENOMEM;
+	}
+	d->field = ink_field_make(p, d->roots);
+	return 0;
+}
+
+static int make_greedy(struct ink_kbf_dict *d)
+{
+	int error;
+
+	d->greedy = take(d, d->most, sizeof *d->greedy);
+	if (!d->greedy)
+		return -ENOMEM;
+	error = ink_greedy_codes(d->greedy, d->most);
+	if (!error)
+		error = ink_greedy_index_make(&d->index, d->greedy, d->most);
+	if (!error)
+		d->bytes += ink_greedy_index_bytes(&d->index);
+	return error;
+}
+
+int ink_dict_prepare(struct ink_kbf_dict *d)
+{
+	int error;
+
+	d->bytes = sizeof *d;
+	derive(d->secret, "keys", d->of_keys);
+	derive(d->secret, "values", d->of_values);
+	derive(d->secret, "symbols", d->of_symbols);
+	error = d->encoding == INK_KBF_GREEDY ? make_greedy(d) : make_field(d);
+	return error ? error : make_room(d);
+}
+
+static int resolve(const struct ink_kbf_dict_options *o, struct ink_kbf_dict *d, struct ink_why *why)
+{
+	uint32_t most;
+
+	if (o->size < sizeof *o)
+		return ink_because(why, -EINVAL, "dictionary options: size is %zu, the struct has %zu bytes",
+				   o->size, sizeof *o);
+	if ((unsigned)o->encoding > INK_KBF_GREEDY)
+		return ink_because(why, -EINVAL, "dictionary options: encoding %d is unknown",
+				   (int)o->encoding);
+	d->encoding = o->encoding ? o->encoding : INK_KBF_POWER_SUMS;
+	most = ink_encoding_values(d->encoding);
+	if (o->values > most)
+		return ink_because(why, -ERANGE, "dictionary options: %u values; this encoding has %u",
+				   o->values, most);
+	if (o->value_length > INK_DICT_MOST_LENGTH)
+		return ink_because(why, -ERANGE, "dictionary options: values of %u bytes; 2^30 are possible",
+				   o->value_length);
+	d->most = o->values ? o->values : d->encoding == INK_KBF_GREEDY ? INK_GREEDY_DEFAULT : most;
+	d->value_length = o->value_length ? o->value_length : INK_DICT_VALUE_LENGTH;
+	return 0;
+}
+
+static int build(struct ink_kbf_dict *d, const struct ink_kbf_dict_options *o, struct ink_why *why)
+{
+	int error = resolve(o, d, why);
+
+	if (!error)
+		error = ink_secret_make(o->seed, d->secret, why);
+	if (error)
+		return error;
+	error = ink_dict_prepare(d);
+	return error ? ink_because(why, error, "no memory for a dictionary") : 0;
+}
+
+struct ink_kbf_dict *ink_kbf_dict_create(const struct ink_kbf_dict_options *options, struct ink_why *why)
+{
+	const struct ink_kbf_dict_options defaults = {.size = sizeof defaults};
+	struct ink_kbf_dict *d = calloc(1, sizeof *d);
+	int error = d ? build(d, options ? options : &defaults, why)
+		      : ink_because(why, -ENOMEM, "no memory for a dictionary");
+
+	if (!error)
+		return ink_dict_share(d);
+	if (d)
+		free_all(d);
+	errno = -error;
+	return NULL;
+}
+
+void ink_kbf_dict_free(struct ink_kbf_dict *d)
+{
+	if (d && __atomic_sub_fetch(&d->references, 1, __ATOMIC_ACQ_REL) == 0)
+		free_all(d);
+}
+
+void ink_kbf_dict_stats(const struct ink_kbf_dict *d, struct ink_kbf_dict_stats *stats)
+{
+	stats->encoding = d->encoding;
+	stats->values = d->count;
+	stats->most = d->most;
+	stats->value_length = d->value_length;
+	stats->bytes = d->bytes;
+}
+
+/* ------------------------------------------------------------------ two of them */
+
+int ink_dict_fits(const struct ink_kbf_dict *a, const struct ink_kbf_dict *b)
+{
+	uint32_t n = a->count < b->count ? a->count : b->count;
+
+	return a->encoding == b->encoding && a->secret[0] == b->secret[0] && a->secret[1] == b->secret[1] &&
+	       ink_dict_chain(a, n) == ink_dict_chain(b, n);
+}
+
+int ink_dict_extend(struct ink_kbf_dict *d, const struct ink_kbf_dict *longer)
+{
+	int error = 0;
+
+	while (!error && d->count < longer->count)
+		error = ink_kbf_dict_add(d, longer->values[d->count], NULL);
+	return error;
+}

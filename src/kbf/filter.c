@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The verbs. Each asks the side table first, then the cells; docs/kbf.md has
+ * the table of what happens when.
+ *
+ * A change that needs the old value, and a reading that does not know it, meet
+ * in the side table. Every call that changed something tries one waiting key
+ * afterwards, so that they are looked at in turn and no call takes long.
+ *
+ *     waiting            reads ABSENT                 reads VALUE           reads UNKNOWN
+ *     NEW, symbol        stored                       stays                 stays
+ *     STORED, symbol     dropped, a stray             exchanged             stays
+ *     STORED, gone       dropped, a stray             taken out             stays
+ *     MAYBE, symbol      stored                       exchanged             stays
+ *     MAYBE, gone        dropped                      taken out             stays
+ *
+ * NEW reads VALUE: the caller said that the key was not stored, so the value is
+ * a false positive; to exchange it would take from others what is theirs. It
+ * is right in the side table, and goes to the cells when it reads absent.
+ *
+ * STORED reads ABSENT: a stored key never does, so it was not: the caller
+ * updated or deleted a key that was never inserted. Had it been readable, that
+ * call had found nothing; so nothing is what comes of it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../memory.h"
+#include "../why.h"
+#include "filter.h"
+#include "plan.h"
+
+/* ----------------------------------------------------------------- life */
+
+static int build(struct ink_kbf *f, const struct ink_kbf_options *o, struct ink_why *why)
+{
+	struct ink_kbf_plan plan = {.size = sizeof plan};
+	int error;
+
+	if (o->size < sizeof *o)
+		return ink_because(why, -EINVAL, "options: size is %zu, the struct has %zu bytes", o->size,
+				   sizeof *o);
+	if (!o->dict)
+		return ink_because(why, -EINVAL, "options: no dictionary is given");
+	error = ink_kbf_plan(o, &plan, why);
+	if (error)
+		return error;
+	ink_kbf_shape(f, o, &plan);
+	error = ink_link_make(f, &f->link[0]);
+	if (error)
+		return ink_because(why, error, "no memory for %llu bytes",
+				   (unsigned long long)ink_link_bytes(f));
+	f->links = 1;
+	return 0;
+}
+
+/* All but the cells. */
+void ink_kbf_shape(struct ink_kbf *f, const struct ink_kbf_options *o, const struct ink_kbf_plan *plan)
+{
+	uint64_t pending = 1024 + plan->keys / 16;
+
+	f->dict = ink_dict_share(o->dict);
+	f->encoding = o->dict->encoding;
+	f->decoding = o->decoding ? o->decoding : INK_KBF_JOINT;
+	f->counter_bits = o->counter_bits ? o->counter_bits : 4;
+	f->stuck_at = (1u << f->counter_bits) - 1;
+	f->k = plan->k;
+	f->part = plan->cells / plan->k;
+	f->symbols = ink_dict_fitting(o->dict, f->encoding == INK_KBF_GREEDY ? 32 - f->counter_bits : 64);
+	f->planned = plan->keys;
+	f->grow_at = o->grow_at;
+	f->pending.most =
+		o->pending ? o->pending : (uint32_t)(pending < UINT32_MAX / 4 ? pending : UINT32_MAX / 4);
+}
+
+struct ink_kbf *ink_kbf_create(const struct ink_kbf_options *options, struct ink_why *why)
+{
+	struct ink_kbf *f = calloc(1, sizeof *f);
+	int error = f ? build(f, options, why) : ink_because(why, -ENOMEM, "no memory for a filter");
+
+	if (!error)
+		return f;
+	ink_kbf_free(f);
+	errno = -error;
+	return NULL;
+}
+
+void ink_kbf_free(struct ink_kbf *f)
+{
+	if (!f)
+		return;
+	for (uint32_t i = 0; i < f->links; i++)
+		ink_link_free(f, &f->link[i]);
+	ink_body_free(f->body, f->body_bytes);
+	ink_pending_free(&f->pending);
+	ink_kbf_dict_free(f->dict);
+	free(f);
+}
+
+struct ink_kbf_dict *ink_kbf_dict_of(const struct ink_kbf *f)
+{
+	return f->dict;
+}
+
+/* ------------------------------------------------------------------- asking */
+
+static enum ink_kbf_answer answer_with(const struct ink_kbf *f, enum ink_kbf_answer answer, uint32_t symbol,
+				       struct ink_bytes *value)
+{
+	if (value)
+		*value = answer == INK_KBF_VALUE ? f->dict->values[symbol] : (struct ink_bytes){NULL, 0};
+	return answer;
+}
+
+static enum ink_kbf_answer query_at(const struct ink_kbf *f, const struct ink_place *p, struct ink_bytes key,
+				    struct ink_bytes *value)
+{
+	const struct ink_pending_entry *e = ink_pending_find(&f->pending, p->id, key);
+	struct ink_reading r;
+
+	if (e)
+		return answer_with(f, e->symbol == INK_GONE ? INK_KBF_ABSENT : INK_KBF_VALUE, e->symbol,
+				   value);
+	r = ink_kbf_read(f, p);
+	return answer_with(f, r.answer, r.symbol, value);
+}
+
+enum ink_kbf_answer ink_kbf_query(const struct ink_kbf *f, struct ink_bytes key, struct ink_bytes *value)
+{
+	struct ink_place p = ink_place_of(f, ink_kbf_id(f, key));
+
+	return query_at(f, &p, key, value);
+}
+
+/* --------------------------------------------------------- what waits, tried again */
+
+static uint32_t newest(const struct ink_kbf *f)
+{
+	return f->links - 1;
+}
+
+/* The newest link has as many keys as it shall; without memory for another it takes more. */
+static void grow_if_full(struct ink_kbf *f)
+{
+	if (f->grow_at > 0 && (double)f->link[newest(f)].keys >= f->grow_at * (double)f->planned)
+		ink_kbf_grow(f);
+}
+
+static void store(struct ink_kbf *f, const struct ink_place *p, uint32_t symbol)
+{
+	grow_if_full(f);
+	ink_kbf_put(f, p, newest(f), symbol);
+}
+
+static void change(struct ink_kbf *f, const struct ink_place *p, struct ink_reading old, uint32_t symbol)
+{
+	if (symbol == INK_GONE)
+		ink_kbf_take(f, p, old.link, old.symbol);
+	else
+		ink_kbf_exchange(f, p, old, symbol);
+}
+
+/* The table at the head; 1 if the entry is done with. */
+static int try_at(struct ink_kbf *f, const struct ink_pending_entry *e, const struct ink_place *p)
+{
+	struct ink_reading r = ink_kbf_read_to_change(f, p);
+
+	if (r.answer == INK_KBF_UNKNOWN || (r.answer == INK_KBF_VALUE && e->claim == INK_CLAIM_NEW))
+		return 0;
+	if (r.answer == INK_KBF_VALUE)
+		change(f, p, r, e->symbol);
+	else if (e->claim == INK_CLAIM_STORED)
+		f->counters.strays++;
+	else if (e->symbol != INK_GONE)
+		store(f, p, e->symbol);
+	f->counters.settled += r.answer == INK_KBF_VALUE || e->claim != INK_CLAIM_STORED;
+	return 1;
+}
+
+/* Keys wait because reading them is hard, and takes long: so only if a cell of theirs has changed. */
+static int try(struct ink_kbf *f, struct ink_pending_entry *e)
+{
+	struct ink_place p = ink_place_of(f, e->id);
+	uint64_t imprint = ink_kbf_imprint(f, &p);
+
+	if (imprint == e->imprint)
+		return 0;
+	e->imprint = imprint;
+	return try_at(f, e, &p);
+}
+
+/* The last entry takes the place of one that goes, so that place is tried next again. */
+static int retry(struct ink_kbf *f)
+{
+	struct ink_pending *w = &f->pending;
+
+	if (w->next >= w->count)
+		w->next = 0;
+	if (!try(f, &w->entries[w->next])) {
+		w->next++;
+		return 0;
+	}
+	ink_pending_remove(w, &w->entries[w->next]);
+	return 1;
+}
+
+void ink_kbf_retry(struct ink_kbf *f)
+{
+	if (f->pending.count)
+		retry(f);
+}
+
+void ink_kbf_settle(struct ink_kbf *f)
+{
+	for (uint32_t in_vain = 0; in_vain < f->pending.count;)
+		in_vain = retry(f) ? 0 : in_vain + 1;
+}
+
+/* ----------------------------------------------------------------- changing */
+
+/* What a call wants of a key. */
+struct wish {
+	struct ink_bytes key;
+	const struct ink_bytes *value; /* NULL: gone */
+};
+
+/* The value's symbol. A new value comes last of all, when nothing else can fail any more. */
+static int symbol_for(struct ink_kbf *f, const struct wish *w, uint32_t *symbol)
+{
+	*symbol = INK_GONE;
+	if (!w->value)
+		return 0;
+	if (f->dict->count >= f->symbols && ink_kbf_dict_find(f->dict, *w->value, symbol) == -ENOENT)
+		return w->value->length > f->dict->value_length ? -EMSGSIZE : -ENOSPC;
+	return ink_kbf_dict_add(f->dict, *w->value, symbol);
+}
+
+static int defer(struct ink_kbf *f, const struct ink_place *p, const struct wish *w, enum ink_claim claim)
+{
+	struct ink_pending_entry e = {.id = p->id, .key = w->key, .claim = claim};
+	int error = ink_pending_add(&f->pending, &e);
+	uint32_t symbol;
+
+	if (error)
+		return error;
+	error = symbol_for(f, w, &symbol);
+	if (error) {
+		ink_pending_remove(&f->pending, &f->pending.entries[f->pending.count - 1]);
+		return error;
+	}
+	f->pending.entries[f->pending.count - 1].symbol = symbol;
+	f->counters.deferred++;
+	return 0;
+}
+
+/* A key that waits gets another target. One that was never in the cells needs none to be gone. */
+static int retarget(struct ink_kbf *f, struct ink_pending_entry *e, const struct wish *w)
+{
+	uint32_t symbol;
+	int error = symbol_for(f, w, &symbol);
+
+	if (error)
+		return error;
+	if (symbol == INK_GONE && e->claim == INK_CLAIM_NEW)
+		ink_pending_remove(&f->pending, e);
+	else
+		e->symbol = symbol;
+	return 0;
+}
+
+static int store_new(struct ink_kbf *f, const struct ink_place *p, const struct wish *w)
+{
+	uint32_t symbol;
+	int error = symbol_for(f, w, &symbol);
+
+	if (!error)
+		store(f, p, symbol);
+	return error;
+}
+
+static int change_old(struct ink_kbf *f, const struct ink_place *p, const struct wish *w,
+		      struct ink_reading old)
+{
+	uint32_t symbol;
+	int error = symbol_for(f, w, &symbol);
+
+	if (!error)
+		change(f, p, old, symbol);
+	return error;
+}
+
+static int exists(struct ink_kbf *f)
+{
+	f->counters.exists++;
+	return -EEXIST;
+}
+
+static int insert_at(struct ink_kbf *f, const struct ink_place *p, const struct wish *w)
+{
+	struct ink_pending_entry *e = ink_pending_find(&f->pending, p->id, w->key);
+	enum ink_kbf_answer answer;
+
+	if (e)
+		return e->symbol == INK_GONE ? retarget(f, e, w) : exists(f);
+	answer = ink_kbf_read(f, p).answer;
+	if (answer == INK_KBF_VALUE)
+		return exists(f);
+	return answer == INK_KBF_ABSENT ? store_new(f, p, w) : defer(f, p, w, INK_CLAIM_NEW);
+}
+
+/* Update and delete. */
+static int change_at(struct ink_kbf *f, const struct ink_place *p, const struct wish *w)
+{
+	struct ink_pending_entry *e = ink_pending_find(&f->pending, p->id, w->key);
+	struct ink_reading r;
+
+	if (e)
+		return e->symbol == INK_GONE ? -ENOENT : retarget(f, e, w);
+	r = ink_kbf_read_to_change(f, p);
+	if (r.answer == INK_KBF_ABSENT)
+		return -ENOENT;
+	return r.answer == INK_KBF_VALUE ? change_old(f, p, w, r) : defer(f, p, w, INK_CLAIM_STORED);
+}
+
+static int set_at(struct ink_kbf *f, const struct ink_place *p, const struct wish *w)
+{
+	struct ink_pending_entry *e = ink_pending_find(&f->pending, p->id, w->key);
+	struct ink_reading r;
+
+	if (e)
+		return retarget(f, e, w);
+	r = ink_kbf_read_to_change(f, p);
+	if (r.answer == INK_KBF_ABSENT)
+		return store_new(f, p, w);
+	return r.answer == INK_KBF_VALUE ? change_old(f, p, w, r) : defer(f, p, w, INK_CLAIM_MAYBE);
+}
+
+typedef int (*verb_fn)(struct ink_kbf *f, const struct ink_place *p, const struct wish *w);
+
+static int with_key(struct ink_kbf *f, const struct wish *w, verb_fn verb)
+{
+	struct ink_place p;
+	int error;
+
+	if (w->key.length > UINT32_MAX)
+		return -EMSGSIZE;
+	p = ink_place_of(f, ink_kbf_id(f, w->key));
+	error = verb(f, &p, w);
+	if (!error)
+		ink_kbf_retry(f);
+	return error;
+}
+
+int ink_kbf_insert(struct ink_kbf *f, struct ink_bytes key, struct ink_bytes value)
+{
+	return with_key(f, &(struct wish){key, &value}, insert_at);
+}
+
+int ink_kbf_update(struct ink_kbf *f, struct ink_bytes key, struct ink_bytes value)
+{
+	return with_key(f, &(struct wish){key, &value}, change_at);
+}
+
+int ink_kbf_set(struct ink_kbf *f, struct ink_bytes key, struct ink_bytes value)
+{
+	return with_key(f, &(struct wish){key, &value}, set_at);
+}
+
+int ink_kbf_delete(struct ink_kbf *f, struct ink_bytes key)
+{
+	return with_key(f, &(struct wish){key, NULL}, change_at);
+}
+
+/* ------------------------------------------------------------------- batches */
+
+enum {
+	AHEAD = 8
+}; /* keys whose cells are fetched while others are worked on: k lines each, 10 can be under way */
+
+static void fetch(const struct ink_kbf *f, const struct ink_place *p)
+{
+	unsigned bytes = ink_encoding_cell_bytes(f->encoding);
+
+	for (uint32_t link = 0; link < f->links; link++)
+		for (uint32_t i = 0; i < f->k; i++)
+			__builtin_prefetch((const char *)f->link[link].cells + (uint64_t)p->at[i] * bytes, 1);
+}
+
+/* The places of the keys from `from` on, at most AHEAD of them, fetched; how many. */
+static size_t places_of(const struct ink_kbf *f, const struct ink_kbf_batch *b, size_t from,
+			struct ink_place places[AHEAD])
+{
+	size_t n = from >= b->n ? 0 : b->n - from < AHEAD ? b->n - from : AHEAD;
+
+	for (size_t i = 0; i < n; i++) {
+		places[i] = ink_place_of(f, ink_kbf_id(f, b->keys[from + i]));
+		fetch(f, &places[i]);
+	}
+	return n;
+}
+
+void ink_kbf_query_batch(const struct ink_kbf *f, const struct ink_kbf_batch *b)
+{
+	struct ink_place places[2][AHEAD];
+	unsigned turn = 0;
+	size_t n = places_of(f, b, 0, places[turn]);
+
+	for (size_t from = 0; from < b->n; turn = !turn) {
+		size_t next = places_of(f, b, from + n, places[!turn]);
+
+		for (size_t i = 0; i < n; i++)
+			b->answers[from + i] = query_at(f, &places[turn][i], b->keys[from + i],
+							b->values ? &b->values[from + i] : NULL);
+		from += n;
+		n = next;
+	}
+}
+
+static int insert_item(struct ink_kbf *f, const struct ink_kbf_batch *b, size_t i, const struct ink_place *p)
+{
+	const struct wish w = {b->keys[i], &b->values[i]};
+	int error = w.key.length > UINT32_MAX ? -EMSGSIZE : insert_at(f, p, &w);
+
+	if (!error)
+		ink_kbf_retry(f);
+	if (b->errors)
+		b->errors[i] = error;
+	return error;
+}
+
+int ink_kbf_insert_batch(struct ink_kbf *f, const struct ink_kbf_batch *b)
+{
+	struct ink_place places[2][AHEAD];
+	unsigned turn = 0;
+	int first_error = 0;
+	size_t n = places_of(f, b, 0, places[turn]);
+
+	for (size_t from = 0; from < b->n; turn = !turn) {
+		size_t next = places_of(f, b, from + n, places[!turn]);
+
+		for (size_t i = 0; i < n; i++) {
+			int error = insert_item(f, b, from + i, &places[turn][i]);
+
+			first_error = first_error ? first_error : error;
+		}
+		from += n;
+		n = next;
+	}
+	return first_error;
+}
+
+/* ------------------------------------------------------------------- looking */
+
+static void count_pending(const struct ink_kbf *f, struct ink_kbf_stats *s)
+{
+	s->pending = f->pending.count;
+	s->pending_new = s->pending_deleted = 0;
+	for (uint32_t i = 0; i < f->pending.count; i++) {
+		s->pending_new += f->pending.entries[i].claim == INK_CLAIM_NEW;
+		s->pending_deleted += f->pending.entries[i].symbol == INK_GONE;
+	}
+}
+
+static uint64_t keys_of(const struct ink_kbf *f)
+{
+	uint64_t keys = 0;
+
+	for (uint32_t i = 0; i < f->links; i++)
+		keys += f->link[i].keys;
+	return keys;
+}
+
+void ink_kbf_stats(const struct ink_kbf *f, struct ink_kbf_stats *s)
+{
+	double per_key = (double)f->k / (double)ink_kbf_cells(f);
+
+	s->links = f->links;
+	s->k = f->k;
+	s->cells = ink_kbf_cells(f);
+	s->bytes = sizeof *f + f->links * ink_link_bytes(f) + f->pending.bytes;
+	s->keys = keys_of(f);
+	s->planned_keys = f->planned;
+	s->load = (double)f->link[newest(f)].keys * per_key;
+	s->planned_load = (double)f->planned * per_key;
+	s->stuck = f->stuck;
+	s->exists = f->counters.exists;
+	s->deferred = f->counters.deferred;
+	s->settled = f->counters.settled;
+	s->strays = f->counters.strays;
+	count_pending(f, s);
+}
+
+/* A part's counts add up to the keys of the link, unless some of them are stuck. */
+static const char *check_part(const struct ink_kbf *f, const struct ink_link *link, uint32_t part,
+			      uint64_t *stuck)
+{
+	uint64_t sum = 0, before = *stuck, from = part * f->part;
+	const char *wrong = NULL;
+
+	for (uint64_t i = from; i < from + f->part && !wrong; i++) {
+		struct ink_cell c = ink_cell_at(f, link, i);
+
+		wrong = ink_kbf_check_cell(f, c);
+		sum += c.count;
+		*stuck += c.count == f->stuck_at;
+	}
+	if (!wrong && *stuck == before && sum != link->keys)
+		wrong = "the cells hold another number of keys";
+	return wrong;
+}
+
+int ink_kbf_check(const struct ink_kbf *f, struct ink_why *why)
+{
+	uint64_t stuck = 0;
+
+	for (uint32_t i = 0; i < f->links; i++)
+		for (uint32_t part = 0; part < f->k; part++) {
+			const char *wrong = check_part(f, &f->link[i], part, &stuck);
+
+			if (wrong)
+				return ink_because(why, -EUCLEAN, "link %u, part %u: %s", i, part, wrong);
+		}
+	if (stuck != f->stuck)
+		return ink_because(why, -EUCLEAN, "the number of stuck cells is wrong");
+	return 0;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "pending.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_ROOM = 16 };
+
+static uint32_t mask_of(const struct ink_pending *p)
+{
+	return 2 * p->room - 1;
+}
+
+static uint32_t home_of(const struct ink_pending *p, uint64_t id)
+{
+	return (uint32_t)(id >> 32) & mask_of(p);
+}
+
+static int is_key(const struct ink_pending_entry *e, uint64_t id, struct ink_bytes key)
+{
+	return e->id == id && e->key.length == key.length &&
+	       (key.length == 0 || memcmp(e->key.bytes, key.bytes, key.length) == 0);
+}
+
+struct ink_pending_entry *ink_pending_find(const struct ink_pending *p, uint64_t id, struct ink_bytes key)
+{
+	if (!p->count)
+		return NULL;
+	for (uint32_t i = home_of(p, id); p->slots[i]; i = (i + 1) & mask_of(p))
+		if (is_key(&p->entries[p->slots[i] - 1], id, key))
+			return &p->entries[p->slots[i] - 1];
+	return NULL;
+}
+
+/* ------------------------------------------------------------------- adding */
+
+static void put_slot(struct ink_pending *p, uint32_t number)
+{
+	uint32_t i = home_of(p, p->entries[number].id);
+
+	while (p->slots[i])
+		i = (i + 1) & mask_of(p);
+	p->slots[i] = number + 1;
+}
+
+static uint64_t arrays_bytes(uint64_t room)
+{
+	return room * (sizeof(struct ink_pending_entry) + 2 * sizeof(uint32_t));
+}
+
+static int resize(struct ink_pending *p, uint32_t room)
+{
+	struct ink_pending_entry *entries = calloc(room, sizeof *entries);
+	uint32_t *slots = calloc(2 * (size_t)room, sizeof *slots);
+
+	if (!entries || !slots) {
+		free(entries);
+		free(slots);
+		return -ENOMEM;
+	}
+	if (p->count)
+		memcpy(entries, p->entries, p->count * sizeof *entries);
+	free(p->entries);
+	free(p->slots);
+	p->bytes += arrays_bytes(room) - arrays_bytes(p->room);
+	p->entries = entries;
+	p->slots = slots;
+	p->room = room;
+	for (uint32_t i = 0; i < p->count; i++)
+		put_slot(p, i);
+	return 0;
+}
+
+int ink_pending_reserve(struct ink_pending *p, uint32_t more)
+{
+	uint32_t room = p->room ? p->room : FIRST_ROOM;
+
+	if (more > p->most || p->count > p->most - more)
+		return -ENOSPC;
+	while (room < p->count + more)
+		room *= 2;
+	return room > p->room ? resize(p, room) : 0;
+}
+
+int ink_pending_add(struct ink_pending *p, const struct ink_pending_entry *entry)
+{
+	int error = ink_pending_reserve(p, 1);
+	void *copy = error ? NULL : malloc(entry->key.length + 1);
+
+	if (!copy)
+		return error ? error : -ENOMEM;
+	if (entry->key.length)
+		memcpy(copy, entry->key.bytes, entry->key.length);
+	p->entries[p->count] = *entry;
+	p->entries[p->count].key.bytes = copy;
+	p->bytes += entry->key.length + 1;
+	put_slot(p, p->count++);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ removing */
+
+static uint32_t slot_of(const struct ink_pending *p, uint32_t number)
+{
+	uint32_t i = home_of(p, p->entries[number].id);
+
+	while (p->slots[i] != number + 1)
+		i = (i + 1) & mask_of(p);
+	return i;
+}
+
+/* No empty slot may stand between a key's home and its slot: later ones of the run move into the hole. */
+static void close_hole(struct ink_pending *p, uint32_t hole)
+{
+	p->slots[hole] = 0;
+	for (uint32_t i = (hole + 1) & mask_of(p); p->slots[i]; i = (i + 1) & mask_of(p)) {
+		uint32_t home = home_of(p, p->entries[p->slots[i] - 1].id);
+
+		if (((i - home) & mask_of(p)) < ((i - hole) & mask_of(p)))
+			continue;
+		p->slots[hole] = p->slots[i];
+		p->slots[i] = 0;
+		hole = i;
+	}
+}
+
+void ink_pending_remove(struct ink_pending *p, struct ink_pending_entry *entry)
+{
+	uint32_t number = (uint32_t)(entry - p->entries), last = p->count - 1;
+
+	close_hole(p, slot_of(p, number));
+	p->bytes -= entry->key.length + 1;
+	free((void *)(uintptr_t)entry->key.bytes);
+	if (number != last) {
+		p->slots[slot_of(p, last)] = number + 1;
+		*entry = p->entries[last];
+	}
+	p->count--;
+}
+
+void ink_pending_free(struct ink_pending *p)
+{
+	for (uint32_t i = 0; i < p->count; i++)
+		free((void *)(uintptr_t)p->entries[i].key.bytes);
+	free(p->entries);
+	free(p->slots);
+	*p = (struct ink_pending){0};
+}

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From keys and ceilings to k and cells, and back.
+ *
+ * All follows from the load L = keys k / cells. The number of other keys in a
+ * cell is Poisson with mean L, so a live key's cell has count 1 + j, and a
+ * stranger's has count j, with probability e^-L L^j / j!. (That the cells of a
+ * live key are fuller than others is what the paper's formula of global
+ * decodability leaves out.) By what a cell says, it is one, a pair, a triple,
+ * or blind (four and more; a pair of equals by exclusive or); the k cells are
+ * independent, so the numbers of each sort are multinomial, and what is left is
+ * to say how a reading ends, for V values that are equally frequent:
+ *
+ *   - A pair admits a given wrong symbol with probability 1/V, or 2/V if the
+ *     key is a stranger, since then both are others.
+ *   - A triple admits it if it is one of the two (three) others, or by chance:
+ *     what it leaves behind is one of the sums of two symbols in use, which are
+ *     a share `density` of all sums.
+ *
+ * A live key reads UNKNOWN if, without a cell of one, a wrong symbol passes:
+ *
+ *     a >= 1 pairs, b triples    the other symbol of the first pair:  (1 - 1/V) (1/V)^(a-1) t^b
+ *     no pair, b triples         any of V - 1 symbols:                1 - (1 - t^b)^(V-1)
+ *
+ * With triples left out (t = 1) and V large that is q3^k + k q3^(k-1) q2, where
+ * q2 = L e^-L and q3 = 1 - e^-L (1 + L): the paper's formula, corrected.
+ *
+ * A stranger reads a value if exactly one symbol passes all cells, UNKNOWN if
+ * several do; by the paper's decoding, a cell of one is enough.
+ *
+ * tests/test_kbf_plan.c holds every number against measurements.
+ */
+#include "plan.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "../why.h"
+
+/* --------------------------------------------------------------- probabilities */
+
+/* Shares of the sorts of cells, and how often each admits a wrong symbol. */
+struct sorts {
+	double one, pair, triple, blind;
+	double by_one, by_pair, by_triple;
+	double by_dense, by_sparse; /* triples differ: half of them admit more, half less */
+	double equals;              /* pairs of equal symbols that are read as such */
+	double values;
+	int tried;      /* without ones and pairs, all symbols are tried */
+	int trusts_one; /* a cell of one is enough */
+};
+
+/*
+ * Greedy codes are not spread evenly, so the share of sums of four codes that
+ * are sums of two was measured, for the first V codes; tests/test_kbf_codes.c
+ * measures some of it again. In between, straight lines in logarithms.
+ */
+static double greedy_density(double v)
+{
+	static const struct {
+		double values, density;
+	} measured[] = {{20, .319},    {50, .282},    {100, .1998},  {200, .1581},  {300, .1100},
+			{500, .0782},  {700, .0669},  {1000, .0496}, {1500, .0388}, {2000, .0329},
+			{2500, .0267}, {3000, .0216}, {3500, .0189}, {4213, .0183}};
+	enum { LAST = sizeof measured / sizeof measured[0] - 1 };
+	unsigned i = 1;
+
+	if (v <= measured[0].values)
+		return measured[0].density;
+	while (i < LAST && measured[i].values < v)
+		i++;
+	return measured[i - 1].density *
+	       pow(measured[i].density / measured[i - 1].density,
+		   log(v / measured[i - 1].values) / log(measured[i].values / measured[i - 1].values));
+}
+
+/*
+ * That share is not the same for all triples. Half of them are taken to have so
+ * much more, half so much less, that two triples admit a wrong symbol in common
+ * as often as measured: for 300 and 1,000 codes by .54, for 3,000 by .45.
+ */
+static double greedy_varies(double v)
+{
+	return .54 - .082 * log(fmax(v, 1000) / 1000);
+}
+
+static double density(const struct ink_kbf_model *m)
+{
+	double v = m->values,
+	       p = m->encoding == INK_KBF_POWER_SUMS ? INK_DICT_SMALL_FIELD : INK_DICT_LARGE_FIELD;
+
+	return m->encoding == INK_KBF_GREEDY ? greedy_density(v) : v * (v + 1) / 2 / (p * p);
+}
+
+static double poisson(double mean, unsigned j)
+{
+	return exp(j * log(mean) - mean - lgamma(j + 1.0));
+}
+
+/* By exclusive or, equals cancel: a pair then says nothing, and a triple, as one symbol, is a pair with any. */
+static void blind_share(struct sorts *s, double *sort, double share)
+{
+	s->blind += *sort * share;
+	*sort -= *sort * share;
+}
+
+/* `own` is 1 for a live key, whose symbol is in all its cells; 0 for a stranger. */
+static struct sorts sorts_of(const struct ink_kbf_model *m, unsigned own)
+{
+	double v = m->values, other = 1 - 1 / v;
+	struct sorts s = {.one = poisson(m->load, 1 - own),
+			  .pair = poisson(m->load, 2 - own),
+			  .triple = poisson(m->load, 3 - own),
+			  .by_one = 1 / v,
+			  .by_pair = 1 - pow(other, 2 - own),
+			  .by_triple = 1 - pow(other, 3 - own) * (1 - density(m)),
+			  .equals = 1 / v,
+			  .values = v};
+	double varies = m->encoding == INK_KBF_GREEDY ? greedy_varies(v) : 0;
+
+	s.by_dense = 1 - pow(other, 3 - own) * (1 - density(m) * (1 + varies));
+	s.by_sparse = 1 - pow(other, 3 - own) * (1 - density(m) * (1 - varies));
+	s.tried = m->encoding != INK_KBF_POWER_SUMS_WIDE;
+	s.trusts_one = m->decoding != INK_KBF_JOINT;
+	s.blind = 1 - s.one - s.pair - s.triple - (own ? 0 : exp(-m->load));
+	if (m->encoding == INK_KBF_GREEDY) {
+		blind_share(&s, &s.pair, 1 / v);
+		blind_share(&s, &s.triple, 1 - pow(other, 3));
+		s.equals = 0;
+	}
+	if (m->decoding == INK_KBF_PAPER)
+		blind_share(&s, &s.triple, 1);
+	s.blind = fmax(s.blind, 0);
+	return s;
+}
+
+/* Of a key whose cells are so many ones, pairs and triples, the rest blind. */
+struct mixture {
+	uint32_t ones, pairs, triples;
+};
+
+struct outcome {
+	double value, unknown;
+};
+
+/*
+ * Without ones and pairs each of `symbols` symbols may pass all b triples: that
+ * just one does, and that several do.
+ */
+static struct outcome end_of_triples(const struct sorts *s, uint32_t b, double symbols)
+{
+	struct outcome sum = {0, 0};
+
+	for (uint32_t dense = 0; dense <= b; dense++) {
+		double share = exp(lgamma(b + 1.0) - lgamma(dense + 1.0) - lgamma(b - dense + 1.0)) / exp2(b);
+		double through = pow(s->by_dense, dense) * pow(s->by_sparse, b - dense);
+		double none = pow(1 - through, symbols),
+		       one = symbols * through * pow(1 - through, symbols - 1);
+
+		sum.value += share * one;
+		sum.unknown += share * (1 - none - one);
+	}
+	return sum;
+}
+
+static struct outcome end_of_live(const struct sorts *s, struct mixture m)
+{
+	double through = pow(s->by_triple, m.triples);
+	struct outcome wrong;
+
+	if (m.ones)
+		return (struct outcome){1, 0};
+	if (m.pairs)
+		return (struct outcome){0, (1 - s->equals) * pow(s->by_pair, m.pairs - 1) * through};
+	if (!m.triples || !s->tried)
+		return (struct outcome){0, 1};
+	wrong = end_of_triples(s, m.triples, s->values - 1);
+	return (struct outcome){0, wrong.value + wrong.unknown};
+}
+
+static struct outcome end_of_stranger(const struct sorts *s, struct mixture m)
+{
+	double through = pow(s->by_triple, m.triples);
+
+	if (m.ones && s->trusts_one)
+		return (struct outcome){1, 0};
+	if (m.ones)
+		return (struct outcome){pow(s->by_one, m.ones - 1) * pow(s->by_pair, m.pairs) * through, 0};
+	if (!m.pairs && (m.triples < 2 || !s->tried))
+		return (struct outcome){0, 1};
+	if (!m.pairs)
+		return end_of_triples(s, m.triples, s->values);
+	through *= pow(s->by_pair, m.pairs - 1);
+	return (struct outcome){s->equals * through + (1 - s->equals) * 2 * through * (1 - through),
+				(1 - s->equals) * through * through};
+}
+
+/* log of how many ways there are to arrange the sorts among k cells, times the probability of each. */
+static double probability(const struct sorts *s, struct mixture m, uint32_t k)
+{
+	uint32_t blind = k - m.ones - m.pairs - m.triples;
+	double ways = lgamma(k + 1.0) - lgamma(m.ones + 1.0) - lgamma(m.pairs + 1.0) -
+		      lgamma(m.triples + 1.0) - lgamma(blind + 1.0);
+
+	return exp(ways) * pow(s->one, m.ones) * pow(s->pair, m.pairs) * pow(s->triple, m.triples) *
+	       pow(s->blind, blind);
+}
+
+typedef struct outcome (*end_fn)(const struct sorts *s, struct mixture m);
+
+static struct outcome expected(const struct sorts *s, uint32_t k, end_fn end, uint32_t most_ones)
+{
+	struct outcome sum = {0, 0};
+	struct mixture m;
+
+	for (m.ones = 0; m.ones <= most_ones; m.ones++)
+		for (m.pairs = 0; m.pairs <= k - m.ones; m.pairs++)
+			for (m.triples = 0; m.triples <= k - m.ones - m.pairs; m.triples++) {
+				struct outcome o = end(s, m);
+				double p = probability(s, m, k);
+
+				sum.value += p * o.value;
+				sum.unknown += p * o.unknown;
+			}
+	return sum;
+}
+
+static double live_unknown(const struct ink_kbf_model *m)
+{
+	struct sorts s = sorts_of(m, 1);
+
+	return expected(&s, m->k, end_of_live, 0).unknown;
+}
+
+struct ink_kbf_errors ink_kbf_errors_of(const struct ink_kbf_model *m)
+{
+	struct sorts s = sorts_of(m, 0);
+	struct outcome strangers = expected(&s, m->k, end_of_stranger, m->k);
+
+	return (struct ink_kbf_errors){live_unknown(m), strangers.value, strangers.unknown};
+}
+
+/* ------------------------------------------------------------------- a chain */
+
+/* A key in one of c links is a stranger to the others, and must be absent there. */
+static struct ink_kbf_errors errors_of_chain(const struct ink_kbf_model *m, uint32_t c)
+{
+	struct ink_kbf_errors e = ink_kbf_errors_of(m);
+	double absent = 1 - e.false_positives - e.strangers_unknown;
+	double value = c * e.false_positives * pow(absent, c - 1);
+
+	if (c == 1)
+		return e;
+	return (struct ink_kbf_errors){1 - (1 - e.unknown) * pow(absent, c - 1), value,
+				       1 - pow(absent, c) - value};
+}
+
+/* ------------------------------------------------------------------- options */
+
+#define DEFAULT_UNKNOWN 1e-3
+#define DEFAULT_FALSE_POSITIVES 2e-5
+#define DEFAULT_VALUES 3000
+#define MOST_KEYS (1ull << 36)
+
+enum { LEAST_K = 2, MOST_PLANNED_K = 20 }; /* more cells a key than that never take fewer bytes */
+
+struct wish {
+	const struct ink_kbf_options *o;
+	struct ink_kbf_model model; /* k and load are to be found */
+	uint32_t links;
+	uint64_t cells; /* as many, or at most; 0: to be found */
+	unsigned cell_bytes;
+	double unknown, false_positives;
+	int strict_unknown, strict_false; /* ceilings that must hold */
+};
+
+static int is_share(double x)
+{
+	return x >= 0 && x < 1;
+}
+
+static int check_numbers(const struct ink_kbf_options *o, struct ink_why *why)
+{
+	if (!is_share(o->unknown) || !is_share(o->false_positives))
+		return ink_because(why, -EINVAL,
+				   "options: unknown %g and false_positives %g must lie between 0 and 1",
+				   o->unknown, o->false_positives);
+	if (!(o->grow_at >= 0 && o->grow_at <= 1e6))
+		return ink_because(why, -EINVAL, "options: grow_at %g; 0 to 1,000,000 are possible",
+				   o->grow_at);
+	if (o->counter_bits && o->counter_bits != 3 && o->counter_bits != 4)
+		return ink_because(why, -EINVAL, "options: counter_bits %u; 3 and 4 are possible",
+				   o->counter_bits);
+	if (o->k == 1 || o->k > INK_KBF_MOST_K)
+		return ink_because(why, -EINVAL, "options: k %u; 2 to %d are possible", o->k, INK_KBF_MOST_K);
+	if (o->cells > INK_KBF_MOST_CELLS || (o->cells && o->cells < (o->k ? o->k : LEAST_K)))
+		return ink_because(why, -EINVAL, "options: %llu cells; k to 2^32 - 1 are possible",
+				   (unsigned long long)o->cells);
+	if (o->links > INK_KBF_MOST_LINKS)
+		return ink_because(why, -EINVAL, "options: %u links; %d are possible", o->links,
+				   INK_KBF_MOST_LINKS);
+	if (o->pending > UINT32_MAX / 4)
+		return ink_because(why, -EINVAL, "options: pending %u; 2^30 are possible", o->pending);
+	return 0;
+}
+
+static int check(const struct ink_kbf_options *o, struct ink_why *why)
+{
+	int error;
+
+	if (o->size < sizeof *o)
+		return ink_because(why, -EINVAL, "options: size is %zu, the struct has %zu bytes", o->size,
+				   sizeof *o);
+	if ((unsigned)o->encoding > INK_KBF_GREEDY || (unsigned)o->decoding > INK_KBF_PAPER_TRIPLES)
+		return ink_because(why, -EINVAL, "options: encoding %d or decoding %d is unknown",
+				   (int)o->encoding, (int)o->decoding);
+	error = check_numbers(o, why);
+	if (error)
+		return error;
+	if (!o->keys && !o->bytes && !o->cells)
+		return ink_because(why, -EINVAL, "options: neither keys nor bytes nor cells are given");
+	if (o->keys > MOST_KEYS)
+		return ink_because(why, -ERANGE, "options: %llu keys; 2^36 are possible",
+				   (unsigned long long)o->keys);
+	return 0;
+}
+
+static uint64_t cells_asked(const struct ink_kbf_options *o, unsigned cell_bytes)
+{
+	uint64_t cells = o->bytes / cell_bytes;
+
+	if (o->cells)
+		return o->cells;
+	return cells < INK_KBF_MOST_CELLS ? cells : INK_KBF_MOST_CELLS;
+}
+
+static int resolve(const struct ink_kbf_options *o, struct wish *w, struct ink_why *why)
+{
+	int error = check(o, why), pinned = o->cells && o->k;
+
+	if (error)
+		return error;
+	*w = (struct wish){.o = o, .links = o->links ? o->links : 1};
+	w->model.encoding = o->dict ? o->dict->encoding : o->encoding ? o->encoding : INK_KBF_POWER_SUMS;
+	w->model.decoding = o->decoding ? o->decoding : INK_KBF_JOINT;
+	w->model.values = o->values ? o->values : DEFAULT_VALUES;
+	w->cell_bytes = ink_encoding_cell_bytes(w->model.encoding);
+	w->cells = cells_asked(o, w->cell_bytes);
+	w->unknown = o->unknown > 0 ? o->unknown : DEFAULT_UNKNOWN;
+	w->false_positives = o->false_positives > 0 ? o->false_positives : DEFAULT_FALSE_POSITIVES;
+	w->strict_unknown = o->unknown > 0 || !(w->cells && o->keys);
+	w->strict_false = o->false_positives > 0 || !(pinned && o->keys);
+	if (w->model.values > ink_encoding_values(w->model.encoding))
+		return ink_because(why, -ERANGE, "options: %u values; this encoding has %u", o->values,
+				   ink_encoding_values(w->model.encoding));
+	return 0;
+}
+
+/* -------------------------------------------------------------------- searching */
+
+static int below(const struct wish *w, struct ink_kbf_errors e)
+{
+	return e.unknown <= w->unknown * (1 + 1e-9) && e.false_positives <= w->false_positives * (1 + 1e-9);
+}
+
+static int live_holds(const struct wish *w, const struct ink_kbf_model *m)
+{
+	return live_unknown(m) <= w->unknown * (1 + 1e-9);
+}
+
+static int all_holds(const struct wish *w, const struct ink_kbf_model *m)
+{
+	return below(w, errors_of_chain(m, w->links));
+}
+
+enum { HALVINGS = 40 }; /* of the interval of loads: then it is a billionth of its least useful value */
+
+/* The highest load up to `high` at which it holds, or 0. */
+static double highest(const struct wish *w, struct ink_kbf_model m, double high,
+		      int (*holds)(const struct wish *w, const struct ink_kbf_model *m))
+{
+	double low = 0;
+
+	for (unsigned i = 0; i < HALVINGS; i++) {
+		m.load = (low + high) / 2;
+		if (holds(w, &m))
+			low = m.load;
+		else
+			high = m.load;
+	}
+	return low;
+}
+
+/*
+ * All errors rise with the load, as long as they are small. That of live keys
+ * is quickly computed and mostly decides; the others are asked about its result.
+ */
+static double most_load(const struct wish *w, uint32_t k)
+{
+	struct ink_kbf_model m = w->model;
+
+	m.k = k;
+	m.load = highest(w, m, 8, live_holds);
+	return m.load <= 0 || all_holds(w, &m) ? m.load : highest(w, m, m.load, all_holds);
+}
+
+static struct ink_kbf_plan plan_with(const struct wish *w, uint32_t k, uint64_t cells, uint64_t keys)
+{
+	struct ink_kbf_model m = w->model;
+	struct ink_kbf_plan p = {.size = sizeof p, .keys = keys, .cells = cells, .k = k};
+	struct ink_kbf_errors e;
+
+	p.load = m.load = (double)keys * k / (double)cells;
+	m.k = k;
+	e = errors_of_chain(&m, w->links);
+	p.cell_bits = 8 * w->cell_bytes;
+	p.bytes = cells * w->cell_bytes;
+	p.bits_per_key = 8 * (double)p.bytes / (double)keys;
+	p.unknown = e.unknown;
+	p.false_positives = e.false_positives;
+	p.strangers_unknown = e.strangers_unknown;
+	return p;
+}
+
+/* The fewest cells for the keys; 0 keys: there is no plan. */
+static struct ink_kbf_plan fewest_cells(const struct wish *w, uint32_t k)
+{
+	double load = most_load(w, k), part = load > 0 ? ceil((double)w->o->keys / load) : 0;
+
+	if (part < 1 || part * k > INK_KBF_MOST_CELLS)
+		return (struct ink_kbf_plan){0};
+	return plan_with(w, k, (uint64_t)part * k, w->o->keys);
+}
+
+/* The most keys for the cells. */
+static struct ink_kbf_plan most_keys(const struct wish *w, uint32_t k)
+{
+	uint64_t part = w->cells / k, keys = (uint64_t)(most_load(w, k) * (double)part);
+
+	return keys ? plan_with(w, k, part * k, keys) : (struct ink_kbf_plan){0};
+}
+
+static struct ink_kbf_plan both_given(const struct wish *w, uint32_t k)
+{
+	struct ink_kbf_plan p;
+
+	if (w->cells < k)
+		return (struct ink_kbf_plan){0};
+	p = plan_with(w, k, w->cells / k * k, w->o->keys);
+	if ((w->strict_unknown && p.unknown > w->unknown * (1 + 1e-9)) ||
+	    (w->strict_false && p.false_positives > w->false_positives * (1 + 1e-9)))
+		return (struct ink_kbf_plan){0};
+	return p;
+}
+
+static int is_better(const struct wish *w, const struct ink_kbf_plan *a, const struct ink_kbf_plan *b)
+{
+	if (!b->keys || !a->keys)
+		return a->keys && !b->keys;
+	if (!w->cells)
+		return a->bytes < b->bytes;
+	return w->o->keys ? a->unknown < b->unknown : a->keys > b->keys;
+}
+
+static struct ink_kbf_plan search(const struct wish *w)
+{
+	uint32_t from = w->o->k ? w->o->k : LEAST_K, to = w->o->k ? w->o->k : MOST_PLANNED_K;
+	struct ink_kbf_plan best = {0};
+
+	for (uint32_t k = from; k <= to; k++) {
+		struct ink_kbf_plan p = !w->cells    ? fewest_cells(w, k)
+					: w->o->keys ? both_given(w, k)
+						     : most_keys(w, k);
+
+		if (is_better(w, &p, &best))
+			best = p;
+	}
+	return best;
+}
+
+int ink_kbf_plan(const struct ink_kbf_options *options, struct ink_kbf_plan *plan, struct ink_why *why)
+{
+	struct ink_kbf_plan best;
+	struct wish w;
+	size_t size = plan->size;
+	int error = size < sizeof *plan
+			    ? ink_because(why, -EINVAL, "plan: size is %zu, the struct has %zu bytes", size,
+					  sizeof *plan)
+			    : resolve(options, &w, why);
+
+	if (error)
+		return error;
+	best = search(&w);
+	if (!best.keys)
+		return ink_because(why, -ERANGE,
+				   "%llu keys, %llu cells: unknown %g and false positives %g are not reached",
+				   (unsigned long long)options->keys, (unsigned long long)w.cells, w.unknown,
+				   w.false_positives);
+	*plan = best;
+	plan->size = size;
+	return 0;
+}
