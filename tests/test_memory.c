@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Where memory or random numbers run out, the call fails, says why, leaks
- * nothing, and leaves all as it was. The linker puts the functions below
- * between the library and the system (--wrap); each test lets the first request
- * fail, then the second, and so on until the call no longer notices.
+ * nothing, and leaves all as it was. Each test lets the first request fail,
+ * then the second, and so on until the call no longer notices; see scarce.h.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,121 +22,7 @@
 #include <inkling/count.h>
 
 #include "random.h"
-
-/* ------------------------------------------------------------------- the system */
-
-static struct {
-	unsigned requests; /* since the last time that something was made to fail */
-	unsigned failing;  /* this one fails; 0: none */
-	int all;           /* and all after it */
-	long blocks;       /* that were given and not taken back */
-	long mapped;       /* bytes */
-} given;
-
-static int is_refused(void)
-{
-	given.requests++;
-	if (!given.failing || given.requests < given.failing ||
-	    (given.requests > given.failing && !given.all))
-		return 0;
-	errno = ENOMEM;
-	return 1;
-}
-
-static void fail_at(unsigned request)
-{
-	given.requests = 0;
-	given.failing = request;
-	given.all = 0;
-}
-
-static void fail_always(void)
-{
-	fail_at(1);
-	given.all = 1;
-}
-
-static void fail_never(void)
-{
-	fail_at(0);
-}
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-char *__real_strdup(const char *text);
-char *__real_strndup(const char *text, size_t n);
-void __real_free(void *block);
-void *__real_mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset);
-int __real_munmap(void *at, size_t length);
-ssize_t __real_getrandom(void *bytes, size_t length, unsigned flags);
-
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-char *__wrap_strdup(const char *text);
-char *__wrap_strndup(const char *text, size_t n);
-void __wrap_free(void *block);
-void *__wrap_mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset);
-void *__wrap_mmap64(void *at, size_t length, int protection, int flags, int fd, off_t offset);
-int __wrap_munmap(void *at, size_t length);
-ssize_t __wrap_getrandom(void *bytes, size_t length, unsigned flags);
-
-static void *counted(void *block)
-{
-	given.blocks += block != NULL;
-	return block;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return is_refused() ? NULL : counted(__real_malloc(size));
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return is_refused() ? NULL : counted(__real_calloc(n, size));
-}
-
-char *__wrap_strdup(const char *text)
-{
-	return is_refused() ? NULL : counted(__real_strdup(text));
-}
-
-char *__wrap_strndup(const char *text, size_t n)
-{
-	return is_refused() ? NULL : counted(__real_strndup(text, n));
-}
-
-void __wrap_free(void *block)
-{
-	given.blocks -= block != NULL;
-	__real_free(block);
-}
-
-void *__wrap_mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset)
-{
-	void *mapped = is_refused() ? (void *)-1 : __real_mmap(at, length, protection, flags, fd, offset);
-
-	if (mapped != (void *)-1)
-		given.mapped += (long)length;
-	return mapped;
-}
-
-/* Where files may be large, this is what mmap is called. */
-void *__wrap_mmap64(void *at, size_t length, int protection, int flags, int fd, off_t offset)
-{
-	return __wrap_mmap(at, length, protection, flags, fd, offset);
-}
-
-int __wrap_munmap(void *at, size_t length)
-{
-	given.mapped -= (long)length;
-	return __real_munmap(at, length);
-}
-
-ssize_t __wrap_getrandom(void *bytes, size_t length, unsigned flags)
-{
-	return is_refused() ? -1 : __real_getrandom(bytes, length, flags);
-}
+#include "scarce.h"
 
 /* ------------------------------------------------------------------- the tables */
 
@@ -162,37 +47,6 @@ static const struct ink_options kinds[] = {
 };
 
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
-
-struct held {
-	long blocks, mapped;
-	unsigned files;
-};
-
-static unsigned open_files(void)
-{
-	DIR *directory = opendir("/proc/self/fd");
-	unsigned files = 0;
-
-	while (directory && readdir(directory))
-		files++;
-	if (directory)
-		closedir(directory);
-	return files;
-}
-
-static struct held held_now(void)
-{
-	return (struct held){given.blocks, given.mapped, open_files()};
-}
-
-static void assert_held(struct held expected)
-{
-	struct held now = held_now();
-
-	assert_int_equal(now.blocks, expected.blocks);
-	assert_int_equal(now.mapped, expected.mapped);
-	assert_int_equal(now.files, expected.files);
-}
 
 static struct ink_table *make(const struct ink_options *o)
 {
