@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whatever bytes a file has, ink_kbf_load and ink_kbf_dict_load refuse it or
+ * make something sound of it.
+ *
+ * The first byte of an input says how a file is made of the others, so that
+ * the fuzzer gets past the checksums, which it could never guess:
+ *
+ *     0  the bytes are the file of a filter        2  of a dictionary; both with checksums that are right
+ *     1  a real filter, changed                    3  a real dictionary, changed: the next byte chooses it, then
+ *                                                     come two bytes of offset and one of change for each byte
+ */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kbf/filter.h"
+#include "kbf_image.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { ENCODINGS = 3 };
+
+static char path[32];
+static struct image filters[ENCODINGS], dicts[ENCODINGS];
+static struct ink_kbf_dict *real[ENCODINGS]; /* that the filters are of */
+
+static void insist(int condition)
+{
+	if (!condition)
+		abort();
+}
+
+static struct ink_bytes key_of(uint32_t i, char text[16])
+{
+	return (struct ink_bytes){text, (size_t)snprintf(text, 16, "%u", i)};
+}
+
+/* Some of everything. */
+static void fill(struct ink_kbf *f)
+{
+	char key[16], value[16];
+
+	for (uint32_t i = 0; i < 120; i++) {
+		ink_kbf_insert(f, key_of(i, key), key_of(i % 7, value));
+		if (i == 60)
+			ink_kbf_grow(f);
+	}
+	for (uint32_t i = 0; i < 120; i += 3)
+		ink_kbf_update(f, key_of(i, key), key_of(i % 5, value));
+	for (uint32_t i = 0; i < 120; i += 4)
+		ink_kbf_delete(f, key_of(i, key));
+}
+
+static void use(struct ink_kbf *f)
+{
+	char key[16], value[16];
+	struct ink_bytes found;
+
+	for (uint32_t i = 0; i < 80; i++) {
+		ink_kbf_query(f, key_of(i, key), &found);
+		ink_kbf_insert(f, key_of(i, key), key_of(i % 3, value));
+		ink_kbf_set(f, key_of(i / 2, key), key_of(i % 4, value));
+		ink_kbf_delete(f, key_of(i / 3, key));
+	}
+	ink_kbf_settle(f);
+	ink_kbf_compact(f);
+	insist(ink_kbf_check(f, NULL) == 0);
+}
+
+/* They cannot be saved to a memfd, since a save makes a new file. */
+static void make_real(unsigned e)
+{
+	struct ink_kbf_dict_options d = {
+		.size = sizeof d, .encoding = INK_KBF_POWER_SUMS + e, .values = 20, .seed = 1};
+	struct ink_kbf_options o = {.size = sizeof o, .k = 3, .cells = 60, .keys = 20, .pending = 100};
+	char name[] = "/tmp/ink-fuzz-kbf-XXXXXX";
+	int fd = mkstemp(name);
+	struct ink_kbf *f;
+
+	o.dict = real[e] = ink_kbf_dict_create(&d, NULL);
+	f = ink_kbf_create(&o, NULL);
+	insist(f && fd >= 0);
+	fill(f);
+	insist(f->pending.count > 0);
+	insist(ink_kbf_save(f, name, NULL) == 0 && image_read(&filters[e], name));
+	insist(ink_kbf_dict_save(real[e], name, NULL) == 0 && image_read(&dicts[e], name));
+	ink_kbf_free(f);
+	close(fd);
+	unlink(name);
+}
+
+static void prepare(void)
+{
+	int file;
+
+	if (path[0])
+		return;
+	file = memfd_create("snapshot", MFD_CLOEXEC);
+	insist(file >= 0);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+	for (unsigned e = 0; e < ENCODINGS; e++)
+		make_real(e);
+}
+
+static void make_of_bytes(struct image *i, const uint8_t *data, size_t size)
+{
+	i->size = size < MOST_IMAGE ? size : MOST_IMAGE;
+	memcpy(i->bytes, data, i->size);
+}
+
+static void make_of_real(struct image *i, const struct image *of, const uint8_t *data, size_t size)
+{
+	*i = *of;
+	for (size_t k = 0; k + 3 <= size; k += 3)
+		i->bytes[(data[k] | (size_t)data[k + 1] << 8) % i->size] ^= data[k + 2];
+}
+
+static void load_filter(enum ink_load how)
+{
+	for (unsigned e = 0; e < ENCODINGS; e++) {
+		struct ink_why why = {""};
+		struct ink_kbf *f = ink_kbf_load(path, real[e], how, &why);
+
+		insist(f || why.text[0]);
+		if (!f)
+			continue;
+		insist(ink_kbf_check(f, NULL) == 0);
+		use(f);
+		ink_kbf_free(f);
+	}
+}
+
+/* Thousands of greedy codes take seconds to find: that is known, and no news. */
+static void load_dict(const struct image *i)
+{
+	struct ink_why why = {""};
+	struct ink_kbf_options o = {.size = sizeof o, .k = 3, .cells = 60, .keys = 20};
+	struct ink_kbf *f;
+
+	if (i->size >= AT_BODY && image_get32(i, AT_ENCODING) == INK_KBF_GREEDY &&
+	    image_get32(i, AT_MOST) > 200)
+		return;
+	o.dict = ink_kbf_dict_load(path, &why);
+	insist(o.dict || why.text[0]);
+	if (!o.dict)
+		return;
+	f = ink_kbf_create(&o, NULL);
+	insist(f != NULL);
+	use(f);
+	ink_kbf_free(f);
+	ink_kbf_dict_free(o.dict);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct image i;
+	unsigned way = size ? data[0] % 4 : 0, which = size > 1 ? data[1] % ENCODINGS : 0;
+
+	prepare();
+	if (size < 2)
+		return 0;
+	if (way % 2 == 0)
+		make_of_bytes(&i, data + 1, size - 1);
+	else
+		make_of_real(&i, way == 1 ? &filters[which] : &dicts[which], data + 2, size - 2);
+	image_seal(&i);
+	insist(image_write(&i, path));
+	if (way < 2) {
+		load_filter(INK_LOAD_READ);
+		load_filter(INK_LOAD_MAP);
+	} else {
+		load_dict(&i);
+	}
+	return 0;
+}

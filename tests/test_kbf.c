@@ -1,0 +1,948 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The kBF beside an oracle: what each call does in each situation, for every
+ * encoding and decoding; the traps; and millions of operations, after which no
+ * live key has another value or is absent.
+ */
+#include "kbf_help.h"
+
+#include <math.h>
+
+/* ---------------------------------------------------------------- what happens when */
+
+/*
+ * Key X has value 1. Keys Y and Z meet it in one cell each, both with value 2:
+ * then X's cells hold {1, 2} twice, and it reads unknown. When Y goes, it can be
+ * read again. S has the same cells as X, and is not stored.
+ */
+enum { X = 0 };
+
+struct scene {
+	struct ink_kbf *f;
+	uint64_t y, z, s;
+};
+
+static void make_scene(struct scene *c, const struct variant *v)
+{
+	c->f = make_tiny(v);
+	c->y = meeting(c->f, X, 1, 0, 1);
+	c->z = meeting(c->f, X, 0, 1, c->y + 1);
+	c->s = meeting(c->f, X, 1, 1, 1);
+	while (place_of(c->f, c->z).at[0] == place_of(c->f, c->y).at[0])
+		c->z = meeting(c->f, X, 0, 1, c->z + 1);
+}
+
+static void hide(struct scene *c)
+{
+	assert_int_equal(insert(c->f, c->y, 2), 0);
+	assert_int_equal(insert(c->f, c->z, 2), 0);
+}
+
+/* Y goes; then nothing is in doubt. */
+static void reveal(struct scene *c)
+{
+	assert_int_equal(ink_kbf_delete(c->f, key_number(c->y)), 0);
+	ink_kbf_settle(c->f);
+}
+
+/* Situations of the key that the calls are about: X, or the stranger S. */
+enum situation { FREE, STORED, IN_DOUBT, NEW, UPDATED, DELETED, SET, SITUATIONS };
+
+static uint64_t bring_about(struct scene *c, enum situation what)
+{
+	if (what == FREE)
+		return X;
+	assert_int_equal(insert(c->f, X, 1), 0);
+	if (what == STORED)
+		return X;
+	hide(c);
+	assert_int_equal(read_key(c->f, X), UNKNOWN);
+	if (what == NEW)
+		return assert_int_equal(insert(c->f, c->s, 3), 0), c->s;
+	if (what == UPDATED)
+		assert_int_equal(ink_kbf_update(c->f, key_number(X), value_number(3)), 0);
+	if (what == DELETED)
+		assert_int_equal(ink_kbf_delete(c->f, key_number(X)), 0);
+	if (what == SET)
+		assert_int_equal(ink_kbf_set(c->f, key_number(X), value_number(3)), 0);
+	assert_int_equal(c->f->pending.count, what != IN_DOUBT);
+	return X;
+}
+
+enum call { QUERY, INSERT, UPDATE, SET_IT, DELETE, CALLS };
+
+static int do_call(struct ink_kbf *f, enum call call, uint64_t key)
+{
+	struct ink_bytes k = key_number(key), v = value_number(4);
+
+	switch (call) {
+	case INSERT:
+		return ink_kbf_insert(f, k, v);
+	case UPDATE:
+		return ink_kbf_update(f, k, v);
+	case SET_IT:
+		return ink_kbf_set(f, k, v);
+	case DELETE:
+		return ink_kbf_delete(f, k);
+	default:
+		return 0;
+	}
+}
+
+/* What the call returns; how the key then reads; how many keys wait; how it reads when all is settled. */
+struct expected {
+	int result;
+	int64_t reads;
+	unsigned waiting;
+	int64_t in_the_end;
+};
+
+/* As in docs/kbf.md. */
+static const struct expected table[SITUATIONS][CALLS] = {
+	[FREE] = {{0, ABSENT, 0, ABSENT},
+		  {0, 4, 0, 4},
+		  {-ENOENT, ABSENT, 0, ABSENT},
+		  {0, 4, 0, 4},
+		  {-ENOENT, ABSENT, 0, ABSENT}},
+	[STORED] = {{0, 1, 0, 1}, {-EEXIST, 1, 0, 1}, {0, 4, 0, 4}, {0, 4, 0, 4}, {0, ABSENT, 0, ABSENT}},
+	[IN_DOUBT] = {{0, UNKNOWN, 0, 1}, {0, 4, 1, 4}, {0, 4, 1, 4}, {0, 4, 1, 4}, {0, ABSENT, 1, ABSENT}},
+	[NEW] = {{0, 3, 1, 3}, {-EEXIST, 3, 1, 3}, {0, 4, 1, 4}, {0, 4, 1, 4}, {0, UNKNOWN, 0, 1}},
+	[UPDATED] = {{0, 3, 1, 3}, {-EEXIST, 3, 1, 3}, {0, 4, 1, 4}, {0, 4, 1, 4}, {0, ABSENT, 1, ABSENT}},
+	[DELETED] = {{0, ABSENT, 1, ABSENT},
+		     {0, 4, 1, 4},
+		     {-ENOENT, ABSENT, 1, ABSENT},
+		     {0, 4, 1, 4},
+		     {-ENOENT, ABSENT, 1, ABSENT}},
+	[SET] = {{0, 3, 1, 3}, {-EEXIST, 3, 1, 3}, {0, 4, 1, 4}, {0, 4, 1, 4}, {0, ABSENT, 1, ABSENT}},
+};
+
+static void check_one(const struct variant *v, enum situation situation, enum call call)
+{
+	const struct expected *e = &table[situation][call];
+	struct scene c;
+	uint64_t key;
+	int result;
+
+	make_scene(&c, v);
+	key = bring_about(&c, situation);
+	result = do_call(c.f, call, key);
+	if (result != e->result || read_key(c.f, key) != e->reads || c.f->pending.count != e->waiting)
+		fail_msg("%s, situation %d, call %d: %d, reads %d, %u wait", v->name, situation, call, result,
+			 (int)read_key(c.f, key), c.f->pending.count);
+	assert_sound(c.f);
+	if (situation >= IN_DOUBT)
+		reveal(&c);
+	if (read_key(c.f, key) != e->in_the_end)
+		fail_msg("%s, situation %d, call %d: in the end it reads %d", v->name, situation, call,
+			 (int)read_key(c.f, key));
+	assert_sound(c.f);
+	ink_kbf_free(c.f);
+}
+
+static void every_call_does_in_every_situation_what_the_table_says(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < VARIANTS; v++)
+		for (unsigned situation = 0; situation < SITUATIONS; situation++)
+			for (unsigned call = 0; call < CALLS; call++)
+				check_one(&variants[v], situation, call);
+}
+
+/* ------------------------------------------------------------------- the traps */
+
+static struct ink_kbf *filled(const struct variant *v, uint64_t keys)
+{
+	struct ink_kbf *f = make_variant(
+		v, (struct ink_kbf_options){.k = 5, .cells = keys * 5, .keys = keys, .values = 500});
+
+	for (uint64_t i = 0; i < keys; i++)
+		insert(f, i, i % 500);
+	return f;
+}
+
+/* How many of the keys do not answer as they should, or in doubt. */
+static uint64_t wrong_keys(const struct ink_kbf *f, uint64_t from, uint64_t to, uint64_t shift)
+{
+	uint64_t wrong = 0;
+
+	for (uint64_t i = from; i < to; i++) {
+		int64_t answer = read_key(f, i);
+
+		wrong += answer != UNKNOWN && answer != (int64_t)((i + shift) % 500);
+	}
+	return wrong;
+}
+
+/* Blindly, 1 % of n such deletes would lose 4 % of the live keys. */
+static void deleting_and_updating_strangers_finds_nothing_and_hurts_nobody(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		uint64_t n = 4000, hits = 0;
+		struct ink_kbf *f = filled(&variants[v], n);
+
+		if (variants[v].decoding != INK_KBF_JOINT) {
+			ink_kbf_free(f);
+			continue; /* the paper's false positives are not rare */
+		}
+		for (uint64_t i = n; i < 2 * n; i++) {
+			enum ink_kbf_answer a = ink_kbf_query(f, key_number(i), NULL);
+			int error = a != INK_KBF_ABSENT ? 0
+				    : i % 2             ? ink_kbf_delete(f, key_number(i))
+							: ink_kbf_update(f, key_number(i), value_number(1));
+
+			hits += a != INK_KBF_ABSENT;
+			assert_int_equal(error, a == INK_KBF_ABSENT ? -ENOENT : 0);
+		}
+		assert_true(hits < 15);
+		assert_int_equal(wrong_keys(f, 0, n, 0), stats_of(f).exists);
+		assert_int_equal(stats_of(f).keys + stats_of(f).pending_new + stats_of(f).exists, n);
+		ink_kbf_free(f);
+	}
+}
+
+/* In the paper's decoding one cell of count 1 decides; before a change all cells are asked. */
+static void a_change_asks_all_cells_before_it_touches_one(void **state)
+{
+	struct ink_kbf *f = make_tiny(&variants[2]);
+	uint64_t y = meeting(f, X, 0, 1, 1), s;
+
+	(void)state;
+	assert_int_equal(insert(f, X, 1), 0);
+	assert_int_equal(insert(f, y, 2), 0);
+	for (s = y + 1;
+	     place_of(f, s).at[0] != place_of(f, y).at[0] || place_of(f, s).at[1] == place_of(f, y).at[1];)
+		s++;
+	assert_int_equal(insert(f, s, 3), 0);
+	/* Now a stranger with Y's first cell {2, 3} and, in the second, the one of S {3}: by that cell alone it has 3. */
+	for (uint64_t t = s + 1;; t++)
+		if (place_of(f, t).at[0] == place_of(f, X).at[0] &&
+		    place_of(f, t).at[1] == place_of(f, s).at[1]) {
+			assert_int_equal(read_key(f, t), 1);
+			assert_int_equal(ink_kbf_delete(f, key_number(t)), -ENOENT);
+			assert_int_equal(ink_kbf_update(f, key_number(t), value_number(4)), -ENOENT);
+			break;
+		}
+	assert_int_equal(read_key(f, X), 1);
+	assert_int_equal(read_key(f, s), 3);
+	ink_kbf_free(f);
+}
+
+static void a_key_that_cannot_be_read_is_updated_all_the_same(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		struct ink_kbf *f = filled(&variants[v], 1000);
+		uint64_t more = 1400, refused;
+
+		for (uint64_t i = 1000; i < more; i++)
+			insert(f, i, i % 500);
+		refused = stats_of(f).exists;
+		for (uint64_t i = 0; i < more; i++) {
+			int error = ink_kbf_update(f, key_number(i), value_number((i + 7) % 500));
+
+			assert_true(error == 0 || (error == -ENOENT && refused));
+			refused -= error == -ENOENT;
+		}
+		if (refused == 0)
+			assert_int_equal(wrong_keys(f, 0, more, 7), stats_of(f).exists);
+		ink_kbf_free(f);
+	}
+}
+
+static void what_waits_goes_to_the_cells_as_they_empty(void **state)
+{
+	struct ink_kbf *f = filled(&variants[0], 1000);
+	uint64_t more = 1600;
+
+	(void)state;
+	for (uint64_t i = 1000; i < more; i++)
+		assert_int_equal(insert(f, i, i % 500), 0);
+	for (uint64_t i = 0; i < more; i++)
+		assert_int_equal(ink_kbf_update(f, key_number(i), value_number((i + 7) % 500)), 0);
+	assert_true(stats_of(f).pending > 10);
+	assert_int_equal(wrong_keys(f, 0, more, 7), 0);
+	for (uint64_t i = 0; i < 1000; i++)
+		assert_int_equal(ink_kbf_delete(f, key_number(i)), 0);
+	ink_kbf_settle(f);
+	assert_int_equal(stats_of(f).pending, 0);
+	assert_int_equal(stats_of(f).keys, 600);
+	assert_int_equal(stats_of(f).strays, 0);
+	assert_int_equal(wrong_keys(f, 1000, more, 7), 0);
+	assert_sound(f);
+	ink_kbf_free(f);
+}
+
+static void inserting_a_key_again_answers_exists_and_changes_nothing(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		struct ink_kbf *f = make_tiny(&variants[v]), *same = make_tiny(&variants[v]);
+
+		insert(f, X, 1);
+		insert(same, X, 1);
+		assert_int_equal(insert(f, X, 1), -EEXIST);
+		assert_int_equal(insert(f, X, 2), -EEXIST);
+		assert_int_equal(stats_of(f).exists, 2);
+		assert_true(are_same(f, same));
+		ink_kbf_free(f);
+		ink_kbf_free(same);
+	}
+}
+
+static void the_cells_of_a_key_are_different_ones(void **state)
+{
+	(void)state;
+	for (uint32_t k = 2; k <= INK_KBF_MOST_K; k++) {
+		struct ink_kbf *f = make_variant(&variants[0],
+						 (struct ink_kbf_options){.k = k, .cells = k * 3, .keys = 9});
+		uint32_t met[INK_KBF_MOST_K] = {0};
+
+		for (uint64_t key = 0; key < 200; key++) {
+			struct ink_place p = place_of(f, key);
+
+			for (uint32_t i = 0; i < k; i++) {
+				assert_true(p.at[i] >= i * f->part && p.at[i] < (i + 1) * f->part);
+				met[i] |= 1u << (p.at[i] - i * f->part);
+			}
+		}
+		for (uint32_t i = 0; i < k; i++)
+			assert_int_equal(met[i], 7);
+		ink_kbf_free(f);
+	}
+}
+
+/* Algorithm 2 as printed counts 2 in a cell that was empty. */
+static void a_cell_that_was_empty_counts_one(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		struct ink_kbf *f = make_tiny(&variants[v]);
+		struct ink_place p = place_of(f, X);
+
+		insert(f, X, 1);
+		assert_int_equal(ink_cell_at(f, &f->link[0], p.at[0]).count, 1);
+		assert_int_equal(ink_kbf_delete(f, key_number(X)), 0);
+		assert_int_equal(ink_cell_at(f, &f->link[0], p.at[0]).count, 0);
+		ink_kbf_free(f);
+	}
+}
+
+/* A count that wraps around would make live keys absent. */
+static void counters_stick_at_the_top_and_say_nothing_from_then_on(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		struct ink_kbf *f = make_tiny(&variants[v]);
+		uint64_t n = 3 * 8 * f->stuck_at;
+
+		for (uint64_t i = 0; i < n; i++) { /* unasked, since all read unknown soon */
+			struct ink_place p = place_of(f, i);
+
+			ink_kbf_dict_add(f->dict, value_number(i % 5), NULL);
+			ink_kbf_put(f, &p, 0, (uint32_t)i % 5);
+		}
+		assert_int_equal(stats_of(f).stuck, 16);
+		assert_sound(f);
+		for (uint64_t i = 0; i < n; i++)
+			assert_int_equal(read_key(f, i), UNKNOWN);
+		for (uint64_t i = 0; i < n; i++) {
+			struct ink_place p = place_of(f, i);
+
+			ink_kbf_take(f, &p, 0, (uint32_t)i % 5);
+		}
+		assert_int_equal(stats_of(f).stuck, 16);
+		assert_int_equal(read_key(f, 0), UNKNOWN);
+		assert_sound(f);
+		ink_kbf_free(f);
+	}
+}
+
+/* --------------------------------------------------------------------- the chain */
+
+static void a_chain_asks_all_links_and_two_hits_are_unknown(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		struct ink_kbf *f = make_tiny(&variants[v]);
+		struct ink_place p = place_of(f, X);
+		uint64_t y = meeting(f, X, 0, 0, 1);
+
+		assert_int_equal(insert(f, X, 1), 0);
+		assert_int_equal(ink_kbf_grow(f), 0);
+		assert_int_equal(insert(f, y, 2), 0);
+		assert_int_equal(f->link[1].keys, 1);
+		assert_int_equal(read_key(f, X), 1);
+		assert_int_equal(read_key(f, y), 2);
+		assert_int_equal(insert(f, X, 3), -EEXIST);
+		assert_int_equal(ink_kbf_update(f, key_number(X), value_number(4)), 0);
+		assert_int_equal(read_key(f, X), 4);
+		ink_kbf_put(f, &p, 1, 0);
+		assert_int_equal(read_key(f, X), UNKNOWN);
+		ink_kbf_take(f, &p, 1, 0);
+		assert_int_equal(ink_kbf_delete(f, key_number(X)), 0);
+		assert_int_equal(f->link[0].keys, 0);
+		assert_int_equal(read_key(f, y), 2);
+		assert_sound(f);
+		ink_kbf_free(f);
+	}
+}
+
+static void a_filter_grows_by_itself_and_compacts_when_keys_have_gone(void **state)
+{
+	struct ink_kbf *f = make_variant(&variants[0],
+					 (struct ink_kbf_options){.keys = 1000, .values = 500, .grow_at = 1});
+	uint64_t live = 3500;
+
+	(void)state;
+	for (uint64_t i = 0; i < live; i++)
+		assert_int_equal(insert(f, i, i % 500), 0);
+	assert_int_equal(stats_of(f).links, 4);
+	assert_int_equal(wrong_keys(f, 0, live, 0), 0);
+	ink_kbf_compact(f);
+	assert_int_equal(stats_of(f).links, 4);
+	for (uint64_t i = 0; i < live; i++)
+		if (i % 4)
+			assert_int_equal(ink_kbf_delete(f, key_number(i)), 0);
+	ink_kbf_settle(f);
+	assert_int_equal(stats_of(f).keys + stats_of(f).pending_new, live / 4);
+	ink_kbf_compact(f);
+	assert_int_equal(stats_of(f).links, 1);
+	for (uint64_t i = 0; i < live; i += 4)
+		assert_int_equal(wrong_keys(f, i, i + 1, 0), 0);
+	assert_sound(f);
+	ink_kbf_free(f);
+}
+
+static void links_end_somewhere(void **state)
+{
+	struct ink_kbf *f = make_tiny(&variants[0]);
+
+	(void)state;
+	for (unsigned i = 1; i < INK_KBF_MOST_LINKS; i++)
+		assert_int_equal(ink_kbf_grow(f), 0);
+	assert_int_equal(ink_kbf_grow(f), -ENOSPC);
+	assert_int_equal(insert(f, X, 1), 0);
+	assert_int_equal(read_key(f, X), 1);
+	ink_kbf_compact(f);
+	assert_int_equal(stats_of(f).links, 1);
+	assert_int_equal(read_key(f, X), 1);
+	ink_kbf_free(f);
+}
+
+/* ------------------------------------------------------------- adding, subtracting */
+
+static struct ink_kbf *part_of(const struct ink_kbf_options *o, uint64_t from, uint64_t to)
+{
+	struct ink_kbf *f = make_filter(o);
+
+	for (uint64_t i = from; i < to; i++)
+		insert(f, i, i % 50);
+	return f;
+}
+
+static struct ink_kbf_options options_of(const struct variant *v, struct ink_kbf_dict *d)
+{
+	return (struct ink_kbf_options){.size = sizeof(struct ink_kbf_options),
+					.dict = d,
+					.decoding = v->decoding,
+					.counter_bits = v->counter_bits,
+					.keys = 3000,
+					.k = 5,
+					.cells = 3000 * 8};
+}
+
+/* The dictionary knows all values before, in the same order for all. */
+static struct ink_kbf_dict *shared_dict(const struct variant *v)
+{
+	struct ink_kbf_dict *d = make_dict(v->encoding, 60);
+
+	for (uint64_t i = 0; i < 50; i++)
+		ink_kbf_dict_add(d, value_number(i), NULL);
+	return d;
+}
+
+/* Of all keys, those that one of the filters would refuse are passed over by both. */
+static void merged_filters_are_the_filter_of_all_keys_cell_for_cell(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		struct ink_kbf_dict *d = shared_dict(&variants[v]);
+		struct ink_kbf_options o = options_of(&variants[v], d);
+		struct ink_kbf *a = part_of(&o, 0, 700), *b = part_of(&o, 700, 1400), *all = make_filter(&o),
+			       *before = part_of(&o, 0, 700);
+
+		for (uint64_t i = 0; i < 1400; i++) {
+			struct ink_place p = place_of(all, i);
+
+			if (ink_kbf_query(i < 700 ? a : b, key_number(i), NULL) == INK_KBF_VALUE &&
+			    read_key(i < 700 ? a : b, i) == (int64_t)(i % 50))
+				ink_kbf_put(all, &p, 0, (uint32_t)i % 50);
+		}
+		if (stats_of(a).exists + stats_of(b).exists + stats_of(a).pending + stats_of(b).pending ==
+		    0) {
+			assert_int_equal(ink_kbf_merge(a, b, NULL), 0);
+			assert_true(are_same(a, all));
+			for (uint64_t i = 0; i < 1400; i++)
+				assert_true(read_key(a, i) == (int64_t)(i % 50) || read_key(a, i) == UNKNOWN);
+			assert_sound(a);
+			assert_int_equal(ink_kbf_subtract(a, b, INK_KBF_STUCK_REFUSE, NULL), 0);
+			assert_true(are_same(a, before));
+		} else if (variants[v].decoding == INK_KBF_JOINT) {
+			fail_msg("%s: the test needs all keys", variants[v].name);
+		}
+		ink_kbf_free(a);
+		ink_kbf_free(b);
+		ink_kbf_free(all);
+		ink_kbf_free(before);
+		ink_kbf_dict_free(d);
+	}
+}
+
+static void what_waits_is_united_by_a_merge_and_parted_again(void **state)
+{
+	struct scene c;
+	struct ink_kbf *g;
+	struct ink_kbf_options o = {.size = sizeof o, .k = 2, .cells = 16, .keys = 8};
+
+	(void)state;
+	make_scene(&c, &variants[0]);
+	bring_about(&c, NEW);
+	o.dict = c.f->dict;
+	g = make_filter(&o);
+	assert_int_equal(ink_kbf_merge(g, c.f, NULL), 0);
+	assert_true(are_same(g, c.f));
+	assert_int_equal(read_key(g, c.s), 3);
+	assert_int_equal(ink_kbf_merge(g, c.f, NULL), -EEXIST);
+	assert_true(are_same(g, c.f));
+	assert_int_equal(ink_kbf_subtract(g, c.f, INK_KBF_STUCK_REFUSE, NULL), 0);
+	assert_int_equal(stats_of(g).pending + stats_of(g).keys, 0);
+	assert_int_equal(ink_kbf_merge(g, c.f, NULL), 0);
+	assert_int_equal(ink_kbf_update(g, key_number(c.s), value_number(5)), 0);
+	assert_int_equal(ink_kbf_subtract(g, c.f, INK_KBF_STUCK_REFUSE, NULL), -EBUSY);
+	assert_int_equal(read_key(g, c.s), 5);
+	ink_kbf_free(g);
+	ink_kbf_free(c.f);
+}
+
+static void chains_merge_link_by_link_and_part_again(void **state)
+{
+	struct ink_kbf_dict *d = shared_dict(&variants[0]);
+	struct ink_kbf_options o = options_of(&variants[0], d);
+	struct ink_kbf *a = part_of(&o, 0, 300), *b = part_of(&o, 300, 600), *before = part_of(&o, 0, 300);
+
+	(void)state;
+	ink_kbf_grow(b);
+	for (uint64_t i = 600; i < 900; i++)
+		assert_int_equal(insert(b, i, i % 50), 0);
+	assert_int_equal(ink_kbf_merge(a, b, NULL), 0);
+	assert_int_equal(stats_of(a).links, 2);
+	assert_int_equal(stats_of(a).keys, 900);
+	for (uint64_t i = 0; i < 900; i++)
+		assert_true(read_key(a, i) == (int64_t)(i % 50) || read_key(a, i) == UNKNOWN);
+	assert_int_equal(ink_kbf_subtract(a, b, INK_KBF_STUCK_REFUSE, NULL), 0);
+	assert_true(are_same(a, before));
+	ink_kbf_free(a);
+	ink_kbf_free(b);
+	ink_kbf_free(before);
+	ink_kbf_dict_free(d);
+}
+
+static void a_longer_dictionary_is_taken_over_by_a_merge(void **state)
+{
+	struct ink_kbf_dict *d = make_dict(0, 0), *e = make_dict(0, 0), *stranger = make_dict(0, 0);
+	struct ink_kbf_options o = options_of(&variants[0], d), p = options_of(&variants[0], e),
+			       q = options_of(&variants[0], stranger);
+	struct ink_kbf *a = make_filter(&o), *b = make_filter(&p), *c = make_filter(&q);
+	struct ink_why why = {""};
+
+	(void)state;
+	insert(a, 1, 1);
+	insert(b, 2, 1);
+	insert(b, 3, 2);
+	insert(c, 4, 9);
+	assert_int_equal(ink_kbf_merge(a, b, NULL), 0);
+	assert_int_equal(read_key(a, 3), 2);
+	assert_int_equal(d->count, 2);
+	assert_int_equal(ink_kbf_merge(a, c, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "dictionary"));
+	assert_int_equal(ink_kbf_merge(c, a, &why), -EINVAL);
+	assert_int_equal(ink_kbf_subtract(a, c, 0, &why), -EINVAL);
+	assert_int_equal(ink_kbf_subtract(a, b, 0, &why), 0);
+	assert_int_equal(stats_of(a).keys, 1);
+	assert_int_equal(read_key(a, 1), 1);
+	ink_kbf_free(a);
+	ink_kbf_free(b);
+	ink_kbf_free(c);
+	ink_kbf_dict_free(d);
+	ink_kbf_dict_free(e);
+	ink_kbf_dict_free(stranger);
+}
+
+static void filters_that_do_not_fit_are_refused_and_stay(void **state)
+{
+	struct ink_kbf_dict *d = shared_dict(&variants[0]);
+	struct ink_kbf_options o = options_of(&variants[0], d), other = o;
+	struct ink_kbf *a = part_of(&o, 0, 300), *same = part_of(&o, 0, 300), *b,
+		       *more = part_of(&o, 200, 600);
+	struct ink_why why = {""};
+
+	(void)state;
+	assert_int_equal(ink_kbf_merge(a, a, &why), -EINVAL);
+	assert_int_equal(ink_kbf_subtract(a, a, 0, &why), -EINVAL);
+	other.k = 4;
+	b = make_filter(&other);
+	assert_int_equal(ink_kbf_merge(a, b, &why), -EINVAL);
+	assert_int_equal(ink_kbf_subtract(a, b, 0, &why), -EINVAL);
+	ink_kbf_free(b);
+	other = o;
+	other.counter_bits = 3;
+	b = make_filter(&other);
+	assert_int_equal(ink_kbf_merge(a, b, &why), -EINVAL);
+	assert_int_equal(ink_kbf_subtract(a, more, 0, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "not contained"));
+	assert_true(are_same(a, same));
+	ink_kbf_free(b);
+	b = part_of(&o, 250, 500); /* fewer keys, but not those */
+	assert_int_equal(ink_kbf_subtract(a, b, 0, &why), -EINVAL);
+	assert_true(are_same(a, same));
+	ink_kbf_free(a);
+	ink_kbf_free(b);
+	ink_kbf_free(same);
+	ink_kbf_free(more);
+	ink_kbf_dict_free(d);
+}
+
+/* Unasked: so many keys of one cell cannot be inserted, only merged. */
+static void subtracting_from_stuck_counters_is_refused_or_leaves_them_stuck(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		struct ink_kbf *f = make_tiny(&variants[v]), *g;
+		struct ink_kbf_options o = {.size = sizeof o,
+					    .dict = f->dict,
+					    .k = 2,
+					    .cells = 16,
+					    .keys = 8,
+					    .counter_bits = variants[v].counter_bits};
+		struct ink_place p = place_of(f, X);
+		uint64_t apart = meeting(f, X, 0, 0, 1);
+		struct ink_why why = {""};
+
+		g = make_filter(&o);
+		insert(f, apart, 2);
+		for (uint32_t i = 0; i < f->stuck_at - 1; i++)
+			ink_kbf_put(f, &p, 0, 0);
+		for (uint32_t i = 0; i < 3; i++)
+			ink_kbf_put(g, &p, 0, 0);
+		assert_int_equal(stats_of(f).stuck, 0);
+		assert_int_equal(ink_kbf_merge(f, g, NULL), 0);
+		assert_int_equal(stats_of(f).stuck, 2);
+		assert_int_equal(ink_kbf_subtract(f, g, INK_KBF_STUCK_REFUSE, &why), -EOVERFLOW);
+		assert_non_null(strstr(why.text, "limit"));
+		assert_int_equal(f->link[0].keys, f->stuck_at + 3);
+		assert_int_equal(ink_kbf_subtract(f, g, INK_KBF_STUCK_STAY, &why), 0);
+		assert_int_equal(stats_of(f).stuck, 2);
+		assert_int_equal(read_key(f, X), UNKNOWN);
+		assert_int_equal(read_key(f, apart), 2);
+		assert_sound(f);
+		ink_kbf_free(f);
+		ink_kbf_free(g);
+	}
+}
+
+/* ---------------------------------------------------------------------- bad input */
+
+static void what_does_not_fit_is_refused_and_leaves_the_filter_as_it_was(void **state)
+{
+	struct ink_kbf_dict_options d = {.size = sizeof d, .values = 3, .value_length = 7, .seed = 1};
+	struct ink_kbf_options o = {.size = sizeof o, .k = 2, .cells = 16, .keys = 8, .pending = 1};
+	struct ink_bytes too_long = {"12345678", 8}, longest = {"1234567", 7}, empty = {NULL, 0}, value;
+	struct ink_kbf *f;
+
+	(void)state;
+	o.dict = ink_kbf_dict_create(&d, NULL);
+	f = make_filter(&o);
+	assert_int_equal(ink_kbf_insert(f, key_number(1), too_long), -EMSGSIZE);
+	assert_int_equal(ink_kbf_set(f, key_number(1), too_long), -EMSGSIZE);
+	assert_int_equal(stats_of(f).keys, 0);
+	assert_int_equal(ink_kbf_insert(f, empty, longest), 0);
+	assert_int_equal(ink_kbf_query(f, empty, &value), INK_KBF_VALUE);
+	assert_memory_equal(value.bytes, "1234567", 7);
+	assert_int_equal(ink_kbf_update(f, empty, too_long), -EMSGSIZE);
+	assert_int_equal(ink_kbf_update(f, empty, empty), 0);
+	assert_int_equal(ink_kbf_query(f, empty, &value), INK_KBF_VALUE);
+	assert_int_equal(value.length, 0);
+	assert_int_equal(ink_kbf_update(f, empty, key_number(7)), 0);
+	assert_int_equal(ink_kbf_update(f, empty, key_number(8)), -ENOSPC);
+	assert_int_equal(ink_kbf_query(f, empty, &value), INK_KBF_VALUE);
+	assert_memory_equal(value.bytes, "key 7", 5);
+	assert_int_equal(ink_kbf_delete(f, empty), 0);
+	assert_int_equal(ink_kbf_insert(f, empty, key_number(8)), -ENOSPC);
+	assert_int_equal(ink_kbf_set(f, empty, key_number(8)), -ENOSPC);
+	assert_int_equal(ink_kbf_query(f, empty, &value), INK_KBF_ABSENT);
+	assert_int_equal(stats_of(f).keys + stats_of(f).pending, 0);
+	ink_kbf_free(f);
+	ink_kbf_dict_free(o.dict);
+}
+
+/* The dictionary may have codes that are too long for the cells of a filter with wider counters. */
+static void codes_that_a_cell_has_no_bits_for_are_refused(void **state)
+{
+	struct ink_kbf_dict *d = make_dict(INK_KBF_GREEDY, 40);
+	struct ink_kbf_options o = {.size = sizeof o, .dict = d, .k = 2, .cells = 1600, .keys = 100};
+	struct ink_kbf *f = make_filter(&o);
+
+	(void)state;
+	f->symbols = ink_dict_fitting(d, 8); /* as if cells had eight bits for the sum */
+	assert_true(f->symbols > 5 && f->symbols < 40 && d->greedy[f->symbols] >= 256);
+	for (uint64_t i = 0; i < f->symbols; i++)
+		assert_int_equal(insert(f, i, i), 0);
+	assert_int_equal(insert(f, 100, 100), -ENOSPC);
+	assert_int_equal(read_key(f, 100), ABSENT);
+	assert_int_equal(insert(f, 100, 3), 0);
+	ink_kbf_free(f);
+	ink_kbf_dict_free(d);
+}
+
+static void a_full_side_table_refuses_and_settles_when_it_can(void **state)
+{
+	struct scene c;
+	uint64_t another;
+
+	(void)state;
+	make_scene(&c, &variants[0]);
+	assert_int_equal(insert(c.f, X, 1), 0);
+	hide(&c);
+	c.f->pending.most = 1;
+	assert_int_equal(ink_kbf_delete(c.f, key_number(X)), 0);
+	another = meeting(c.f, X, 1, 1, c.s + 1);
+	assert_int_equal(insert(c.f, another, 3), -ENOSPC);
+	assert_int_equal(ink_kbf_update(c.f, key_number(another), value_number(3)), -ENOSPC);
+	assert_int_equal(ink_kbf_set(c.f, key_number(another), value_number(3)), -ENOSPC);
+	assert_int_equal(ink_kbf_delete(c.f, key_number(another)), -ENOSPC);
+	assert_int_equal(read_key(c.f, another), UNKNOWN);
+	assert_int_equal(read_key(c.f, X), ABSENT);
+	assert_int_equal(c.f->dict->count, 2);
+	reveal(&c);
+	assert_int_equal(stats_of(c.f).pending, 0);
+	assert_int_equal(stats_of(c.f).settled, 1);
+	assert_int_equal(read_key(c.f, X), ABSENT);
+	ink_kbf_free(c.f);
+}
+
+/* A key that meets X in that part, reads absent, and gets a value. */
+static uint64_t put_beside(struct ink_kbf *f, int first, uint64_t value)
+{
+	uint64_t key = meeting(f, X, first, !first, 1);
+
+	while (read_key(f, key) != ABSENT)
+		key = meeting(f, X, first, !first, key + 1);
+	assert_int_equal(insert(f, key, value), 0);
+	return key;
+}
+
+/* X is a stranger here, in doubt because both its cells hold {2, 5}. Had it been readable, nothing was found. */
+static void an_update_of_a_stranger_in_doubt_comes_to_nothing_and_is_counted(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		struct ink_kbf *f = make_tiny(&variants[v]);
+		uint64_t beside[] = {put_beside(f, 1, 2), put_beside(f, 0, 2), put_beside(f, 1, 5),
+				     put_beside(f, 0, 5)};
+
+		assert_int_equal(read_key(f, X), UNKNOWN);
+		assert_int_equal(ink_kbf_update(f, key_number(X), value_number(3)), 0);
+		assert_int_equal(read_key(f, X), 3);
+		for (unsigned i = 0; i < 4;
+		     i++) { /* all at once: half-way, X would read 5, which it has not */
+			struct ink_place p = place_of(f, beside[i]);
+			uint32_t symbol = 0;
+
+			assert_int_equal(ink_kbf_dict_find(f->dict, value_number(i < 2 ? 2 : 5), &symbol), 0);
+			ink_kbf_take(f, &p, 0, symbol);
+		}
+		ink_kbf_settle(f);
+		assert_int_equal(stats_of(f).pending + stats_of(f).keys, 0);
+		assert_int_equal(stats_of(f).strays, 1);
+		assert_int_equal(read_key(f, X), ABSENT);
+		ink_kbf_free(f);
+	}
+}
+
+/* ------------------------------------------------------------------------ batches */
+
+static void batches_do_what_single_calls_do(void **state)
+{
+	enum { N = 1003 };
+	static char texts[2 * N][2][24];
+	struct ink_bytes keys[2 * N], values[2 * N], got[2 * N];
+	enum ink_kbf_answer answers[2 * N];
+	int errors[2 * N];
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * N; i++) {
+		keys[i] = (struct ink_bytes){texts[i][0],
+					     (size_t)snprintf(texts[i][0], 24, "key %u", i % (N + 50))};
+		values[i] = (struct ink_bytes){texts[i][1],
+					       (size_t)snprintf(texts[i][1], 24, "value %u", i % 300)};
+	}
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		struct ink_kbf *one = make_variant(
+			&variants[v], (struct ink_kbf_options){.keys = N, .k = 4, .cells = 4 * N});
+		struct ink_kbf *all = make_variant(
+			&variants[v], (struct ink_kbf_options){.keys = N, .k = 4, .cells = 4 * N});
+		struct ink_kbf_batch b = {.n = 2 * N, .keys = keys, .values = values, .errors = errors};
+		int first = 0, result;
+
+		result = ink_kbf_insert_batch(all, &b);
+		for (unsigned i = 0; i < 2 * N; i++) {
+			int error = ink_kbf_insert(one, keys[i], values[i]);
+
+			first = first ? first : error;
+			assert_int_equal(errors[i], error);
+		}
+		assert_int_equal(result, first);
+		assert_true(are_same(one, all));
+		b = (struct ink_kbf_batch){.n = 2 * N, .keys = keys, .values = got, .answers = answers};
+		ink_kbf_query_batch(all, &b);
+		for (unsigned i = 0; i < 2 * N; i++) {
+			struct ink_bytes value;
+
+			assert_int_equal(answers[i], ink_kbf_query(all, keys[i], &value));
+			assert_ptr_equal(got[i].bytes, value.bytes);
+		}
+		b.n = 0;
+		ink_kbf_query_batch(all, &b);
+		assert_int_equal(ink_kbf_insert_batch(all, &b), 0);
+		ink_kbf_free(one);
+		ink_kbf_free(all);
+	}
+}
+
+/* --------------------------------------------------------------------- for long */
+
+/* Keys that live: their numbers, and where to find them. */
+struct living {
+	uint64_t *keys;
+	uint16_t *values; /* by key number */
+	uint64_t count, next;
+};
+
+static void be_born(struct ink_kbf *f, struct living *l)
+{
+	uint64_t key = l->next++;
+	int error = insert(f, key, l->values[key] = (uint16_t)random_below(3000));
+
+	assert_true(error == 0 || error == -EEXIST);
+	if (!error)
+		l->keys[l->count++] = key;
+}
+
+static void die(struct ink_kbf *f, struct living *l)
+{
+	uint64_t i = random_below(l->count);
+
+	assert_int_equal(ink_kbf_delete(f, key_number(l->keys[i])), 0);
+	l->keys[i] = l->keys[--l->count];
+}
+
+static void turn(struct ink_kbf *f, struct living *l)
+{
+	uint64_t key = l->keys[random_below(l->count)];
+
+	l->values[key] = (uint16_t)random_below(3000);
+	assert_int_equal(ink_kbf_update(f, key_number(key), value_number(l->values[key])), 0);
+}
+
+static uint64_t silent_errors(const struct ink_kbf *f, const struct living *l, uint64_t *unknown)
+{
+	uint64_t errors = 0;
+
+	for (uint64_t i = 0; i < l->count; i++) {
+		int64_t answer = read_key(f, l->keys[i]);
+
+		*unknown += answer == UNKNOWN;
+		errors += answer != UNKNOWN && answer != l->values[l->keys[i]];
+	}
+	return errors;
+}
+
+/* Births, deaths and changes; the load goes from 0.7 to 1.3 of the plan and back, again and again. */
+static void millions_of_operations_leave_no_silent_error(void **state)
+{
+	uint64_t operations = scaled(3000000), n = scaled(30000), swing = operations / 6;
+	struct ink_kbf_options o = {.size = sizeof o, .dict = make_dict(0, 0), .keys = n};
+	struct ink_kbf *f = make_filter(&o);
+	struct living l = {calloc(operations, sizeof *l.keys), calloc(operations, sizeof *l.values), 0, 0};
+	uint64_t errors = 0, unknown = 0, looks = 0, most = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < operations; i++) {
+		double phase = fabs(2.0 * (double)(i % swing) / (double)swing - 1); /* 1 .. 0 .. 1 */
+		double wanted = (double)n * (.7 + .6 * (1 - phase));
+
+		if ((double)l.count < wanted * .7 || (random_below(3) == 0 && (double)l.count < wanted))
+			be_born(f, &l);
+		else if ((double)l.count > wanted && random_below(2))
+			die(f, &l);
+		else if (random_below(2))
+			turn(f, &l);
+		else if (random_below(2))
+			die(f, &l);
+		else
+			be_born(f, &l);
+		most = f->pending.count > most ? f->pending.count : most;
+		if (i % (operations / 24) == 0)
+			errors += silent_errors(f, &l, &unknown), looks += l.count;
+	}
+	errors += silent_errors(f, &l, &unknown);
+	print_message("%llu looks at live keys, %llu silent errors, %.2g unknown, at most %llu waiting\n",
+		      (unsigned long long)(looks + l.count), (unsigned long long)errors,
+		      (double)unknown / (double)(looks + l.count), (unsigned long long)most);
+	assert_int_equal(errors, 0);
+	assert_int_equal(stats_of(f).strays, 0);
+	assert_sound(f);
+	ink_kbf_settle(f);
+	while (l.count)
+		die(f, &l);
+	ink_kbf_settle(f);
+	assert_int_equal(stats_of(f).keys, 0);
+	assert_int_equal(stats_of(f).pending, 0);
+	ink_kbf_free(f);
+	ink_kbf_dict_free(o.dict);
+	free(l.keys);
+	free(l.values);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_call_does_in_every_situation_what_the_table_says),
+		cmocka_unit_test(deleting_and_updating_strangers_finds_nothing_and_hurts_nobody),
+		cmocka_unit_test(a_change_asks_all_cells_before_it_touches_one),
+		cmocka_unit_test(a_key_that_cannot_be_read_is_updated_all_the_same),
+		cmocka_unit_test(what_waits_goes_to_the_cells_as_they_empty),
+		cmocka_unit_test(inserting_a_key_again_answers_exists_and_changes_nothing),
+		cmocka_unit_test(the_cells_of_a_key_are_different_ones),
+		cmocka_unit_test(a_cell_that_was_empty_counts_one),
+		cmocka_unit_test(counters_stick_at_the_top_and_say_nothing_from_then_on),
+		cmocka_unit_test(a_chain_asks_all_links_and_two_hits_are_unknown),
+		cmocka_unit_test(a_filter_grows_by_itself_and_compacts_when_keys_have_gone),
+		cmocka_unit_test(links_end_somewhere),
+		cmocka_unit_test(merged_filters_are_the_filter_of_all_keys_cell_for_cell),
+		cmocka_unit_test(what_waits_is_united_by_a_merge_and_parted_again),
+		cmocka_unit_test(chains_merge_link_by_link_and_part_again),
+		cmocka_unit_test(a_longer_dictionary_is_taken_over_by_a_merge),
+		cmocka_unit_test(filters_that_do_not_fit_are_refused_and_stay),
+		cmocka_unit_test(subtracting_from_stuck_counters_is_refused_or_leaves_them_stuck),
+		cmocka_unit_test(what_does_not_fit_is_refused_and_leaves_the_filter_as_it_was),
+		cmocka_unit_test(codes_that_a_cell_has_no_bits_for_are_refused),
+		cmocka_unit_test(a_full_side_table_refuses_and_settles_when_it_can),
+		cmocka_unit_test(an_update_of_a_stranger_in_doubt_comes_to_nothing_and_is_counted),
+		cmocka_unit_test(batches_do_what_single_calls_do),
+		cmocka_unit_test(millions_of_operations_leave_no_silent_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
