@@ -34,6 +34,9 @@ void measure_latency(const settings &, report &, size_t n);
 /* count.cc: counting sets. */
 void measure_counts(const settings &, report &, size_t n);
 
+/* kbf.cc: the key-value Bloom filter, and what decoding a pair costs. */
+void measure_kbf(const settings &, report &, size_t n);
+
 /* ids.cc: what an id costs. */
 void measure_ids(const settings &, report &);
 
