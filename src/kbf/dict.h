@@ -146,22 +146,21 @@ INK_CODE int ink_code_pair(const struct ink_kbf_dict *d, enum ink_kbf_encoding e
 
 /*
  * Whether there are two such symbols. Asked about sums at random, where half
- * have no root and few are symbols: without branches that a processor would
- * guess wrong, it takes a third of the time.
+ * have no root and few are symbols: a processor would guess every branch wrong.
+ * So there is none until the end: the product is 0 if one of the three is.
  */
 INK_CODE int ink_code_is_pair(const struct ink_kbf_dict *d, enum ink_kbf_encoding e, struct ink_sums s)
 {
-	uint32_t pair[2], twice, root, x;
-	int has_root;
+	uint32_t pair[2], twice, root, has_root, x;
 
+	_Static_assert(INK_DICT_SMALL_FIELD < 1 << 16, "two symbols multiply to 32 bits");
 	if (e != INK_KBF_POWER_SUMS)
 		return ink_code_pair(d, e, s, pair);
 	twice = ink_field_add(&d->field, s.s2, s.s2);
 	root = d->roots[ink_field_subtract(&d->field, twice, ink_field_multiply(&d->field, s.s1, s.s1))];
 	has_root = root != INK_FIELD_NO_ROOT;
 	x = ink_field_half(&d->field, ink_field_add(&d->field, s.s1, has_root ? root : 0));
-	return has_root & (d->of_element[x] != 0) &
-	       (d->of_element[ink_field_subtract(&d->field, s.s1, x)] != 0);
+	return has_root * d->of_element[x] * d->of_element[ink_field_subtract(&d->field, s.s1, x)] != 0;
 }
 
 INK_CODE struct ink_sums ink_code_add(const struct ink_kbf_dict *d, enum ink_kbf_encoding e,
