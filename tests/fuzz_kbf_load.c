@@ -6,9 +6,11 @@
  * The first byte of an input says how a file is made of the others, so that
  * the fuzzer gets past the checksums, which it could never guess:
  *
- *     0  the bytes are the file of a filter        2  of a dictionary; both with checksums that are right
- *     1  a real filter, changed                    3  a real dictionary, changed: the next byte chooses it, then
- *                                                     come two bytes of offset and one of change for each byte
+ *     0  the bytes are the file of a filter, with checksums that are right
+ *     1  a real filter, changed: the next byte chooses it, then come two bytes of offset and one of change
+ *        for each byte that is changed
+ *     2  as 0, but the file of a dictionary
+ *     3  as 1, but a real dictionary
  */
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Snapshots as bytes, taken apart by the offsets of docs/format.md: read, changed, sealed with right sums, written. */
+/* Snapshots as bytes, by the offsets of docs/format.md: read, changed, sealed with right sums, written. */
 #ifndef INKLING_TESTS_KBF_IMAGE_H
 #define INKLING_TESTS_KBF_IMAGE_H
 

@@ -214,7 +214,7 @@ static void a_change_asks_all_cells_before_it_touches_one(void **state)
 	     place_of(f, s).at[0] != place_of(f, y).at[0] || place_of(f, s).at[1] == place_of(f, y).at[1];)
 		s++;
 	assert_int_equal(insert(f, s, 3), 0);
-	/* Now a stranger with Y's first cell {2, 3} and, in the second, the one of S {3}: by that cell alone it has 3. */
+	/* A stranger with X's first cell {1} and S's second one {3}: by the first alone it has 1. */
 	for (uint64_t t = s + 1;; t++)
 		if (place_of(f, t).at[0] == place_of(f, X).at[0] &&
 		    place_of(f, t).at[1] == place_of(f, s).at[1]) {
@@ -742,7 +742,7 @@ static uint64_t put_beside(struct ink_kbf *f, int first, uint64_t value)
 	return key;
 }
 
-/* X is a stranger here, in doubt because both its cells hold {2, 5}. Had it been readable, nothing was found. */
+/* X is a stranger here, in doubt because both its cells hold {2, 5}; readable, it would not be found. */
 static void an_update_of_a_stranger_in_doubt_comes_to_nothing_and_is_counted(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Random programs on small kBFs, beside an oracle; see kbf_program.h. The fuzzer runs the same, by better guesses. */
+/* Random programs on small kBFs, beside an oracle; see kbf_program.h. The fuzzer guesses better ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

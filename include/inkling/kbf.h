@@ -72,8 +72,7 @@ enum ink_kbf_encoding {
 	INK_KBF_ENCODING_DEFAULT = 0, /* INK_KBF_POWER_SUMS */
 	INK_KBF_POWER_SUMS = 1,       /* sums of x and x^2 mod 16381: cells of 32 bits, 16,381 values */
 	INK_KBF_POWER_SUMS_WIDE = 2,  /* the same mod 1073741783: cells of 64 bits, 2^24 values */
-	INK_KBF_GREEDY =
-		3 /* exclusive or of the paper's codes: cells of 32 bits, 3,294 values (4,213 with counters of 3 bits) */
+	INK_KBF_GREEDY = 3 /* the paper's codes, by exclusive or: 32 bits, 3,294 values; see docs/kbf.md */
 };
 
 struct ink_kbf_dict_options {
@@ -121,8 +120,10 @@ struct ink_kbf_dict_stats {
 /* `stats->size` must be set. */
 void ink_kbf_dict_stats(const struct ink_kbf_dict *dict, struct ink_kbf_dict_stats *stats);
 
-/* As ink_save and ink_load: the secret is in the file. */
+/* As ink_save: mode 0600, for the secret is in the file. */
 int ink_kbf_dict_save(const struct ink_kbf_dict *dict, const char *path, struct ink_why *why);
+
+/* Makes a dictionary from such a file; ink_kbf_dict_free it. NULL with errno as ink_load. */
 struct ink_kbf_dict *ink_kbf_dict_load(const char *path, struct ink_why *why);
 
 /* --------------------------------------------------------------- the plan */
@@ -144,7 +145,7 @@ struct ink_kbf_options {
 	uint64_t bytes;         /* upper limit for the cells of a link */
 	double unknown;         /* ceiling for live keys that read unknown; default 1e-3 */
 	double false_positives; /* ceiling for strangers that read a value; default 2e-5 */
-	uint32_t values;        /* different values to expect, about equally frequent; default 3,000 */
+	uint32_t values;        /* different ones to expect; default 3,000, or all that dict takes */
 	unsigned counter_bits;  /* of a cell: 4, or 3 as in the paper; default 4 */
 	uint32_t k;             /* cells of a key, 2 .. 32; 0 = planned */
 	uint64_t cells;         /* of a link, a multiple of k is taken; 0 = planned */

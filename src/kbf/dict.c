@@ -426,13 +426,17 @@ void ink_kbf_dict_free(struct ink_kbf_dict *d)
 		free_all(d);
 }
 
+/* As much as the caller's struct has. */
 void ink_kbf_dict_stats(const struct ink_kbf_dict *d, struct ink_kbf_dict_stats *stats)
 {
-	stats->encoding = d->encoding;
-	stats->values = d->count;
-	stats->most = d->most;
-	stats->value_length = d->value_length;
-	stats->bytes = d->bytes;
+	struct ink_kbf_dict_stats all = {.size = stats->size,
+					 .encoding = d->encoding,
+					 .values = d->count,
+					 .most = d->most,
+					 .value_length = d->value_length,
+					 .bytes = d->bytes};
+
+	memcpy(stats, &all, all.size < sizeof all ? all.size : sizeof all);
 }
 
 /* ------------------------------------------------------------------ two of them */

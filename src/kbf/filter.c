@@ -24,6 +24,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../memory.h"
 #include "../why.h"
@@ -454,7 +455,6 @@ int ink_kbf_insert_batch(struct ink_kbf *f, const struct ink_kbf_batch *b)
 static void count_pending(const struct ink_kbf *f, struct ink_kbf_stats *s)
 {
 	s->pending = f->pending.count;
-	s->pending_new = s->pending_deleted = 0;
 	for (uint32_t i = 0; i < f->pending.count; i++) {
 		s->pending_new += f->pending.entries[i].claim == INK_CLAIM_NEW;
 		s->pending_deleted += f->pending.entries[i].symbol == INK_GONE;
@@ -470,24 +470,36 @@ static uint64_t keys_of(const struct ink_kbf *f)
 	return keys;
 }
 
-void ink_kbf_stats(const struct ink_kbf *f, struct ink_kbf_stats *s)
+static struct ink_kbf_stats all_stats(const struct ink_kbf *f)
 {
 	double per_key = (double)f->k / (double)ink_kbf_cells(f);
+	struct ink_kbf_stats s = {
+		.links = f->links,
+		.k = f->k,
+		.cells = ink_kbf_cells(f),
+		.bytes = sizeof *f + f->links * ink_link_bytes(f) + f->pending.bytes,
+		.keys = keys_of(f),
+		.planned_keys = f->planned,
+		.load = (double)f->link[newest(f)].keys * per_key,
+		.planned_load = (double)f->planned * per_key,
+		.stuck = f->stuck,
+		.exists = f->counters.exists,
+		.deferred = f->counters.deferred,
+		.settled = f->counters.settled,
+		.strays = f->counters.strays,
+	};
 
-	s->links = f->links;
-	s->k = f->k;
-	s->cells = ink_kbf_cells(f);
-	s->bytes = sizeof *f + f->links * ink_link_bytes(f) + f->pending.bytes;
-	s->keys = keys_of(f);
-	s->planned_keys = f->planned;
-	s->load = (double)f->link[newest(f)].keys * per_key;
-	s->planned_load = (double)f->planned * per_key;
-	s->stuck = f->stuck;
-	s->exists = f->counters.exists;
-	s->deferred = f->counters.deferred;
-	s->settled = f->counters.settled;
-	s->strays = f->counters.strays;
-	count_pending(f, s);
+	count_pending(f, &s);
+	return s;
+}
+
+/* As much as the caller's struct has. */
+void ink_kbf_stats(const struct ink_kbf *f, struct ink_kbf_stats *stats)
+{
+	struct ink_kbf_stats all = all_stats(f);
+
+	all.size = stats->size;
+	memcpy(stats, &all, all.size < sizeof all ? all.size : sizeof all);
 }
 
 /* A part's counts add up to the keys of the link, unless some of them are stuck. */

@@ -334,6 +334,13 @@ static uint64_t cells_asked(const struct ink_kbf_options *o, unsigned cell_bytes
 	return cells < INK_KBF_MOST_CELLS ? cells : INK_KBF_MOST_CELLS;
 }
 
+static uint32_t values_of(const struct ink_kbf_options *o)
+{
+	if (o->values)
+		return o->values;
+	return o->dict && o->dict->most < DEFAULT_VALUES ? o->dict->most : DEFAULT_VALUES;
+}
+
 static int resolve(const struct ink_kbf_options *o, struct wish *w, struct ink_why *why)
 {
 	int error = check(o, why), pinned = o->cells && o->k;
@@ -343,7 +350,7 @@ static int resolve(const struct ink_kbf_options *o, struct wish *w, struct ink_w
 	*w = (struct wish){.o = o, .links = o->links ? o->links : 1};
 	w->model.encoding = o->dict ? o->dict->encoding : o->encoding ? o->encoding : INK_KBF_POWER_SUMS;
 	w->model.decoding = o->decoding ? o->decoding : INK_KBF_JOINT;
-	w->model.values = o->values ? o->values : DEFAULT_VALUES;
+	w->model.values = values_of(o);
 	w->cell_bytes = ink_encoding_cell_bytes(w->model.encoding);
 	w->cells = cells_asked(o, w->cell_bytes);
 	w->unknown = o->unknown > 0 ? o->unknown : DEFAULT_UNKNOWN;
