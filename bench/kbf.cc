@@ -10,6 +10,12 @@
  * where that is one in 400, and with the paper's greedy codes; the wide field
  * is for more values than the others have. `line` keeps 15 states.
  *
+ * What was found (1,000,000 keys, batches, a busy machine): a pair decodes in 17
+ * ns, in the wide field in 160; inserts take 230 ns, hits 290 to 390 (of which
+ * trying all values is a third; 210 to 250 at k = 5), misses 100, since they stop at
+ * the first empty cell; updates and deletes, one by one, 650 to 800. `line` is ten to
+ * twenty times as fast.
+ *
  * Found on the way: a key that waits in the side table must not be read anew at
  * every call (src/kbf/filter.c, try), and a triple is checked without branches
  * (src/kbf/dict.h, ink_code_is_pair).
