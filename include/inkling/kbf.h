@@ -8,7 +8,7 @@
  * kBF is for: filters of several nodes merge by addition, a filter can be
  * subtracted again, the order of changes does not matter, an insert is never
  * refused for lack of cells, and what is overloaded heals as keys are deleted.
- * Who needs none of that takes a table of inkling.h, in a quarter of the bits.
+ * Who needs none of that takes a table of inkling.h, in a sixth of the bits.
  *
  *     struct ink_kbf_dict *d = ink_kbf_dict_create(NULL, NULL);
  *     struct ink_kbf_options o = { .size = sizeof o, .dict = d, .keys = 1000000 };

@@ -29,7 +29,6 @@
 #include "../memory.h"
 #include "../why.h"
 #include "filter.h"
-#include "plan.h"
 
 /* ----------------------------------------------------------------- life */
 
@@ -205,12 +204,6 @@ static int retry(struct ink_kbf *f)
 	return 1;
 }
 
-void ink_kbf_retry(struct ink_kbf *f)
-{
-	if (f->pending.count)
-		retry(f);
-}
-
 void ink_kbf_settle(struct ink_kbf *f)
 {
 	for (uint32_t in_vain = 0; in_vain < f->pending.count;)
@@ -347,8 +340,8 @@ static int with_key(struct ink_kbf *f, const struct wish *w, verb_fn verb)
 		return -EMSGSIZE;
 	p = ink_place_of(f, ink_kbf_id(f, w->key));
 	error = verb(f, &p, w);
-	if (!error)
-		ink_kbf_retry(f);
+	if (!error && f->pending.count)
+		retry(f);
 	return error;
 }
 
@@ -422,8 +415,8 @@ static int insert_item(struct ink_kbf *f, const struct ink_kbf_batch *b, size_t 
 	const struct wish w = {b->keys[i], &b->values[i]};
 	int error = w.key.length > UINT32_MAX ? -EMSGSIZE : insert_at(f, p, &w);
 
-	if (!error)
-		ink_kbf_retry(f);
+	if (!error && f->pending.count)
+		retry(f);
 	if (b->errors)
 		b->errors[i] = error;
 	return error;

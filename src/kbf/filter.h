@@ -195,7 +195,7 @@ void ink_link_subtract(const struct ink_kbf *f, struct ink_link *to, const struc
 struct ink_cell ink_cell_at(const struct ink_kbf *f, const struct ink_link *link, uint64_t i);
 struct ink_cell ink_cell_difference(const struct ink_kbf *f, struct ink_cell a, struct ink_cell b);
 
-/* Tries one pending key, or all; filter.c. */
-void ink_kbf_retry(struct ink_kbf *f);
+/* Gives the filter its shape, all but the cells; filter.c. */
+void ink_kbf_shape(struct ink_kbf *f, const struct ink_kbf_options *o, const struct ink_kbf_plan *plan);
 
 #endif

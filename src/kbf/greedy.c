@@ -14,8 +14,8 @@ enum {
 	LAST_TOP = 1 << (INK_GREEDY_BITS - 1) /* of a block; its r's, and S, have one bit less than codes */
 };
 
-/* Two words side by side, which any processor handles as one. */
-typedef uint64_t twin __attribute__((vector_size(16)));
+/* Two words side by side, which any processor handles as one; the bitmaps are used as these and as words. */
+typedef uint64_t twin __attribute__((vector_size(16), may_alias));
 
 static inline void mark(uint64_t *map, uint32_t i)
 {
@@ -32,8 +32,8 @@ struct search {
 	uint32_t first; /* code of this block */
 	uint32_t from;  /* the window: its first word, and how many */
 	uint32_t words;
-	twin window[CLASSES][WINDOW_WORDS /
-			     2]; /* what each class forbids, bits not yet permuted; [0]: in the end, all */
+	/* What each class forbids there, bits not yet permuted; in the end, all of it in the first. */
+	twin window[CLASSES][WINDOW_WORDS / 2];
 };
 
 static inline uint32_t r_of(const struct search *s, uint32_t i)
@@ -78,8 +78,8 @@ static void forbid(struct search *s)
 	for (uint32_t i = s->first; i < s->found; i++)
 		join(s, r_of(s, i), s->window[r_of(s, i) % CLASSES]);
 	for (unsigned b = WORD_BITS; b-- > 0;)
-		for (uint32_t class = 0; class < 1u << b; class ++)
-			join_permuted(s, s->window[class | 1u << b], b, s->window[class]);
+		for (uint32_t group = 0; group < 1u << b; group++)
+			join_permuted(s, s->window[group | 1u << b], b, s->window[group]);
 }
 
 /* What r alone forbids, by one bit after the other between two classes that are done with. */

@@ -30,14 +30,28 @@
  *
  * tests/test_kbf_plan.c holds every number against measurements.
  */
-#include "plan.h"
-
 #include <errno.h>
 #include <math.h>
 
 #include "../why.h"
+#include "filter.h"
 
 /* --------------------------------------------------------------- probabilities */
+
+struct model {
+	uint32_t k;
+	double load;   /* keys k / cells */
+	double values; /* equally frequent */
+	enum ink_kbf_encoding encoding;
+	enum ink_kbf_decoding decoding;
+};
+
+/* What readings of random keys come to. */
+struct errors {
+	double unknown;         /* of live keys */
+	double false_positives; /* strangers that read a value */
+	double strangers_unknown;
+};
 
 /* Shares of the sorts of cells, and how often each admits a wrong symbol. */
 struct sorts {
@@ -84,7 +98,7 @@ static double greedy_varies(double v)
 	return .54 - .082 * log(fmax(v, 1000) / 1000);
 }
 
-static double density(const struct ink_kbf_model *m)
+static double density(const struct model *m)
 {
 	double v = m->values,
 	       p = m->encoding == INK_KBF_POWER_SUMS ? INK_DICT_SMALL_FIELD : INK_DICT_LARGE_FIELD;
@@ -105,7 +119,7 @@ static void blind_share(struct sorts *s, double *sort, double share)
 }
 
 /* `own` is 1 for a live key, whose symbol is in all its cells; 0 for a stranger. */
-static struct sorts sorts_of(const struct ink_kbf_model *m, unsigned own)
+static struct sorts sorts_of(const struct model *m, unsigned own)
 {
 	double v = m->values, other = 1 - 1 / v;
 	struct sorts s = {.one = poisson(m->load, 1 - own),
@@ -225,34 +239,33 @@ static struct outcome expected(const struct sorts *s, uint32_t k, end_fn end, ui
 	return sum;
 }
 
-static double live_unknown(const struct ink_kbf_model *m)
+static double live_unknown(const struct model *m)
 {
 	struct sorts s = sorts_of(m, 1);
 
 	return expected(&s, m->k, end_of_live, 0).unknown;
 }
 
-struct ink_kbf_errors ink_kbf_errors_of(const struct ink_kbf_model *m)
+static struct errors errors_of(const struct model *m)
 {
 	struct sorts s = sorts_of(m, 0);
 	struct outcome strangers = expected(&s, m->k, end_of_stranger, m->k);
 
-	return (struct ink_kbf_errors){live_unknown(m), strangers.value, strangers.unknown};
+	return (struct errors){live_unknown(m), strangers.value, strangers.unknown};
 }
 
 /* ------------------------------------------------------------------- a chain */
 
 /* A key in one of c links is a stranger to the others, and must be absent there. */
-static struct ink_kbf_errors errors_of_chain(const struct ink_kbf_model *m, uint32_t c)
+static struct errors errors_of_chain(const struct model *m, uint32_t c)
 {
-	struct ink_kbf_errors e = ink_kbf_errors_of(m);
+	struct errors e = errors_of(m);
 	double absent = 1 - e.false_positives - e.strangers_unknown;
 	double value = c * e.false_positives * pow(absent, c - 1);
 
 	if (c == 1)
 		return e;
-	return (struct ink_kbf_errors){1 - (1 - e.unknown) * pow(absent, c - 1), value,
-				       1 - pow(absent, c) - value};
+	return (struct errors){1 - (1 - e.unknown) * pow(absent, c - 1), value, 1 - pow(absent, c) - value};
 }
 
 /* ------------------------------------------------------------------- options */
@@ -266,7 +279,7 @@ enum { LEAST_K = 2, MOST_PLANNED_K = 20 }; /* more cells a key than that never t
 
 struct wish {
 	const struct ink_kbf_options *o;
-	struct ink_kbf_model model; /* k and load are to be found */
+	struct model model; /* k and load are to be found */
 	uint32_t links;
 	uint64_t cells; /* as many, or at most; 0: to be found */
 	unsigned cell_bytes;
@@ -365,17 +378,17 @@ static int resolve(const struct ink_kbf_options *o, struct wish *w, struct ink_w
 
 /* -------------------------------------------------------------------- searching */
 
-static int below(const struct wish *w, struct ink_kbf_errors e)
+static int below(const struct wish *w, struct errors e)
 {
 	return e.unknown <= w->unknown * (1 + 1e-9) && e.false_positives <= w->false_positives * (1 + 1e-9);
 }
 
-static int live_holds(const struct wish *w, const struct ink_kbf_model *m)
+static int live_holds(const struct wish *w, const struct model *m)
 {
 	return live_unknown(m) <= w->unknown * (1 + 1e-9);
 }
 
-static int all_holds(const struct wish *w, const struct ink_kbf_model *m)
+static int all_holds(const struct wish *w, const struct model *m)
 {
 	return below(w, errors_of_chain(m, w->links));
 }
@@ -383,8 +396,8 @@ static int all_holds(const struct wish *w, const struct ink_kbf_model *m)
 enum { HALVINGS = 40 }; /* of the interval of loads: then it is a billionth of its least useful value */
 
 /* The highest load up to `high` at which it holds, or 0. */
-static double highest(const struct wish *w, struct ink_kbf_model m, double high,
-		      int (*holds)(const struct wish *w, const struct ink_kbf_model *m))
+static double highest(const struct wish *w, struct model m, double high,
+		      int (*holds)(const struct wish *w, const struct model *m))
 {
 	double low = 0;
 
@@ -404,7 +417,7 @@ static double highest(const struct wish *w, struct ink_kbf_model m, double high,
  */
 static double most_load(const struct wish *w, uint32_t k)
 {
-	struct ink_kbf_model m = w->model;
+	struct model m = w->model;
 
 	m.k = k;
 	m.load = highest(w, m, 8, live_holds);
@@ -413,9 +426,9 @@ static double most_load(const struct wish *w, uint32_t k)
 
 static struct ink_kbf_plan plan_with(const struct wish *w, uint32_t k, uint64_t cells, uint64_t keys)
 {
-	struct ink_kbf_model m = w->model;
+	struct model m = w->model;
 	struct ink_kbf_plan p = {.size = sizeof p, .keys = keys, .cells = cells, .k = k};
-	struct ink_kbf_errors e;
+	struct errors e;
 
 	p.load = m.load = (double)keys * k / (double)cells;
 	m.k = k;

@@ -22,7 +22,6 @@
 #include "../memory.h"
 #include "../why.h"
 #include "filter.h"
-#include "plan.h"
 
 #define STANDS_AT(type, field, byte)                                                                         \
 	_Static_assert(offsetof(struct type, field) == byte, "docs/format.md: " #byte)
