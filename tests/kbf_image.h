@@ -26,6 +26,7 @@ enum {
 	/* of a dictionary */
 	AT_MOST = 24,
 	AT_VALUES = 32,
+	AT_CHAIN = 56,
 	AT_VALUE_BYTES = 64
 };
 

@@ -273,6 +273,58 @@ static void what_waits_goes_to_the_cells_as_they_empty(void **state)
 	ink_kbf_free(f);
 }
 
+static int can_be_settled(const struct ink_kbf *f, const struct ink_pending_entry *e)
+{
+	struct ink_place p = ink_place_of(f, e->id);
+	enum ink_kbf_answer answer = ink_kbf_read_to_change(f, &p).answer;
+
+	return answer == INK_KBF_ABSENT || (answer == INK_KBF_VALUE && e->claim != INK_CLAIM_NEW);
+}
+
+/*
+ * Keys put in unasked, far too many, all of which are to go. Each one that goes
+ * makes others readable, also some that were tried before it.
+ */
+static void settling_ends_when_nothing_more_can_be_done(void **state)
+{
+	(void)state;
+	for (uint64_t cells = 40; cells < 100; cells++) {
+		struct ink_kbf *f = make_variant(
+			&variants[0], (struct ink_kbf_options){.k = 3, .cells = 3 * cells, .keys = 50});
+
+		for (uint64_t i = 0; i < 90; i++) {
+			struct ink_place p = place_of(f, i);
+			struct ink_pending_entry e = {.id = p.id,
+						      .key = key_number(i),
+						      .symbol = INK_GONE,
+						      .claim = INK_CLAIM_STORED};
+
+			ink_kbf_dict_add(f->dict, value_number(i % 20), NULL);
+			ink_kbf_put(f, &p, 0, (uint32_t)i % 20);
+			assert_int_equal(ink_pending_add(&f->pending, &e), 0);
+		}
+		ink_kbf_settle(f);
+		for (uint32_t i = 0; i < f->pending.count; i++)
+			assert_false(can_be_settled(f, &f->pending.entries[i]));
+		assert_true(cells < 70 || f->pending.count == 0);
+		assert_sound(f);
+		ink_kbf_free(f);
+	}
+}
+
+static void a_call_that_changes_something_tries_one_that_waits(void **state)
+{
+	struct scene c;
+
+	(void)state;
+	make_scene(&c, &variants[0]);
+	bring_about(&c, UPDATED);
+	assert_int_equal(ink_kbf_delete(c.f, key_number(c.y)), 0);
+	assert_int_equal(c.f->pending.count, 0);
+	assert_int_equal(read_key(c.f, X), 3);
+	ink_kbf_free(c.f);
+}
+
 static void inserting_a_key_again_answers_exists_and_changes_nothing(void **state)
 {
 	(void)state;
@@ -606,6 +658,12 @@ static void filters_that_do_not_fit_are_refused_and_stay(void **state)
 	b = part_of(&o, 250, 500); /* fewer keys, but not those */
 	assert_int_equal(ink_kbf_subtract(a, b, 0, &why), -EINVAL);
 	assert_true(are_same(a, same));
+	ink_kbf_free(b);
+	b = make_filter(&o); /* one of its keys, but with another value */
+	insert(b, 7, 8);
+	assert_int_equal(ink_kbf_subtract(a, b, 0, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "makes no sense"));
+	assert_true(are_same(a, same));
 	ink_kbf_free(a);
 	ink_kbf_free(b);
 	ink_kbf_free(same);
@@ -923,6 +981,8 @@ int main(void)
 		cmocka_unit_test(a_change_asks_all_cells_before_it_touches_one),
 		cmocka_unit_test(a_key_that_cannot_be_read_is_updated_all_the_same),
 		cmocka_unit_test(what_waits_goes_to_the_cells_as_they_empty),
+		cmocka_unit_test(settling_ends_when_nothing_more_can_be_done),
+		cmocka_unit_test(a_call_that_changes_something_tries_one_that_waits),
 		cmocka_unit_test(inserting_a_key_again_answers_exists_and_changes_nothing),
 		cmocka_unit_test(the_cells_of_a_key_are_different_ones),
 		cmocka_unit_test(a_cell_that_was_empty_counts_one),

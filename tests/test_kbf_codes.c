@@ -294,6 +294,11 @@ static void dictionaries_fit_if_one_begins_with_the_other(void **state)
 	assert_false(ink_dict_fits(a, c) || ink_dict_fits(c, b));
 	ink_kbf_dict_add(c, value_number(1), NULL);
 	assert_false(ink_dict_fits(a, c));
+	ink_kbf_dict_free(c); /* the last value the same, but not the first */
+	c = make_dict(0, 0);
+	ink_kbf_dict_add(c, value_number(3), NULL);
+	ink_kbf_dict_add(c, value_number(2), NULL);
+	assert_false(ink_dict_fits(a, c));
 	assert_int_equal(ink_dict_extend(b, a), 0);
 	assert_int_equal(b->count, 2);
 	ink_kbf_dict_free(a);

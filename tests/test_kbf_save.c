@@ -483,12 +483,17 @@ static void forged_lengths_are_refused(void **state)
 	assert_int_equal(try_filter(&forged, f->dict), 0);
 	forge(&forged, &whole, AT_PENDING_BYTES + 4, UINT32_MAX);
 	assert_int_equal(try_filter(&forged, f->dict), 0);
+	forge(&forged, &whole, AT_BODY + 60 * 4,
+	      1); /* between the cells of the first link and its last page's end */
+	assert_int_equal(try_filter(&forged, f->dict), 0);
 	forge(&forged, &whole, AT_PENDING, 0);
 	assert_int_equal(try_filter(&forged, f->dict), 0);
 	assert_true(image_read(&whole, dict_path));
 	forge(&forged, &whole, AT_BODY, UINT32_MAX); /* the length of the first value */
 	assert_int_equal(try_dict(&forged), 0);
 	forge(&forged, &whole, AT_VALUES, 1);
+	assert_int_equal(try_dict(&forged), 0);
+	forge(&forged, &whole, AT_CHAIN, 1);
 	assert_int_equal(try_dict(&forged), 0);
 	forge(&forged, &whole, AT_VALUE_BYTES + 4, 1);
 	assert_int_equal(try_dict(&forged), 0);
@@ -503,6 +508,32 @@ static size_t waiting_at(const struct image *i, const struct ink_kbf *f, uint32_
 	for (; number; number--)
 		at += 12 + (image_get32(i, at + 8) + 3) / 4 * 4;
 	return at;
+}
+
+static void keys_that_wait_for_what_cannot_be_are_refused(void **state)
+{
+	static struct image whole, forged;
+	struct ink_kbf *f = rich_filter(&variants[0], 0);
+	size_t at;
+
+	(void)state;
+	save_both(f);
+	assert_true(image_read(&whole, filter_path) && f->pending.count > 1);
+	at = waiting_at(&whole, f, 1);
+	forge(&forged, &whole, at, f->dict->count); /* a symbol that the dictionary has not */
+	assert_int_equal(try_filter(&forged, f->dict), 0);
+	forge(&forged, &whole, at + 4, 0); /* claims that there are not */
+	assert_int_equal(try_filter(&forged, f->dict), 0);
+	forge(&forged, &whole, at + 4, INK_CLAIM_MAYBE + 1);
+	assert_int_equal(try_filter(&forged, f->dict), 0);
+	forged = whole; /* new, and deleted */
+	image_put32(&forged, at, INK_GONE);
+	image_put32(&forged, at + 4, INK_CLAIM_NEW);
+	image_seal(&forged);
+	assert_int_equal(try_filter(&forged, f->dict), 0);
+	forge(&forged, &whole, at + 8, UINT32_MAX);
+	assert_int_equal(try_filter(&forged, f->dict), 0);
+	ink_kbf_free(f);
 }
 
 static void a_key_that_waits_twice_is_refused(void **state)
@@ -542,6 +573,7 @@ int main(void)
 		cmocka_unit_test(every_forged_byte_is_refused_or_makes_a_sound_filter),
 		cmocka_unit_test(forged_fields_are_refused_by_name),
 		cmocka_unit_test(forged_lengths_are_refused),
+		cmocka_unit_test(keys_that_wait_for_what_cannot_be_are_refused),
 		cmocka_unit_test(a_key_that_waits_twice_is_refused),
 	};
 
