@@ -208,9 +208,8 @@ struct ink_capture_options {
 /*
  * Opens a file or an interface. The result belongs to the caller:
  * ink_capture_close it. NULL with errno: EINVAL (the options contradict
- * themselves, the filter is wrong), EILSEQ (not a capture), ENOTSUP (the link
- * is of a kind that is not decoded, and a filter is asked for), what opening said (ENOENT,
- * EACCES, EPERM, ENODEV, ...), ENOMEM.
+ * themselves, the filter is wrong), EILSEQ (not a capture), what opening said
+ * (ENOENT, EACCES, EPERM, ENODEV, ...), ENOMEM.
  */
 struct ink_capture *ink_capture_open(const struct ink_capture_options *options, struct ink_why *why);
 
@@ -256,7 +255,7 @@ struct ink_filter;
 /*
  * Compiles tcpdump's filter language for frames of that link. The result
  * belongs to the caller: ink_filter_free it. NULL with errno: EINVAL (`why`
- * says what is wrong with the text), ENOTSUP (the link), ENOMEM.
+ * says what is wrong with the text, or with such a filter on that link), ENOMEM.
  */
 struct ink_filter *ink_filter_compile(const char *text, enum ink_link link, struct ink_why *why);
 void ink_filter_free(struct ink_filter *filter);

@@ -1,0 +1,2 @@
+#include <inkling/packet.h>
+int main(void){return 0;}
