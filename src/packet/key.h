@@ -23,13 +23,22 @@
 
 #include "walk.h"
 
-#define INK_KEY_TAIL 8 /* bytes behind the addresses */
+/* What a kind takes; masks are all ones or 0. */
+struct ink_key_rule {
+	uint8_t turned
+		[2]; /* does the destination come first: if the source is the low end, if it is the high end */
+	uint8_t second;   /* mask of the second address */
+	uint8_t port[2];  /* masks of the ports */
+	uint8_t protocol; /* mask of the protocol */
+};
 
-/* What a kind takes. */
-struct ink_key_parts {
-	const uint8_t *address[2];
-	uint16_t port[2];
-	uint8_t protocol;
+static const struct ink_key_rule ink_key_rules[INK_KEY_ENDPOINT + 1] = {
+	[INK_KEY_CONNECTION] = {{0, 1}, 0xff, {0xff, 0xff}, 0xff},
+	[INK_KEY_FLOW] = {{0, 0}, 0xff, {0xff, 0xff}, 0xff},
+	[INK_KEY_PAIR] = {{0, 1}, 0xff, {0, 0}, 0},
+	[INK_KEY_SOURCE] = {{0, 0}, 0, {0, 0}, 0},
+	[INK_KEY_DESTINATION] = {{1, 1}, 0, {0, 0}, 0},
+	[INK_KEY_ENDPOINT] = {{1, 1}, 0, {0xff, 0}, 0xff},
 };
 
 static inline uint32_t ink_key_length(const struct ink_packet *p)
@@ -46,73 +55,69 @@ static inline int ink_has_key(const struct ink_packet *p, enum ink_key kind)
 	       (kind == INK_KEY_PAIR || kind == INK_KEY_SOURCE || kind == INK_KEY_DESTINATION);
 }
 
-static inline int ink_ports_count(const struct ink_packet *p)
+static inline uint64_t ink_key_mask(uint8_t mask)
 {
-	return p->protocol == INK_PROTOCOL_TCP || p->protocol == INK_PROTOCOL_UDP;
+	return 0 - (uint64_t)(mask & 1);
 }
 
-/* Source and destination, or, if `turned`, the other way round. */
-static inline struct ink_key_parts ink_key_ends(const struct ink_packet *p, int turned)
+/* Words as on a little-endian machine, so that a key has the same bytes on every machine. */
+static inline uint64_t ink_key_order(uint64_t word)
 {
-	struct ink_key_parts k = {{p->source, p->destination}, {0, 0}, p->protocol};
-
-	if (ink_ports_count(p)) {
-		k.port[turned] = p->sport;
-		k.port[!turned] = p->dport;
-	}
-	k.address[turned] = p->source;
-	k.address[!turned] = p->destination;
-	return k;
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? word : __builtin_bswap64(word);
 }
 
-static inline void ink_key_tail(uint8_t *at, const struct ink_key_parts *k, uint8_t kind, uint8_t version)
+static inline void ink_key_put64(uint8_t *at, uint64_t word)
 {
-	at[0] = (uint8_t)(k->port[0] >> 8);
-	at[1] = (uint8_t)k->port[0];
-	at[2] = (uint8_t)(k->port[1] >> 8);
-	at[3] = (uint8_t)k->port[1];
-	at[4] = k->protocol;
-	at[5] = kind;
-	at[6] = version;
-	at[7] = 0;
+	word = ink_key_order(word);
+	__builtin_memcpy(at, &word, sizeof word);
 }
 
-static const uint8_t ink_no_address[16];
-
-static inline struct ink_key_parts ink_key_parts_of(const struct ink_packet *p, enum ink_key kind)
+static inline uint64_t ink_key_get64(const uint8_t *at)
 {
-	struct ink_key_parts k = ink_key_ends(p, kind != INK_KEY_FLOW && p->flags & INK_FROM_HIGH);
+	uint64_t word;
 
-	switch (kind) {
-	case INK_KEY_PAIR:
-		return (struct ink_key_parts){{k.address[0], k.address[1]}, {0, 0}, 0};
-	case INK_KEY_SOURCE:
-		return (struct ink_key_parts){{p->source, ink_no_address}, {0, 0}, 0};
-	case INK_KEY_DESTINATION:
-		return (struct ink_key_parts){{p->destination, ink_no_address}, {0, 0}, 0};
-	case INK_KEY_ENDPOINT:
-		return (struct ink_key_parts){{p->destination, ink_no_address},
-					      {ink_ports_count(p) ? p->dport : (uint16_t)0, 0},
-					      p->protocol};
-	default:
-		return k;
-	}
+	__builtin_memcpy(&word, at, sizeof word);
+	return ink_key_order(word);
+}
+
+/* A port as its bytes stand in a word that ink_key_put64 writes. */
+static inline uint64_t ink_key_port(uint32_t port, uint8_t mask)
+{
+	return ((port >> 8 & 0xff) | (port & 0xff) << 8) & ink_key_mask(mask);
+}
+
+/* Ports, protocol, kind, version: the word behind the addresses. */
+static inline uint64_t ink_key_tail(const struct ink_packet *p, enum ink_key kind, int turned)
+{
+	const struct ink_key_rule *rule = &ink_key_rules[kind];
+	int ports = p->protocol == INK_PROTOCOL_TCP || p->protocol == INK_PROTOCOL_UDP;
+	uint32_t first = turned ? p->dport : p->sport, second = turned ? p->sport : p->dport;
+	uint64_t both = ink_key_port(first, rule->port[0]) | ink_key_port(second, rule->port[1]) << 16;
+
+	return (ports ? both : 0) | (uint64_t)(p->protocol & rule->protocol) << 32 | (uint64_t)kind << 40 |
+	       (uint64_t)p->version << 48;
 }
 
 /* As ink_packet_key, of a packet that has one. */
 static inline void ink_key_write(const struct ink_packet *p, enum ink_key kind, uint8_t *key)
 {
-	struct ink_key_parts k = ink_key_parts_of(p, kind);
+	const struct ink_key_rule *rule = &ink_key_rules[kind];
+	int turned = rule->turned[p->flags & INK_FROM_HIGH];
+	const uint8_t *first = turned ? p->destination : p->source;
+	const uint8_t *second = turned ? p->source : p->destination;
+	uint64_t mask = ink_key_mask(rule->second), tail = ink_key_tail(p, kind, turned);
 
 	if (p->version == 4) {
-		__builtin_memcpy(key, k.address[0], 4);
-		__builtin_memcpy(key + 4, k.address[1], 4);
-		ink_key_tail(key + 8, &k, (uint8_t)kind, 4);
-	} else {
-		__builtin_memcpy(key, k.address[0], 16);
-		__builtin_memcpy(key + 16, k.address[1], 16);
-		ink_key_tail(key + 32, &k, (uint8_t)kind, 6);
+		/* Behind the 4 bytes of an address are 4 that are 0. */
+		ink_key_put64(key, ink_key_get64(first) | (ink_key_get64(second) & mask) << 32);
+		ink_key_put64(key + 8, tail);
+		return;
 	}
+	ink_key_put64(key, ink_key_get64(first));
+	ink_key_put64(key + 8, ink_key_get64(first + 8));
+	ink_key_put64(key + 16, ink_key_get64(second) & mask);
+	ink_key_put64(key + 24, ink_key_get64(second + 8) & mask);
+	ink_key_put64(key + 32, tail);
 }
 
 #endif

@@ -21,7 +21,16 @@
 
 #include "tunnel.h"
 
-_Static_assert(sizeof(struct ink_packet) == 128, "two cache lines");
+/*
+ * struct ink_packet, two cache lines: what the caller gives, then what is found.
+ *
+ *     0     8     16        20    24     32
+ *     |frame|time |captured |wire |clock |payload ...
+ */
+#define INK_PACKET_GIVEN 32
+
+_Static_assert(sizeof(struct ink_packet) == INK_PACKET_GIVEN + 3 * 32, "two cache lines");
+_Static_assert(__builtin_offsetof(struct ink_packet, payload) == INK_PACKET_GIVEN, "as drawn");
 
 /* ----------------------------------------------------------------------- IPv4 */
 
@@ -394,8 +403,18 @@ static inline enum ink_skip ink_parse_finish(struct ink_walk *w, struct ink_pack
 	return (enum ink_skip)skip;
 }
 
-/* As ink_packet_parse. */
-static inline enum ink_skip ink_parse(struct ink_packet *p, enum ink_link link, uint32_t options)
+/* Everything but the frame, its lengths and its times. In thirds: gcc makes a loop of one memset, and that costs 10 ns. */
+static inline void ink_parse_clear(struct ink_packet *p)
+{
+	uint8_t *at = (uint8_t *)p + INK_PACKET_GIVEN;
+
+	__builtin_memset(at, 0, 32);
+	__builtin_memset(at + 32, 0, 32);
+	__builtin_memset(at + 64, 0, 32);
+}
+
+/* Any packet, header by header. */
+static inline enum ink_skip ink_parse_walk(struct ink_packet *p, enum ink_link link, uint32_t options)
 {
 	struct ink_walk w;
 	enum ink_layer layer;
@@ -403,17 +422,86 @@ static inline enum ink_skip ink_parse(struct ink_packet *p, enum ink_link link, 
 	w.frame = p->frame;
 	w.at = 0;
 	w.end = p->captured;
-	w.wire = p->wire < p->captured ? p->captured : p->wire;
+	w.wire = p->wire;
 	w.options = options;
 	w.tunnels = 0;
-	*p = (struct ink_packet){
-		.frame = w.frame, .time = p->time, .captured = w.end, .wire = w.wire, .clock = p->clock};
 	layer = ink_begin(&w, link);
 	for (int i = 0; i < INK_MAX_LAYERS && layer != INK_LAYER_END; i++)
 		layer = ink_step_layer(&w, p, layer);
 	if (layer != INK_LAYER_END)
 		w.skip = INK_SKIP_TOO_DEEP;
 	return ink_parse_finish(&w, p);
+}
+
+/* ------------------------------------------------------------------ the plain one */
+
+/*
+ * Most packets are TCP in IPv4 without options, whole, behind 14 bytes of
+ * Ethernet. Their fields stand in fixed places:
+ *
+ *     0        12     14        34     46           54
+ *     |Ethernet|0800  |45 IPv4  |TCP   |words, flags|
+ *
+ * so one look at what makes them plain does for all the steps above. It gives
+ * what the walk gives, or 0 and has touched nothing: tests/test_packet.c
+ * compares the two.
+ */
+#define INK_PLAIN 54u
+
+static inline int ink_is_plain(const struct ink_packet *p)
+{
+	const uint8_t *f = p->frame;
+
+	return p->captured >= INK_PLAIN && ink_be32(f + 12) >> 8 == (INK_TYPE_IPV4 << 8 | 0x45) &&
+	       f[23] == INK_PROTOCOL_TCP && !(ink_be16(f + 20) & (INK_IPV4_MORE | INK_IPV4_OFFSET));
+}
+
+static inline uint32_t ink_least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline int ink_parse_plain(struct ink_packet *p)
+{
+	const uint8_t *f = p->frame;
+	uint32_t length = ink_be16(f + 16), header = 4u * (f[46] >> 4), skip = 34 + header;
+	uint32_t end = ink_least(p->captured, 14 + length), wire = ink_least(p->wire, 14 + length);
+	uint32_t source = ink_be32(f + 26), destination = ink_be32(f + 30);
+
+	if (header < 20 || end < skip)
+		return 0;
+	ink_parse_clear(p);
+	p->payload = f + skip;
+	p->payload_captured = end - skip;
+	p->payload_wire = wire - skip;
+	p->network = 14;
+	p->transport = 34;
+	__builtin_memcpy(p->source, f + 26, 4);
+	__builtin_memcpy(p->destination, f + 30, 4);
+	p->sport = ink_be16(f + 34);
+	p->dport = ink_be16(f + 36);
+	p->tcp_flags = ink_be16(f + 46) & 0xfff;
+	p->tcp_seq = ink_be32(f + 38);
+	p->tcp_ack = ink_be32(f + 42);
+	p->version = 4;
+	p->protocol = INK_PROTOCOL_TCP;
+	p->ttl = f[22];
+	p->tos = f[15];
+	p->flags = source == destination ? p->sport > p->dport : source > destination;
+	return 1;
+}
+
+_Static_assert(INK_FROM_HIGH == 1, "a comparison is the flag");
+
+/* As ink_packet_parse. */
+static inline enum ink_skip ink_parse(struct ink_packet *p, enum ink_link link, uint32_t options)
+{
+	if (p->wire < p->captured)
+		p->wire = p->captured;
+	if (link == INK_LINK_ETHERNET && ink_is_plain(p) && ink_parse_plain(p))
+		return INK_NOT_SKIPPED;
+	ink_parse_clear(p);
+	return ink_parse_walk(p, link, options);
 }
 
 #endif
