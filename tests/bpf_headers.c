@@ -21,7 +21,8 @@ struct plane {
 };
 
 int ink_bpf_packet(const struct plane *plane, const uint8_t key[16], uint32_t event, struct ink_move *move);
-int ink_bpf_frame(const struct plane *plane, struct ink_packet *packet, uint32_t event, struct ink_move *move);
+int ink_bpf_frame(const struct plane *plane, struct ink_packet *packet, uint32_t event,
+		  struct ink_move *move);
 uint32_t ink_bpf_expires(const struct plane *plane, uint64_t *word, uint32_t column, uint64_t last,
 			 uint64_t now);
 

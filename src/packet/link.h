@@ -156,7 +156,7 @@ static inline enum ink_layer ink_step_ppp(struct ink_walk *w)
 
 	if (ink_has(w, 2) && ink_be16(ink_here(w)) == 0xff03)
 		ink_pass(w, 2);
-	if (!ink_has(w, 1))
+	if (!ink_has(w, 1) || (!ink_has(w, 2) && ink_here(w)[0] == 0xff))
 		return ink_ends(w, INK_SKIP_TRUNCATED);
 	protocol = ink_here(w)[0];
 	if (!(protocol & 1)) {
