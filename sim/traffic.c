@@ -597,13 +597,16 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 /*
  * n actors that live l and start within d - l: n l / (d - l) of them are alive
- * at once. For c of them, l = c d / (n + c).
+ * at once. For c of them, l = c d / (n + c). Those that never open live for a moment:
+ * the others have to make up for it.
  */
 static void set_life(struct traffic *t)
 {
 	const struct sim_traffic_options *o = t->o;
 	double n = (double)(o->flows ? o->flows : 1), c = o->concurrent ? (double)o->concurrent : n / 10;
+	double opened = 1 - o->half_open - o->unanswered - o->refused;
 
+	c /= opened > .1 ? opened : .1;
 	t->life = (uint64_t)(c * (double)o->duration / (n + c));
 	if (t->life < 4 * (o->rtt + MOMENT))
 		t->life = 4 * (o->rtt + MOMENT);
