@@ -330,6 +330,7 @@ static void a_length_that_cannot_be_ends_it(void **state)
 	assert_int_equal(read_file(&error), 2);
 	assert_int_equal(error, -EILSEQ);
 	assert_non_null(strstr(why.text, "packet 3"));
+	assert_non_null(strstr(why.text, "cannot be"));
 }
 
 static void what_is_no_capture_is_refused(void **state)

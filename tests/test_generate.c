@@ -364,6 +364,30 @@ static void a_seed_gives_the_same_bytes(void **state)
 	assert_true(file_sum() != one);
 }
 
+static uint64_t begins[4][2]; /* of each pair, its connection and its datagrams */
+
+static void look_at_pair(const struct ink_packet *p)
+{
+	uint64_t *begin = &begins[p->source[3] % 4][p->protocol == INK_PROTOCOL_UDP];
+
+	if (!*begin)
+		*begin = p->time;
+}
+
+static void the_two_of_a_pair_talk_at_the_same_time(void **state)
+{
+	struct sim_traffic_options o = {
+		.seed = 3, .pairs = 4, .data = 1, .payload = 1, .rtt = 1000000, .duration = 100000000000000};
+	struct sim_truth truth = generate(&o);
+
+	(void)state;
+	memset(begins, 0, sizeof begins);
+	read_back(truth.frames, look_at_pair);
+	for (int i = 0; i < 4; i++)
+		assert_true(begins[i][0] && begins[i][0] == begins[i][1]);
+	forget();
+}
+
 /* ------------------------------------------------------------------------- video */
 
 static enum sim_video_format format;
@@ -495,6 +519,7 @@ int main(void)
 		cmocka_unit_test(shares_are_kept),
 		cmocka_unit_test(as_many_live_at_once_as_asked_for),
 		cmocka_unit_test(a_seed_gives_the_same_bytes),
+		cmocka_unit_test(the_two_of_a_pair_talk_at_the_same_time),
 		cmocka_unit_test(pictures_are_where_the_truth_says),
 		cmocka_unit_test(the_truth_is_written_as_json),
 		cmocka_unit_test(nonsense_is_refused),
