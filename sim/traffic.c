@@ -73,7 +73,7 @@ struct group {
 	uint64_t n, next;     /* actors; of them, the one that starts next */
 	uint64_t begin, span; /* they start evenly within */
 	uint64_t row;         /* of random numbers */
-	/* Sends packet number `step` of an actor that started at `start`; returns the time of the next, or 0. */
+	/* Sends packet number `step` of an actor that started then; returns the time of the next, or 0. */
 	uint64_t (*send)(struct traffic *, uint64_t actor, unsigned step, uint64_t start);
 };
 
@@ -101,7 +101,7 @@ static uint64_t number(const struct traffic *t, unsigned group, uint64_t i)
 	return sim_mix(t->groups[group].row + i);
 }
 
-/* When actor i starts: in its own part of the span, so that they start in order. The two of a pair start together. */
+/* When actor i starts: in its own part of the span, so in order. The two of a pair start together. */
 static uint64_t start_of(const struct traffic *t, unsigned group, uint64_t i)
 {
 	const struct group *g = &t->groups[group];
@@ -548,7 +548,7 @@ static void start_next(struct traffic *t, unsigned g, uint64_t starts[GROUPS])
 		starts[g] = start_of(t, g, group->next);
 }
 
-/* The earliest of those that wait. Its next packet mostly takes its place, which is half the work of taking and giving. */
+/* The earliest of those that wait. Its next packet mostly takes its place: half the work of taking and giving. */
 static void serve_first(struct traffic *t)
 {
 	struct event e = t->heap[0];
@@ -666,7 +666,7 @@ static void count_hosts(struct traffic *t)
 		hosts += ((const uint8_t *)t->servers)[i];
 	hosts += tcp_clients + udp_clients + 2 * o->pairs + odd + o->flood + (o->odd || o->flood);
 	hosts += o->streams + (o->streams > 0) + across + down;
-	/* Scanned: the first `targets` hosts, and for each that scans one host, the host with its own number. */
+	/* Scanned: the first `targets` hosts; and who scans one host takes the one with his own number. */
 	for (uint64_t source = 1; source < o->scans; source += 2)
 		hosts += source >= o->targets;
 	t->truth->hosts = hosts + (across ? o->targets : 0);

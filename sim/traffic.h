@@ -13,7 +13,7 @@
 enum { SIM_FLOWS_MOST = 100000000, SIM_FLOOD_MOST = 500000000, SIM_PAIRS_MOST = 1000000 };
 enum { SIM_SCANS_MOST = 60000, SIM_TARGETS_MOST = 60000, SIM_STREAMS_MOST = 10000, SIM_DATA_MOST = 10000 };
 
-/* What there is to be. Shares are of `flows`, and together at most 1; what is left opens and ends as it should. */
+/* What there is to be. Shares are of `flows`, together at most 1; what is left opens and ends as it should. */
 struct sim_traffic_options {
 	uint64_t seed;
 
@@ -47,7 +47,7 @@ struct sim_traffic_options {
 /* How far it is, 0 .. 1; may be NULL. */
 typedef void (*sim_progress)(double done);
 
-/* Writes all of it to the dump, in order of time. -ENOMEM, -EINVAL with the reason, or what ink_dump_packet said. */
+/* Writes all of it to the dump, in order of time. -ENOMEM, -EINVAL, or what ink_dump_packet said. */
 int sim_traffic(const struct sim_traffic_options *options, struct ink_dump *dump, struct sim_truth *truth,
 		sim_progress progress);
 

@@ -184,7 +184,7 @@ static uint32_t crc(const uint8_t *bytes, size_t n)
 	uint32_t sum = 0xffffffff;
 
 	for (size_t i = 0; i < 8 * n; i++) {
-		uint32_t bit = sum >> 31 ^ (bytes[i / 8] >> (7 - i % 8) & 1u);
+		uint32_t byte = bytes[i / 8], bit = sum >> 31 ^ (byte >> (7 - i % 8) & 1);
 
 		sum = sum << 1 ^ (bit ? 0x04c11db7 : 0);
 	}

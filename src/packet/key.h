@@ -25,11 +25,10 @@
 
 /* What a kind takes; masks are all ones or 0. */
 struct ink_key_rule {
-	uint8_t turned
-		[2]; /* does the destination come first: if the source is the low end, if it is the high end */
-	uint8_t second;   /* mask of the second address */
-	uint8_t port[2];  /* masks of the ports */
-	uint8_t protocol; /* mask of the protocol */
+	uint8_t turned[2]; /* the destination first? If the source is the low end; if the high one */
+	uint8_t second;    /* mask of the second address */
+	uint8_t port[2];   /* masks of the ports */
+	uint8_t protocol;  /* mask of the protocol */
 };
 
 static const struct ink_key_rule ink_key_rules[INK_KEY_ENDPOINT + 1] = {

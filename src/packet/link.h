@@ -121,7 +121,7 @@ static inline enum ink_layer ink_step_llc(struct ink_walk *w)
 
 /* ----------------------------------------------------------------------- MPLS */
 
-/* Labels of 4 bytes; the one with bit 8 set is the last. Only the first bits of what follows say what it is. */
+/* Labels of 4 bytes; the one with bit 8 set is the last. What follows is told by its first bits alone. */
 static inline enum ink_layer ink_step_mpls(struct ink_walk *w)
 {
 	for (int i = 0; i < INK_MAX_LABELS; i++) {

@@ -64,7 +64,7 @@ static inline void ink_read_ipv4(const struct ink_walk *w, struct ink_packet *p)
 		p->fragment = part & INK_IPV4_MORE ? INK_FRAGMENT_FIRST : INK_WHOLE;
 }
 
-/* A length of 0 is what a network card's driver sees of a packet that the card will cut (TSO): all there is. */
+/* A length of 0 is a driver's view of a packet that the network card will cut (TSO): all there is. */
 static inline enum ink_layer ink_step_ipv4(struct ink_walk *w, struct ink_packet *p)
 {
 	uint32_t header, length;
@@ -382,7 +382,7 @@ static inline int ink_from_high(const struct ink_packet *p)
 	return source == destination ? p->sport > p->dport : source > destination;
 }
 
-/* The tunnel had no IP header in it: the packet around stands. Over UDP it has a flow; else the reason is told. */
+/* The tunnel had no IP header in it: the packet around stands. Over UDP it has a flow, else a reason. */
 static inline uint8_t ink_fall_back(const struct ink_walk *w, struct ink_packet *p)
 {
 	*p = w->outer;
@@ -403,7 +403,7 @@ static inline enum ink_skip ink_parse_finish(struct ink_walk *w, struct ink_pack
 	return (enum ink_skip)skip;
 }
 
-/* Everything but the frame, its lengths and its times. In thirds: gcc makes a loop of one memset, and that costs 10 ns. */
+/* All but the frame, its lengths and its times. In thirds: of one memset gcc makes a loop, which takes 10 ns. */
 static inline void ink_parse_clear(struct ink_packet *p)
 {
 	uint8_t *at = (uint8_t *)p + INK_PACKET_GIVEN;
