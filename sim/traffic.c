@@ -35,7 +35,7 @@
 #include <string.h>
 
 #include "frame.h"
-#include "random.h"
+#include "seeded.h"
 
 #define BEGIN 1157932800000000000ull /* 11 September 2006: the first day of SIGCOMM 2006 */
 #define SECOND 1000000000ull
@@ -548,7 +548,7 @@ static void start_next(struct traffic *t, unsigned g, uint64_t starts[GROUPS])
 		starts[g] = start_of(t, g, group->next);
 }
 
-/* The earliest of those that wait. Its next packet mostly takes its place: half the work of taking and giving. */
+/* The earliest of those that wait. Its next packet takes its place: half the work of taking and giving. */
 static void serve_first(struct traffic *t)
 {
 	struct event e = t->heap[0];

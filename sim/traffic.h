@@ -13,7 +13,7 @@
 enum { SIM_FLOWS_MOST = 100000000, SIM_FLOOD_MOST = 500000000, SIM_PAIRS_MOST = 1000000 };
 enum { SIM_SCANS_MOST = 60000, SIM_TARGETS_MOST = 60000, SIM_STREAMS_MOST = 10000, SIM_DATA_MOST = 10000 };
 
-/* What there is to be. Shares are of `flows`, together at most 1; what is left opens and ends as it should. */
+/* What there is to be. Shares are of `flows`, together at most 1; the rest opens and ends as it should. */
 struct sim_traffic_options {
 	uint64_t seed;
 

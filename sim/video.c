@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "frame.h"
-#include "random.h"
+#include "seeded.h"
 
 /* ------------------------------------------------------------------------- pictures */
 

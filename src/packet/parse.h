@@ -403,7 +403,7 @@ static inline enum ink_skip ink_parse_finish(struct ink_walk *w, struct ink_pack
 	return (enum ink_skip)skip;
 }
 
-/* All but the frame, its lengths and its times. In thirds: of one memset gcc makes a loop, which takes 10 ns. */
+/* All but the frame, its lengths and times. In thirds: of one memset gcc makes a loop, which takes 10 ns. */
 static inline void ink_parse_clear(struct ink_packet *p)
 {
 	uint8_t *at = (uint8_t *)p + INK_PACKET_GIVEN;

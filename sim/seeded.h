@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Numbers that follow from a seed: the n-th of a row without the ones before it. */
-#ifndef INKLING_SIM_RANDOM_H
-#define INKLING_SIM_RANDOM_H
+#ifndef INKLING_SIM_SEEDED_H
+#define INKLING_SIM_SEEDED_H
 
 #include <stdint.h>
 
