@@ -160,7 +160,8 @@ enum ink_skip ink_packet_parse(struct ink_packet *packet, enum ink_link link, un
 /*
  * Writes the key's bytes and returns how many: INK_KEY_IPV4 or INK_KEY_IPV6,
  * or 0 (nothing is written) if the packet has no key of that kind. Two packets
- * have the same bytes exactly if they are of one flow of that kind. Ports of SCTP are no part of a key.
+ * have the same bytes exactly if they are of one flow of that kind. Ports of
+ * SCTP are no part of a key.
  */
 size_t ink_packet_key(const struct ink_packet *packet, enum ink_key kind, uint8_t key[INK_KEY_MOST]);
 
@@ -218,16 +219,20 @@ void ink_capture_close(struct ink_capture *capture);
 
 /*
  * Reads up to packets->room packets and parses them: packets->n of them, those
- * that have no flow included. They live until the next call. Fewer than room do not mean
- * that no more will come: that is packets->end, with n = 0. An interface gives what has
- * come within 100 ms, which may be nothing.
+ * that have no flow included. They live until the next call. Fewer than room do
+ * not mean that no more will come: that is packets->end, with n = 0. An
+ * interface gives what has come within 100 ms, which may be nothing.
  *
  * A damaged file: all that can be read is given first, then -EILSEQ with the
  * place. Others: -EIO, -ENETDOWN and what the system said.
  */
 int ink_capture_read(struct ink_capture *capture, struct ink_packets *packets, struct ink_why *why);
 
-/* The next ink_capture_read, or the one that waits, says end. May be called from a signal handler or another thread. */
+/*
+ * The next ink_capture_read says end; one that waits for an interface does so
+ * within 100 ms, one that waits for a pipe when a signal interrupts it or bytes
+ * come. May be called from a signal handler and from another thread.
+ */
 void ink_capture_stop(struct ink_capture *capture);
 
 struct ink_capture_stats {
