@@ -495,6 +495,23 @@ static void stopping_ends_it(void **state)
 	ink_capture_close(NULL);
 }
 
+static void without_room_nothing_is_read(void **state)
+{
+	struct ink_packet packets[1];
+	struct ink_packets batch = {.at = packets, .room = 0};
+	struct ink_capture *c;
+
+	(void)state;
+	make_pcap(0xa1b2c3d4, 0);
+	save(size);
+	c = open_file(path, NULL);
+	assert_int_equal(ink_capture_read(c, &batch, &why), -EINVAL);
+	batch.room = 1;
+	assert_int_equal(ink_capture_read(c, &batch, &why), 0);
+	check_packet(&packets[0], 0);
+	ink_capture_close(c);
+}
+
 static void time_that_goes_back_is_counted(void **state)
 {
 	const uint32_t seconds[] = {100, 101, 99, 102, 10, 11};
@@ -590,6 +607,7 @@ int main(void)
 		cmocka_unit_test(what_is_dumped_is_read),
 		cmocka_unit_test(a_dump_that_fails_says_so),
 		cmocka_unit_test(stopping_ends_it),
+		cmocka_unit_test(without_room_nothing_is_read),
 		cmocka_unit_test(time_that_goes_back_is_counted),
 		cmocka_unit_test(long_frames_cross_the_buffer),
 		cmocka_unit_test(an_unknown_link_is_a_reason),

@@ -224,7 +224,7 @@ void ink_capture_close(struct ink_capture *capture);
  * interface gives what has come within 100 ms, which may be nothing.
  *
  * A damaged file: all that can be read is given first, then -EILSEQ with the
- * place. Others: -EIO, -ENETDOWN and what the system said.
+ * place. Others: -EIO and what the system said; -EINVAL: room is 0.
  */
 int ink_capture_read(struct ink_capture *capture, struct ink_packets *packets, struct ink_why *why);
 

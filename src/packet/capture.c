@@ -192,6 +192,8 @@ int ink_capture_read(struct ink_capture *c, struct ink_packets *packets, struct 
 {
 	packets->n = 0;
 	packets->end = is_stopped(c);
+	if (!packets->room)
+		return ink_because(why, -EINVAL, "%s: no room for a packet", c->name);
 	if (packets->end)
 		return 0;
 	if (!c->error && c->is_pcap)
