@@ -40,6 +40,9 @@ void measure_kbf(const settings &, report &, size_t n);
 /* ids.cc: what an id costs. */
 void measure_ids(const settings &, report &);
 
+/* packets.cc: what a packet costs before a table is asked. */
+void measure_packets(const settings &, report &);
+
 } /* namespace bench */
 
 #endif

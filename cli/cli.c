@@ -89,17 +89,56 @@ int cli_size(const char *text, uint64_t *bytes)
 	return whole(text, 1024, 1, bytes);
 }
 
-int cli_share(const char *text, double *share)
+int cli_count(const char *text, uint64_t *count)
+{
+	*count = 0;
+	return !strcmp(text, "0") ? 0 : cli_number(text, count);
+}
+
+int cli_part(const char *text, double *part)
 {
 	const char *rest;
 
-	if (parse(text, share, &rest))
+	if (parse(text, part, &rest))
 		return -EINVAL;
 	if (!strcmp(rest, "%"))
-		*share /= 100;
+		*part /= 100;
 	else if (*rest)
 		return -EINVAL;
-	return *share > 0 && *share < 1 ? 0 : -EINVAL;
+	return *part <= 1 ? 0 : -EINVAL;
+}
+
+int cli_share(const char *text, double *share)
+{
+	return cli_part(text, share) == 0 && *share > 0 && *share < 1 ? 0 : -EINVAL;
+}
+
+static double unit_of_time(const char *name)
+{
+	static const struct {
+		const char *name;
+		double nanoseconds;
+	} units[] = {{"", 1e9}, {"s", 1e9},    {"ms", 1e6},  {"us", 1e3},
+		     {"ns", 1}, {"min", 60e9}, {"h", 3600e9}};
+
+	for (unsigned i = 0; i < sizeof units / sizeof units[0]; i++)
+		if (!strcmp(units[i].name, name))
+			return units[i].nanoseconds;
+	return 0;
+}
+
+int cli_time(const char *text, uint64_t *nanoseconds)
+{
+	const char *rest;
+	double value, unit;
+
+	if (parse(text, &value, &rest))
+		return -EINVAL;
+	unit = unit_of_time(rest);
+	if (unit <= 0 || value * unit > 1e18)
+		return -EINVAL;
+	*nanoseconds = (uint64_t)(value * unit + 0.5);
+	return 0;
 }
 
 const char *cli_show_share(double share, char *text, size_t size)

@@ -15,7 +15,7 @@ struct cli_command {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct cli_command cli_demo, cli_plan;
+extern const struct cli_command cli_demo, cli_generate, cli_plan;
 
 /* Says what is wrong with the usage and where to find help; returns CLI_USAGE. */
 __attribute__((format(printf, 2, 3))) int cli_usage(const struct cli_command *command, const char *format,
@@ -32,6 +32,15 @@ int cli_size(const char *text, uint64_t *bytes);
 
 /* "0.001", "0.1%", "1e-3". 0, or -EINVAL. */
 int cli_share(const char *text, double *share);
+
+/* "0", "1.5M": as cli_number, and 0 too. 0, or -EINVAL. */
+int cli_count(const char *text, uint64_t *count);
+
+/* As cli_share, and 0 and 1 too. 0, or -EINVAL. */
+int cli_part(const char *text, double *part);
+
+/* "60s", "50ms", "2min", "1h", "250us"; a bare number is seconds. 0, or -EINVAL. */
+int cli_time(const char *text, uint64_t *nanoseconds);
 
 /* "line" and so on. 0, or -EINVAL. */
 int cli_kind(const char *text, enum ink_kind *kind);

@@ -5,6 +5,8 @@
  * population counts, calls, a C library) is an error there.
  */
 #include "id.h"
+#include "packet/key.h"
+#include "packet/parse.h"
 #include "rules.h"
 #include "table/age.h"
 #include "table/line.h"
@@ -19,6 +21,8 @@ struct plane {
 };
 
 int ink_bpf_packet(const struct plane *plane, const uint8_t key[16], uint32_t event, struct ink_move *move);
+int ink_bpf_frame(const struct plane *plane, struct ink_packet *packet, uint32_t event,
+		  struct ink_move *move);
 uint32_t ink_bpf_expires(const struct plane *plane, uint64_t *word, uint32_t column, uint64_t last,
 			 uint64_t now);
 
@@ -80,6 +84,17 @@ int ink_bpf_packet(const struct plane *plane, const uint8_t key[16], uint32_t ev
 			return 1;
 	}
 	return 0;
+}
+
+/* A frame of IPv4: headers, key, and the rest as above. */
+int ink_bpf_frame(const struct plane *plane, struct ink_packet *packet, uint32_t event, struct ink_move *move)
+{
+	uint8_t key[INK_KEY_MOST];
+
+	if (ink_parse(packet, INK_LINK_ETHERNET, 0) != INK_NOT_SKIPPED || packet->version != 4)
+		return 0;
+	ink_key_write(packet, INK_KEY_CONNECTION, key);
+	return ink_bpf_packet(plane, key, event, move);
 }
 
 /* A look at the age of one entry: 1 if its time was over, and then it is gone. */

@@ -10,6 +10,6 @@ exported=$(nm --dynamic --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, 
 
 [ -n "$declared" ]
 if [ "$declared" != "$exported" ]; then
-	printf 'declared:\n%s\nexported:\n%s\nsrc/inkling.map has to name what is declared.\n' "$declared" "$exported"
+	printf 'declared:\n%s\nexported:\n%s\nThe map of the library has to name what is declared.\n' "$declared" "$exported"
 	exit 1
 fi

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What capture.c needs of filter.c besides what users see. */
+#ifndef INKLING_PACKET_FILTER_H
+#define INKLING_PACKET_FILTER_H
+
+#include <inkling/packet.h>
+
+struct bpf_program;
+
+/* For the kernel; belongs to the filter. */
+struct bpf_program *ink_filter_program(struct ink_filter *filter);
+
+/*
+ * libpcap's number for a link and back. They are those of the files but for
+ * raw IP, which has another number on every system.
+ */
+int ink_link_to_dlt(enum ink_link link);
+enum ink_link ink_link_of_dlt(int dlt);
+
+#endif

@@ -1,0 +1,623 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Captures made here: both formats, both byte orders, micro- and nanoseconds,
+ * from files and pipes; cut and damaged ones; filters, dumps, and what cannot
+ * be opened.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <inkling/packet.h>
+
+#include "frame.h"
+#include "random.h"
+
+/* --------------------------------------------------------------- making files */
+
+static char path[] = "/tmp/ink-test-capture-XXXXXX";
+
+static uint8_t file[1 << 20];
+static size_t size;
+static int swapped;
+
+static void put(const void *bytes, size_t n)
+{
+	assert_true(size + n <= sizeof file);
+	memcpy(file + size, bytes, n);
+	size += n;
+}
+
+static void put32(uint32_t number)
+{
+	number = swapped ? __builtin_bswap32(number) : number;
+	put(&number, 4);
+}
+
+static void put16(uint16_t number)
+{
+	number = swapped ? __builtin_bswap16(number) : number;
+	put(&number, 2);
+}
+
+static void save(size_t n)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, file, n), n);
+	close(fd);
+}
+
+/* Packet i of a capture: a SYN from port 1000 + i, or a datagram if i % 3 is 2. */
+static size_t make_frame(unsigned i, uint8_t frame[SIM_FRAME_MOST])
+{
+	const struct sim_ends ends = {.address = {0x0a000001, 0x0a000002},
+				      .port = {(uint16_t)(1000 + i), 80},
+				      .version = i % 2 ? 6 : 4,
+				      .protocol = i % 3 == 2 ? INK_PROTOCOL_UDP : INK_PROTOCOL_TCP};
+	const struct sim_segment s = {
+		.flags = INK_TCP_SYN, .payload = (const uint8_t *)"payload", .length = i % 8};
+
+	return sim_frame(frame, &ends, &s);
+}
+
+enum { PACKETS = 20 };
+
+static uint64_t time_of(unsigned i)
+{
+	return 1000000000ull * (1000 + i) + 1000 * i;
+}
+
+static size_t ends_at[PACKETS + 1]; /* where each packet ends in the file; [0] is the header's end */
+
+static void pcap_header(uint32_t magic, uint32_t link)
+{
+	size = 0;
+	put32(magic);
+	put16(2);
+	put16(4);
+	put32(0);
+	put32(0);
+	put32(65535);
+	put32(link);
+	ends_at[0] = size;
+}
+
+static void make_pcap(uint32_t magic, int other_order)
+{
+	uint8_t frame[SIM_FRAME_MOST];
+
+	swapped = other_order;
+	pcap_header(magic, INK_LINK_ETHERNET);
+	for (unsigned i = 0; i < PACKETS; i++) {
+		size_t n = make_frame(i, frame);
+
+		put32((uint32_t)(time_of(i) / 1000000000));
+		put32((uint32_t)(time_of(i) % 1000000000 / (magic == 0xa1b23c4d ? 1 : 1000)));
+		put32((uint32_t)n);
+		put32((uint32_t)n + 5);
+		put(frame, n);
+		ends_at[i + 1] = size;
+	}
+}
+
+/* Times in nanoseconds: option 9 of the interface says so. */
+static void make_pcapng(int other_order)
+{
+	uint8_t frame[SIM_FRAME_MOST];
+
+	swapped = other_order;
+	size = 0;
+	put32(0x0a0d0d0a); /* section */
+	put32(28);
+	put32(0x1a2b3c4d);
+	put16(1);
+	put16(0);
+	put32(0xffffffff);
+	put32(0xffffffff);
+	put32(28);
+	put32(1); /* interface */
+	put32(32);
+	put16(1);
+	put16(0);
+	put32(65535);
+	put16(9);
+	put16(1);
+	put("\x09\0\0\0", 4);
+	put32(0);
+	put32(32);
+	ends_at[0] = size;
+	for (unsigned i = 0; i < PACKETS; i++) {
+		size_t n = make_frame(i, frame), padded = (n + 3) & ~(size_t)3;
+
+		put32(6); /* packet */
+		put32((uint32_t)(32 + padded));
+		put32(0);
+		put32((uint32_t)(time_of(i) >> 32));
+		put32((uint32_t)time_of(i));
+		put32((uint32_t)n);
+		put32((uint32_t)n + 5);
+		put(frame, n);
+		put("\0\0\0", padded - n);
+		put32((uint32_t)(32 + padded));
+		ends_at[i + 1] = size;
+	}
+}
+
+/* --------------------------------------------------------------- reading them */
+
+static struct ink_why why;
+
+static struct ink_capture *open_file(const char *name, const char *filter)
+{
+	struct ink_capture_options o = {.size = sizeof o, .file = name, .filter = filter};
+
+	why.text[0] = '\0';
+	return ink_capture_open(&o, &why);
+}
+
+static void check_packet(const struct ink_packet *p, unsigned i)
+{
+	uint8_t frame[SIM_FRAME_MOST];
+	size_t n = make_frame(i, frame);
+
+	assert_int_equal(p->captured, n);
+	assert_int_equal(p->wire, n + 5);
+	assert_memory_equal(p->frame, frame, n);
+	assert_true(p->time == time_of(i) && p->clock == p->time);
+	assert_int_equal(p->sport, 1000 + i);
+	assert_int_equal(p->skip, INK_NOT_SKIPPED);
+}
+
+/* Reads to the end or to an error, and checks every packet; says how many there were. */
+static unsigned read_all(struct ink_capture *c, size_t room, int *error)
+{
+	struct ink_packet packets[8];
+	struct ink_packets batch = {.at = packets, .room = room};
+	unsigned n = 0;
+
+	assert_non_null(c);
+	while (!(*error = ink_capture_read(c, &batch, &why)) && !batch.end)
+		for (size_t i = 0; i < batch.n; i++)
+			check_packet(&packets[i], n++);
+	assert_int_equal(batch.n, 0);
+	/* It says so again. */
+	assert_int_equal(ink_capture_read(c, &batch, &why), *error);
+	ink_capture_close(c);
+	return n;
+}
+
+static unsigned read_file(int *error)
+{
+	return read_all(open_file(path, NULL), 1 + random_below(8), error);
+}
+
+static void pcap_is_read_in_both_orders_and_units(void **state)
+{
+	int error;
+
+	(void)state;
+	for (int order = 0; order < 2; order++) {
+		make_pcap(0xa1b2c3d4, order);
+		save(size);
+		assert_int_equal(read_file(&error), PACKETS);
+		assert_int_equal(error, 0);
+		make_pcap(0xa1b23c4d, order);
+		save(size);
+		assert_int_equal(read_file(&error), PACKETS);
+		assert_int_equal(error, 0);
+	}
+}
+
+static void pcapng_is_read_in_both_orders(void **state)
+{
+	int error;
+
+	(void)state;
+	for (int order = 0; order < 2; order++) {
+		make_pcapng(order);
+		save(size);
+		assert_int_equal(read_file(&error), PACKETS);
+		assert_int_equal(error, 0);
+	}
+}
+
+/* As much as one write takes: a pipe holds 64 KiB. */
+static unsigned read_through_pipe(int *error)
+{
+	int ends[2], standard = dup(STDIN_FILENO);
+	unsigned n;
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], file, size), size);
+	close(ends[1]);
+	assert_true(dup2(ends[0], STDIN_FILENO) >= 0);
+	close(ends[0]);
+	n = read_all(open_file("-", NULL), 4, error);
+	if (standard >= 0)
+		dup2(standard, STDIN_FILENO);
+	close(standard);
+	return n;
+}
+
+static void a_pipe_is_as_good_as_a_file(void **state)
+{
+	int error;
+
+	(void)state;
+	make_pcap(0xa1b23c4d, 0);
+	assert_int_equal(read_through_pipe(&error), PACKETS);
+	assert_int_equal(error, 0);
+	make_pcapng(1);
+	assert_int_equal(read_through_pipe(&error), PACKETS);
+	assert_int_equal(error, 0);
+}
+
+/* Whole packets in the first n bytes. */
+static unsigned whole_packets(size_t n)
+{
+	unsigned whole = 0;
+
+	while (whole < PACKETS && ends_at[whole + 1] <= n)
+		whole++;
+	return whole;
+}
+
+static void check_cut(size_t n)
+{
+	int error, clean = n == ends_at[whole_packets(n)];
+
+	save(n);
+	if (n < ends_at[0]) {
+		struct ink_capture *c = open_file(path, NULL);
+
+		/* libpcap takes the begin of a pcapng file whose interface is missing for an empty one. */
+		if (!c)
+			assert_int_equal(errno, EILSEQ);
+		ink_capture_close(c);
+		return;
+	}
+	assert_int_equal(read_file(&error), whole_packets(n));
+	assert_int_equal(error, clean ? 0 : -EILSEQ);
+	if (!clean)
+		assert_non_null(strstr(why.text, path));
+}
+
+/* At every byte of the first two packets, and of the last. */
+static void check_cuts(void)
+{
+	for (size_t n = 0; n <= ends_at[2]; n++)
+		check_cut(n);
+	for (size_t n = ends_at[PACKETS - 1]; n <= size; n++)
+		check_cut(n);
+}
+
+static void a_cut_file_gives_what_is_whole_and_then_says_where(void **state)
+{
+	char place[40];
+	int error;
+
+	(void)state;
+	make_pcap(0xa1b2c3d4, 0);
+	check_cuts();
+	make_pcapng(0);
+	check_cuts();
+	make_pcap(0xa1b2c3d4, 1);
+	save(ends_at[3] + 20);
+	read_file(&error);
+	snprintf(place, sizeof place, "packet 4, at byte %zu", ends_at[3]);
+	assert_non_null(strstr(why.text, place));
+}
+
+static void a_length_that_cannot_be_ends_it(void **state)
+{
+	int error;
+
+	(void)state;
+	make_pcap(0xa1b2c3d4, 0);
+	memset(file + ends_at[2] + 8, 0x7f, 4);
+	save(size);
+	assert_int_equal(read_file(&error), 2);
+	assert_int_equal(error, -EILSEQ);
+	assert_non_null(strstr(why.text, "packet 3"));
+	assert_non_null(strstr(why.text, "cannot be"));
+}
+
+static void what_is_no_capture_is_refused(void **state)
+{
+	(void)state;
+	memset(file, 'x', 1000);
+	save(1000);
+	assert_null(open_file(path, NULL));
+	assert_int_equal(errno, EILSEQ);
+	assert_non_null(strstr(why.text, path));
+	assert_null(open_file("/nonexistent/capture", NULL));
+	assert_int_equal(errno, ENOENT);
+	assert_non_null(strstr(why.text, "/nonexistent/capture"));
+	assert_null(open_file("/", NULL));
+	assert_int_equal(errno, EISDIR);
+}
+
+static void options_that_contradict_themselves_are_refused(void **state)
+{
+	struct ink_capture_options o = {.size = sizeof o};
+
+	(void)state;
+	assert_null(ink_capture_open(&o, &why));
+	assert_int_equal(errno, EINVAL);
+	o.file = path;
+	o.interface = "lo";
+	assert_null(ink_capture_open(&o, &why));
+	assert_int_equal(errno, EINVAL);
+	o.interface = NULL;
+	o.parse = 64;
+	assert_null(ink_capture_open(&o, &why));
+	assert_int_equal(errno, EINVAL);
+	o.parse = 0;
+	o.size = 3;
+	assert_null(ink_capture_open(&o, &why));
+	assert_int_equal(errno, EINVAL);
+}
+
+static void an_unknown_interface_is_named(void **state)
+{
+	struct ink_capture_options o = {.size = sizeof o, .interface = "ink-no-such"};
+
+	(void)state;
+	assert_null(ink_capture_open(&o, &why));
+	assert_true(errno == ENODEV || errno == EPERM);
+	assert_non_null(strstr(why.text, "ink-no-such"));
+}
+
+/* --------------------------------------------------------------------- filters */
+
+static void check_filter(void)
+{
+	struct ink_packet packets[8];
+	struct ink_packets batch = {.at = packets, .room = 8};
+	struct ink_capture_stats stats = {.size = sizeof stats};
+	struct ink_capture *c = open_file(path, "udp");
+	unsigned n = 0;
+
+	assert_non_null(c);
+	while (ink_capture_read(c, &batch, &why) == 0 && !batch.end)
+		for (size_t i = 0; i < batch.n; i++, n++)
+			assert_int_equal(packets[i].protocol, INK_PROTOCOL_UDP);
+	ink_capture_stats(c, &stats);
+	assert_int_equal(n, PACKETS / 3);
+	assert_int_equal(stats.packets, n);
+	assert_int_equal(stats.filtered, PACKETS - n);
+	ink_capture_close(c);
+}
+
+static void a_filter_lets_pass_what_it_says(void **state)
+{
+	(void)state;
+	make_pcap(0xa1b2c3d4, 0);
+	save(size);
+	check_filter();
+	make_pcapng(0);
+	save(size);
+	check_filter();
+}
+
+static void a_wrong_filter_is_explained(void **state)
+{
+	(void)state;
+	make_pcap(0xa1b2c3d4, 0);
+	save(size);
+	assert_null(open_file(path, "tcp and and"));
+	assert_int_equal(errno, EINVAL);
+	assert_non_null(strstr(why.text, "tcp and and"));
+	assert_null(ink_filter_compile("host", INK_LINK_ETHERNET, &why));
+	assert_int_equal(errno, EINVAL);
+}
+
+static void filters_know_the_link(void **state)
+{
+	struct ink_filter *f = ink_filter_compile("tcp port 1000", INK_LINK_RAW, &why);
+	struct ink_packet p = {.time = 0};
+	uint8_t frame[SIM_FRAME_MOST];
+
+	(void)state;
+	assert_non_null(f);
+	p.captured = p.wire = (uint32_t)make_frame(0, frame) - 14;
+	p.frame = frame + 14;
+	assert_true(ink_filter_match(f, &p));
+	p.captured = 21; /* cut before the ports */
+	assert_false(ink_filter_match(f, &p));
+	ink_filter_free(f);
+	ink_filter_free(NULL);
+}
+
+/* ------------------------------------------------------------------- the others */
+
+static void what_is_dumped_is_read(void **state)
+{
+	struct ink_dump *d = ink_dump_open(path, INK_LINK_ETHERNET, &why);
+	uint8_t frame[SIM_FRAME_MOST];
+	int error;
+
+	(void)state;
+	assert_non_null(d);
+	for (unsigned i = 0; i < PACKETS; i++) {
+		struct ink_packet p = {.frame = frame, .time = time_of(i)};
+
+		p.captured = (uint32_t)make_frame(i, frame);
+		p.wire = p.captured + 5;
+		assert_int_equal(ink_dump_packet(d, &p), 0);
+	}
+	assert_int_equal(ink_dump_close(d, &why), 0);
+	assert_int_equal(read_file(&error), PACKETS);
+	assert_int_equal(error, 0);
+	assert_int_equal(ink_dump_close(NULL, &why), 0);
+}
+
+static void a_dump_that_fails_says_so(void **state)
+{
+	struct ink_dump *d = ink_dump_open("/dev/full", INK_LINK_ETHERNET, &why);
+
+	(void)state;
+	if (!d)
+		skip();
+	assert_int_equal(ink_dump_close(d, &why), -ENOSPC);
+	assert_non_null(strstr(why.text, "/dev/full"));
+	assert_null(ink_dump_open("/nonexistent/dump", INK_LINK_ETHERNET, &why));
+	assert_int_equal(errno, ENOENT);
+}
+
+static void stopping_ends_it(void **state)
+{
+	struct ink_packet packets[2];
+	struct ink_packets batch = {.at = packets, .room = 2};
+	struct ink_capture *c;
+
+	(void)state;
+	make_pcap(0xa1b2c3d4, 0);
+	save(size);
+	c = open_file(path, NULL);
+	assert_int_equal(ink_capture_read(c, &batch, &why), 0);
+	assert_int_equal(batch.n, 2);
+	ink_capture_stop(c);
+	assert_int_equal(ink_capture_read(c, &batch, &why), 0);
+	assert_true(batch.end && batch.n == 0);
+	ink_capture_close(c);
+	ink_capture_close(NULL);
+}
+
+static void without_room_nothing_is_read(void **state)
+{
+	struct ink_packet packets[1];
+	struct ink_packets batch = {.at = packets, .room = 0};
+	struct ink_capture *c;
+
+	(void)state;
+	make_pcap(0xa1b2c3d4, 0);
+	save(size);
+	c = open_file(path, NULL);
+	assert_int_equal(ink_capture_read(c, &batch, &why), -EINVAL);
+	batch.room = 1;
+	assert_int_equal(ink_capture_read(c, &batch, &why), 0);
+	check_packet(&packets[0], 0);
+	ink_capture_close(c);
+}
+
+static void time_that_goes_back_is_counted(void **state)
+{
+	const uint32_t seconds[] = {100, 101, 99, 102, 10, 11};
+	const uint64_t clocks[] = {100, 101, 101, 102, 102, 103};
+	struct ink_packet packets[8];
+	struct ink_packets batch = {.at = packets, .room = 8};
+	struct ink_capture_stats stats = {.size = sizeof stats};
+	struct ink_capture *c;
+
+	(void)state;
+	swapped = 0;
+	pcap_header(0xa1b2c3d4, INK_LINK_ETHERNET);
+	for (int i = 0; i < 6; i++) {
+		put32(seconds[i]);
+		put32(0);
+		put32(0);
+		put32(60);
+	}
+	save(size);
+	c = open_file(path, NULL);
+	assert_int_equal(ink_capture_read(c, &batch, &why), 0);
+	assert_int_equal(batch.n, 6);
+	for (int i = 0; i < 6; i++)
+		assert_true(packets[i].clock == clocks[i] * 1000000000);
+	ink_capture_stats(c, &stats);
+	assert_int_equal(stats.backwards, 2);
+	assert_true(stats.first == 10000000000 && stats.last == 102000000000);
+	assert_int_equal(stats.skipped[INK_SKIP_TRUNCATED], 6);
+	assert_int_equal(stats.bytes, 360);
+	ink_capture_close(c);
+}
+
+/* Frames of the greatest length, so that the buffer is filled and moved many times. */
+static void long_frames_cross_the_buffer(void **state)
+{
+	static uint8_t frame[262144];
+	struct ink_packet p = {.frame = frame}, packets[8];
+	struct ink_packets batch = {.at = packets, .room = 8};
+	struct ink_dump *d = ink_dump_open(path, INK_LINK_ETHERNET, &why);
+	struct ink_capture *c;
+	uint32_t n = 0;
+
+	(void)state;
+	assert_non_null(d);
+	for (uint32_t i = 0; i < 50; i++) {
+		p.captured = p.wire = i % 3 ? 262144 - i : 60 + i;
+		frame[p.captured - 1] = (uint8_t)i;
+		assert_int_equal(ink_dump_packet(d, &p), 0);
+		frame[p.captured - 1] = 0;
+	}
+	assert_int_equal(ink_dump_close(d, &why), 0);
+	c = open_file(path, NULL);
+	while (ink_capture_read(c, &batch, &why) == 0 && !batch.end)
+		for (size_t i = 0; i < batch.n; i++, n++) {
+			assert_int_equal(packets[i].captured, n % 3 ? 262144 - n : 60 + n);
+			assert_int_equal(packets[i].frame[packets[i].captured - 1], n);
+		}
+	assert_int_equal(n, 50);
+	ink_capture_close(c);
+}
+
+static void an_unknown_link_is_a_reason(void **state)
+{
+	struct ink_packet packets[1];
+	struct ink_packets batch = {.at = packets, .room = 1};
+	struct ink_capture *c;
+
+	(void)state;
+	make_pcap(0xa1b2c3d4, 0);
+	file[20] = 187;
+	save(size);
+	c = open_file(path, NULL);
+	assert_int_equal(ink_capture_link(c), 187);
+	assert_int_equal(ink_capture_read(c, &batch, &why), 0);
+	assert_int_equal(packets[0].skip, INK_SKIP_LINK);
+	ink_capture_close(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pcap_is_read_in_both_orders_and_units),
+		cmocka_unit_test(pcapng_is_read_in_both_orders),
+		cmocka_unit_test(a_pipe_is_as_good_as_a_file),
+		cmocka_unit_test(a_cut_file_gives_what_is_whole_and_then_says_where),
+		cmocka_unit_test(a_length_that_cannot_be_ends_it),
+		cmocka_unit_test(what_is_no_capture_is_refused),
+		cmocka_unit_test(options_that_contradict_themselves_are_refused),
+		cmocka_unit_test(an_unknown_interface_is_named),
+		cmocka_unit_test(a_filter_lets_pass_what_it_says),
+		cmocka_unit_test(a_wrong_filter_is_explained),
+		cmocka_unit_test(filters_know_the_link),
+		cmocka_unit_test(what_is_dumped_is_read),
+		cmocka_unit_test(a_dump_that_fails_says_so),
+		cmocka_unit_test(stopping_ends_it),
+		cmocka_unit_test(without_room_nothing_is_read),
+		cmocka_unit_test(time_that_goes_back_is_counted),
+		cmocka_unit_test(long_frames_cross_the_buffer),
+		cmocka_unit_test(an_unknown_link_is_a_reason),
+	};
+	int fd = mkstemp(path), failed;
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	failed = cmocka_run_group_tests_name("capture", tests, NULL, NULL);
+	unlink(path);
+	return failed;
+}

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Generated captures are read back, and counted anew from their packets by the
+ * definitions of the truth: the generator must not be mistaken about itself.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <inkling/packet.h>
+
+#include "random.h"
+#include "traffic.h"
+
+static char path[] = "/tmp/ink-test-generate-XXXXXX";
+
+/* Everything at once. */
+static const struct sim_traffic_options everything = {
+	.seed = 1,
+	.flows = 3000,
+	.half_open = .1,
+	.unanswered = .1,
+	.refused = .1,
+	.reset = .1,
+	.cut = .1,
+	.unfinished = .1,
+	.reused = .1,
+	.established = 200,
+	.udp = 300,
+	.scans = 7,
+	.targets = 50,
+	.odd = 70,
+	.flood = 500,
+	.flood_answers = .2,
+	.flood_start = 10000000000,
+	.flood_duration = 5000000000,
+	.pairs = 40,
+	.streams = 2,
+	.ipv6 = .3,
+	.data = 3,
+	.payload = 60,
+	.rtt = 20000000,
+	.duration = 30000000000,
+};
+
+static struct sim_truth generate(const struct sim_traffic_options *o)
+{
+	struct ink_why why = {""};
+	struct ink_dump *dump = ink_dump_open(path, INK_LINK_ETHERNET, &why);
+	struct sim_truth truth;
+
+	if (!dump)
+		fail_msg("%s", why.text);
+	assert_int_equal(sim_traffic(o, dump, &truth, NULL), 0);
+	assert_int_equal(ink_dump_close(dump, &why), 0);
+	return truth;
+}
+
+/* ------------------------------------------------------------------ what is read */
+
+struct record {
+	uint8_t key[INK_KEY_MOST + 1], pair[INK_KEY_MOST + 1];
+	uint32_t order;
+	uint16_t flags;
+	uint8_t from, protocol;
+};
+
+static struct record *records;
+static uint8_t (*hosts)[17];
+static size_t n_records, n_hosts;
+static struct sim_truth counted; /* packets only */
+
+static void note_host(const uint8_t address[16], unsigned version)
+{
+	hosts[n_hosts][0] = (uint8_t)version;
+	memcpy(hosts[n_hosts++] + 1, address, 16);
+}
+
+static void note(const struct ink_packet *p)
+{
+	struct record *r = &records[n_records];
+
+	assert_int_equal(p->skip, INK_NOT_SKIPPED);
+	memset(r, 0, sizeof *r);
+	r->key[INK_KEY_MOST] = (uint8_t)ink_packet_key(p, INK_KEY_CONNECTION, r->key);
+	r->pair[INK_KEY_MOST] = (uint8_t)ink_packet_key(p, INK_KEY_PAIR, r->pair);
+	r->order = (uint32_t)n_records++;
+	r->flags = p->tcp_flags;
+	r->from = p->flags & INK_FROM_HIGH;
+	r->protocol = p->protocol;
+	note_host(p->source, p->version);
+	note_host(p->destination, p->version);
+	counted.frames++;
+	counted.bytes += p->wire;
+	counted.ipv4 += p->version == 4;
+	counted.ipv6 += p->version == 6;
+	counted.tcp_packets += p->protocol == INK_PROTOCOL_TCP;
+	counted.udp_packets += p->protocol == INK_PROTOCOL_UDP;
+}
+
+static void read_back(uint64_t frames, void (*look)(const struct ink_packet *))
+{
+	struct ink_capture_options o = {.size = sizeof o, .file = path};
+	struct ink_capture *c = ink_capture_open(&o, NULL);
+	struct ink_capture_stats stats = {.size = sizeof stats};
+	struct ink_packet packets[64];
+	struct ink_packets batch = {.at = packets, .room = 64};
+
+	assert_non_null(c);
+	records = malloc(frames * sizeof *records);
+	hosts = malloc(2 * frames * sizeof *hosts);
+	n_records = n_hosts = 0;
+	memset(&counted, 0, sizeof counted);
+	while (ink_capture_read(c, &batch, NULL) == 0 && !batch.end)
+		for (size_t i = 0; i < batch.n; i++)
+			look(&packets[i]);
+	ink_capture_stats(c, &stats);
+	assert_int_equal(stats.backwards, 0);
+	ink_capture_close(c);
+}
+
+static void forget(void)
+{
+	free(records);
+	free(hosts);
+}
+
+/* ------------------------------------------------------------------ the recount */
+
+static int by_key(const void *a, const void *b)
+{
+	const struct record *r = a, *s = b;
+	int order = memcmp(r->key, s->key, sizeof r->key);
+
+	return order ? order : (r->order > s->order) - (r->order < s->order);
+}
+
+static int by_pair(const void *a, const void *b)
+{
+	const struct record *r = a, *s = b;
+	int order = memcmp(r->pair, s->pair, sizeof r->pair);
+
+	return order ? order : (int)r->protocol - (int)s->protocol;
+}
+
+static int by_host(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof *hosts);
+}
+
+enum { FIN = 1, SYN = 2, RST = 4, ACK = 16 };
+
+/* The packets of one flow, in their order: as the script of the truth does it. */
+static void count_flow(const struct record *r, size_t n)
+{
+	unsigned syn[2] = {0}, synack[2] = {0}, fin[2] = {0}, rst[2] = {0}, seen[2] = {0}, state = 0,
+		 opener = 0, d;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned f = r[i].flags & 0x3f, from = r[i].from;
+
+		counted.flags[f]++;
+		seen[from]++;
+		syn[from] += f & SYN && !(f & ACK);
+		synack[from] += f & SYN && f & ACK;
+		fin[from] += (f & FIN) != 0;
+		rst[from] += (f & RST) != 0;
+		if (f & SYN && !(f & (ACK | RST | FIN))) {
+			if (state == 0) {
+				state = 1;
+				opener = from;
+			}
+		} else if (f & SYN && f & ACK && !(f & (RST | FIN)) && state == 1 && from != opener) {
+			state = 2;
+		} else if (f & ACK && !(f & (SYN | RST)) && state == 2 && from == opener) {
+			state = 3;
+		}
+	}
+	d = syn[0] == 0;
+	counted.tcp.flows++;
+	counted.tcp.syn_seen += syn[0] + syn[1] > 0;
+	counted.tcp.syn_repeated += syn[0] + syn[1] > 1;
+	counted.tcp.handshake_complete += state == 3;
+	counted.tcp.half_open += state == 2;
+	if (syn[0] + syn[1] && !synack[!d]) {
+		counted.tcp.syn_without_synack++;
+		counted.tcp.syn_refused_by_rst += rst[!d] > 0;
+	}
+	counted.tcp.fin_both += fin[0] && fin[1];
+	counted.tcp.fin_both_no_rst += fin[0] && fin[1] && !rst[0] && !rst[1];
+	counted.tcp.rst_no_fin += (rst[0] || rst[1]) && !fin[0] && !fin[1];
+	counted.tcp.fin_and_rst += (rst[0] || rst[1]) && (fin[0] || fin[1]);
+	counted.tcp.no_fin_no_rst += !(rst[0] || rst[1]) && !(fin[0] || fin[1]);
+	counted.tcp.one_way += !seen[0] || !seen[1];
+}
+
+static void count_flows(void)
+{
+	qsort(records, n_records, sizeof *records, by_key);
+	for (size_t i = 0, n; i < n_records; i += n) {
+		for (n = 1; i + n < n_records; n++)
+			if (memcmp(records[i].key, records[i + n].key, sizeof records[i].key))
+				break;
+		if (records[i].protocol == INK_PROTOCOL_TCP)
+			count_flow(&records[i], n);
+		else
+			counted.udp_flows++;
+	}
+}
+
+static void count_pairs(void)
+{
+	qsort(records, n_records, sizeof *records, by_pair);
+	for (size_t i = 0, n; i < n_records; i += n) {
+		unsigned tcp = 0, udp = 0;
+
+		for (n = 0; i + n < n_records; n++) {
+			if (memcmp(records[i].pair, records[i + n].pair, sizeof records[i].pair))
+				break;
+			tcp |= records[i + n].protocol == INK_PROTOCOL_TCP;
+			udp |= records[i + n].protocol == INK_PROTOCOL_UDP;
+		}
+		counted.pairs_tcp += tcp;
+		counted.pairs_udp += udp;
+		counted.pairs_both += tcp && udp;
+	}
+}
+
+static void count_hosts(void)
+{
+	qsort(hosts, n_hosts, sizeof *hosts, by_host);
+	for (size_t i = 0; i < n_hosts; i++)
+		counted.hosts += i == 0 || by_host(hosts[i - 1], hosts[i]);
+}
+
+#define SAME(field) assert_int_equal(counted.field, truth->field)
+
+static void compare_packets(const struct sim_truth *truth)
+{
+	SAME(frames);
+	SAME(bytes);
+	SAME(ipv4);
+	SAME(ipv6);
+	SAME(tcp_packets);
+	SAME(udp_packets);
+	SAME(udp_flows);
+	SAME(hosts);
+	SAME(pairs_tcp);
+	SAME(pairs_udp);
+	SAME(pairs_both);
+	assert_memory_equal(counted.flags, truth->flags, sizeof truth->flags);
+}
+
+static void compare_tcp(const struct sim_truth *truth)
+{
+	SAME(tcp.flows);
+	SAME(tcp.syn_seen);
+	SAME(tcp.syn_repeated);
+	SAME(tcp.handshake_complete);
+	SAME(tcp.half_open);
+	SAME(tcp.syn_without_synack);
+	SAME(tcp.syn_refused_by_rst);
+	SAME(tcp.fin_both);
+	SAME(tcp.fin_both_no_rst);
+	SAME(tcp.rst_no_fin);
+	SAME(tcp.fin_and_rst);
+	SAME(tcp.no_fin_no_rst);
+	SAME(tcp.one_way);
+}
+
+static void check_truth(const struct sim_traffic_options *o)
+{
+	struct sim_truth truth = generate(o);
+
+	read_back(truth.frames, note);
+	count_flows();
+	count_pairs();
+	count_hosts();
+	compare_packets(&truth);
+	compare_tcp(&truth);
+	assert_int_equal(truth.tcp.flows, o->flows + o->established + 350 + o->odd + o->flood + o->pairs);
+	assert_int_equal(truth.udp_flows, o->udp + o->pairs + o->streams);
+	assert_int_equal(truth.illegal.any, 70);
+	forget();
+}
+
+static void the_truth_is_true(void **state)
+{
+	struct sim_traffic_options o = everything;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		o.seed = i + 1;
+		o.format = (enum sim_video_format)i;
+		o.concurrent = i ? 1000 : 0;
+		check_truth(&o);
+	}
+}
+
+/* Every course is in it about as often as asked for. */
+static void shares_are_kept(void **state)
+{
+	struct sim_traffic_options o = {.seed = 9,
+					.flows = 10000,
+					.half_open = .1,
+					.unanswered = .2,
+					.refused = .05,
+					.reset = .1,
+					.cut = .05,
+					.unfinished = .1,
+					.ipv6 = .5,
+					.data = 1,
+					.rtt = 1000000,
+					.duration = 10000000000};
+	struct sim_truth truth = generate(&o);
+
+	(void)state;
+	assert_true(labs((long)truth.tcp.half_open - 1000) < 150);
+	assert_true(labs((long)truth.tcp.syn_without_synack - 2500) < 200);
+	assert_true(labs((long)truth.tcp.syn_refused_by_rst - 500) < 100);
+	assert_true(labs((long)truth.tcp.fin_and_rst - 500) < 100);
+	assert_true(labs((long)truth.tcp.rst_no_fin - 1500) < 150);
+	assert_true(labs((long)truth.tcp.fin_both_no_rst - 4000) < 250);
+	assert_true(labs((long)(truth.ipv6 * 100 / truth.frames) - 50) < 8);
+}
+
+static void as_many_live_at_once_as_asked_for(void **state)
+{
+	struct sim_traffic_options o = {.seed = 4,
+					.flows = 20000,
+					.concurrent = 8000,
+					.data = 2,
+					.rtt = 10000000,
+					.duration = 60000000000};
+	struct sim_truth truth = generate(&o);
+
+	(void)state;
+	assert_in_range(truth.alive_at_once, 7600, 8400);
+	o.half_open = o.unanswered = .2;
+	truth = generate(&o);
+	assert_in_range(truth.alive_at_once, 7400, 8600);
+}
+
+static uint64_t file_sum(void)
+{
+	FILE *f = fopen(path, "rb");
+	uint64_t sum = 0;
+	int c;
+
+	assert_non_null(f);
+	while ((c = getc(f)) != EOF)
+		sum = (sum ^ (uint64_t)c) * 0x100000001b3;
+	fclose(f);
+	return sum;
+}
+
+static void a_seed_gives_the_same_bytes(void **state)
+{
+	struct sim_traffic_options o = everything;
+	uint64_t one, two;
+
+	(void)state;
+	generate(&o);
+	one = file_sum();
+	generate(&o);
+	two = file_sum();
+	assert_true(one == two);
+	o.seed++;
+	generate(&o);
+	assert_true(file_sum() != one);
+}
+
+static uint64_t begins[4][2]; /* of each pair, its connection and its datagrams */
+
+static void look_at_pair(const struct ink_packet *p)
+{
+	uint64_t *begin = &begins[p->source[3] % 4][p->protocol == INK_PROTOCOL_UDP];
+
+	if (!*begin)
+		*begin = p->time;
+}
+
+static void the_two_of_a_pair_talk_at_the_same_time(void **state)
+{
+	struct sim_traffic_options o = {
+		.seed = 3, .pairs = 4, .data = 1, .payload = 1, .rtt = 1000000, .duration = 100000000000000};
+	struct sim_truth truth = generate(&o);
+
+	(void)state;
+	memset(begins, 0, sizeof begins);
+	read_back(truth.frames, look_at_pair);
+	for (int i = 0; i < 4; i++)
+		assert_true(begins[i][0] && begins[i][0] == begins[i][1]);
+	forget();
+}
+
+/* ------------------------------------------------------------------------- video */
+
+static enum sim_video_format format;
+static uint64_t pictures[3];
+static uint8_t tail[16][3]; /* of each stream, the bytes before */
+static unsigned after[16];  /* bytes since a picture's code, from 1; 0: none */
+
+/* One byte of a stream: the type stands in the second byte behind the code. */
+static void look_at_byte(unsigned stream, uint8_t byte)
+{
+	uint8_t *last = tail[stream];
+
+	if (after[stream] == 2) {
+		unsigned type = byte >> 3 & 7;
+
+		assert_in_range(type, 1, 3);
+		pictures[type - 1]++;
+	}
+	after[stream] = after[stream] && after[stream] < 2 ? after[stream] + 1 : 0;
+	if (last[0] == 0 && last[1] == 0 && last[2] == 1 && byte == 0)
+		after[stream] = 1;
+	last[0] = last[1];
+	last[1] = last[2];
+	last[2] = byte;
+}
+
+/* The video in a packet of a transport stream. */
+static void look_at_ts(unsigned stream, const uint8_t *ts)
+{
+	size_t at = 4;
+
+	assert_int_equal(ts[0], 0x47);
+	if ((ts[1] & 0x1f) != 1 || ts[2] != 0)
+		return;
+	if (ts[3] & 0x20)
+		at += 1u + ts[4];
+	for (; at < 188; at++)
+		look_at_byte(stream, ts[at]);
+}
+
+static void look_at_video(const struct ink_packet *p)
+{
+	unsigned stream = p->destination[3];
+
+	assert_int_equal(p->dport, 5004);
+	if (format == SIM_VIDEO_TS) {
+		assert_int_equal(p->payload_captured % 188, 0);
+		for (size_t i = 0; i < p->payload_captured; i += 188)
+			look_at_ts(stream, p->payload + i);
+		return;
+	}
+	for (size_t i = format == SIM_VIDEO_RTP ? 16 : 0; i < p->payload_captured; i++)
+		look_at_byte(stream, p->payload[i]);
+}
+
+static void pictures_are_where_the_truth_says(void **state)
+{
+	struct sim_traffic_options o = {.seed = 3, .streams = 3, .rtt = 1000000, .duration = 4000000000};
+
+	(void)state;
+	for (unsigned i = SIM_VIDEO_RTP; i <= SIM_VIDEO_ES; i++) {
+		struct sim_truth truth;
+
+		o.format = format = (enum sim_video_format)i;
+		memset(pictures, 0, sizeof pictures);
+		memset(tail, 0xff, sizeof tail);
+		memset(after, 0, sizeof after);
+		truth = generate(&o);
+		read_back(truth.frames, look_at_video);
+		assert_memory_equal(pictures, truth.pictures, sizeof pictures);
+		assert_int_equal(pictures[0] + pictures[1] + pictures[2], 300);
+		assert_int_equal(pictures[0], 3 * 9);
+		assert_int_equal(pictures[1], 3 * 25);
+		forget();
+	}
+}
+
+/* ------------------------------------------------------------------------- the rest */
+
+static void the_truth_is_written_as_json(void **state)
+{
+	struct sim_truth truth = generate(&everything);
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	char line[80];
+	int depth = 0;
+
+	(void)state;
+	assert_non_null(f);
+	sim_truth_write(&truth, "a \"name\"\n.pcap", f);
+	fclose(f);
+	assert_non_null(strstr(text, "\"file\": \"a ?name??.pcap\""));
+	snprintf(line, sizeof line, "\"half_open_syn_synack_no_ack\": %llu,",
+		 (unsigned long long)truth.tcp.half_open);
+	assert_non_null(strstr(text, line));
+	assert_null(strstr(text, ",\n }"));
+	for (size_t i = 0; i < n; i++)
+		depth += (text[i] == '{') - (text[i] == '}');
+	assert_int_equal(depth, 0);
+	free(text);
+}
+
+static void nonsense_is_refused(void **state)
+{
+	struct sim_traffic_options o = everything;
+	struct sim_truth truth;
+
+	(void)state;
+	o.reset = .9;
+	assert_non_null(sim_traffic_wrong(&o));
+	assert_int_equal(sim_traffic(&o, NULL, &truth, NULL), -EINVAL);
+	o = everything;
+	o.duration = 0;
+	assert_non_null(sim_traffic_wrong(&o));
+	o = everything;
+	o.flood_duration = 25000000000;
+	assert_non_null(sim_traffic_wrong(&o));
+	o = everything;
+	o.concurrent = 3001;
+	assert_non_null(sim_traffic_wrong(&o));
+	assert_null(sim_traffic_wrong(&everything));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_truth_is_true),
+		cmocka_unit_test(shares_are_kept),
+		cmocka_unit_test(as_many_live_at_once_as_asked_for),
+		cmocka_unit_test(a_seed_gives_the_same_bytes),
+		cmocka_unit_test(the_two_of_a_pair_talk_at_the_same_time),
+		cmocka_unit_test(pictures_are_where_the_truth_says),
+		cmocka_unit_test(the_truth_is_written_as_json),
+		cmocka_unit_test(nonsense_is_refused),
+	};
+	int fd = mkstemp(path), failed;
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	failed = cmocka_run_group_tests_name("generate", tests, NULL, NULL);
+	unlink(path);
+	return failed;
+}
