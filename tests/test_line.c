@@ -139,7 +139,7 @@ static void assert_columns(const struct ink_line_shape *s, uint64_t word, uint32
 		 slowly = columns_slowly(s, word, fingerprint);
 
 	if (found != slowly)
-		fail_msg("%u lanes, tags of %u: %#llx in %#llx gives %#llx and not %#llx", s->lanes,
+		fail_msg("%u lanes, tags of %u: %#x in %#llx gives %#llx and not %#llx", s->lanes,
 			 s->tag_bits, fingerprint, (unsigned long long)word, (unsigned long long)found,
 			 (unsigned long long)slowly);
 }
