@@ -27,6 +27,14 @@
 #define TICK_LEAST 100000000ull  /* 100 ms */
 #define TICK_USUAL 1000000000ull /* 1 s, without time-outs */
 
+/*
+ * Ticks to the greatest common divisor of the time-outs. A table knows when a
+ * flow was touched only in whole ticks; with one tick to a time-out that would
+ * be anything between nothing and all of it. The approximate tables look at a
+ * state only when its whole period is over, so more ticks cost them nothing.
+ */
+enum { TICKS_MOST = 8 };
+
 /* ------------------------------------------------------ who has to remember */
 
 static int asks_who_began(const struct ink_state *s)
@@ -390,12 +398,15 @@ static void find_tick(struct ink_machine *m)
 	for (unsigned i = 0; i < m->n_states; i++)
 		tick = gcd(tick, time_of(&m->states[i]));
 	m->view.timeouts = tick != 0;
+	for (unsigned n = 1; n < TICKS_MOST && tick / 2 >= TICK_LEAST; n *= 2)
+		tick /= 2;
 	m->view.tick = !tick ? TICK_USUAL : tick < TICK_LEAST ? TICK_LEAST : tick;
 }
 
+/* One more than fit: the tick of the last touch had begun before it, and nothing may end early. */
 static uint32_t ticks(const struct ink_machine *m, uint64_t time)
 {
-	return (uint32_t)((time + m->view.tick - 1) / m->view.tick);
+	return time ? (uint32_t)((time + m->view.tick - 1) / m->view.tick) + 1 : 0;
 }
 
 static void mark_taken(struct ink_state *s, const struct ink_written_row *row)
