@@ -129,6 +129,8 @@ static struct ink_table *make_table(enum ink_kind kind)
 	return t;
 }
 
+static void (*on_move)(const struct ink_moved *moved, void *user); /* NULL: nobody listens */
+
 /* Runs the machine over a file; the counters are in `counters` then. */
 static void run(const char *path, int no_timeouts)
 {
@@ -137,7 +139,8 @@ static void run(const char *path, int no_timeouts)
 	struct ink_packet packets[512];
 	struct ink_packets batch = {.at = packets, .room = 512};
 	struct ink_table *table = make_table(INK_EXACT);
-	struct ink_track_options o = {.size = sizeof o, .machine = machine, .table = table, .seed = 1};
+	struct ink_track_options o = {
+		.size = sizeof o, .machine = machine, .table = table, .seed = 1, .moved = on_move};
 	struct ink_track *track;
 
 	assert_non_null(capture);
@@ -236,12 +239,149 @@ static void flags_counts_illegal_combinations(void **state)
 	compare_all("flags", wanted);
 }
 
+/* ---------------------------------------------------------------- p2p */
+
+enum { PAIRS_MOST = 1024, PAIR_SIZE = 2 * INK_ADDRESS_SIZE };
+
+static char found[PAIRS_MOST][PAIR_SIZE];
+static unsigned n_found;
+
+/* As the truth writes them: the smaller text first. */
+static void pair_text(const struct ink_packet *p, char text[PAIR_SIZE])
+{
+	char a[INK_ADDRESS_SIZE], b[INK_ADDRESS_SIZE];
+	int turned;
+
+	ink_address_text(p->source, p->version, a);
+	ink_address_text(p->destination, p->version, b);
+	turned = strcmp(a, b) > 0;
+	snprintf(text, PAIR_SIZE, "%s|%s", turned ? b : a, turned ? a : b);
+}
+
+static void find_pair(const struct ink_moved *moved, void *user)
+{
+	char text[PAIR_SIZE];
+
+	(void)user;
+	if (!moved->action->report)
+		return;
+	pair_text(moved->packet, text);
+	for (unsigned i = 0; i < n_found; i++)
+		if (!strcmp(found[i], text))
+			return;
+	assert_true(n_found < PAIRS_MOST);
+	memcpy(found[n_found++], text, sizeof text);
+}
+
+static void compare_pairs(const char *path, const char *name)
+{
+	uint64_t wanted;
+
+	load_truth("tcp_udp", name);
+	n_found = 0;
+	run(path, 0);
+	wanted = true_number("ip_pairs_concurrent_after_port_exclusion");
+	for (unsigned i = 0; i < n_found; i++)
+		if (!strstr(truth, found[i])) {
+			print_error("%s: %s is not in the truth\n", name, found[i]);
+			failures++;
+		}
+	if (n_found != wanted) {
+		print_error("%s: %u pairs, and the truth is %u\n", name, n_found, (unsigned)wanted);
+		failures++;
+	}
+}
+
+static void p2p_finds_the_concurrent_pairs(void **state)
+{
+	(void)state;
+	load_machine("p2p");
+	on_move = find_pair;
+	failures = 0;
+	for_each_capture(compare_pairs);
+	on_move = NULL;
+	ink_machine_free(machine);
+	assert_int_equal(failures, 0);
+}
+
+/* --------------------------------------------------------------- video */
+
+static uint64_t dropped_bytes;
+
+static void add_dropped(const struct ink_moved *moved, void *user)
+{
+	(void)user;
+	dropped_bytes += moved->action->verdict == INK_DROP ? moved->packet->payload_wire : 0;
+}
+
+/* Their pictures, their bytes, and that what is counted as lost is what was dropped. */
+static void count_pictures(const char *capture)
+{
+	char path[1024];
+
+	load_truth("media", capture);
+	snprintf(path, sizeof path, "%s/media/%s", folder, capture);
+	dropped_bytes = 0;
+	run(path, 0);
+	assert_int_equal(counted("pictures_i"), true_number("I"));
+	assert_int_equal(counted("pictures_p"), true_number("P"));
+	assert_int_equal(counted("pictures_b"), true_number("B"));
+	assert_int_equal(counted("lost_bytes"), dropped_bytes);
+}
+
+static double loss(void)
+{
+	return (double)counted("lost_bytes") / (double)counted("bytes");
+}
+
+/* Within what chance makes of 375 frames or 2857 packets. */
+static void each_policy_counts_the_pictures_and_loses_its_share(void **state)
+{
+	static const struct {
+		const char *machine;
+		double least, most;
+	} policies[] = {{"video-random", 0.01, 0.12},
+			{"video-b", 0.03, 0.10},
+			{"video-itail", 0.02, 0.40},
+			{"video-combined", 0.05, 0.30}};
+
+	(void)state;
+	on_move = add_dropped;
+	for (unsigned i = 0; i < sizeof policies / sizeof policies[0]; i++) {
+		load_machine(policies[i].machine);
+		count_pictures("made_mpeg2_ts_udp_vtest_7s.pcap");
+		count_pictures("made_mpeg2_rtp_mpv_vtest.pcap");
+		print_message("%s: %.1f %% of the bytes\n", policies[i].machine, 100 * loss());
+		assert_true(loss() > policies[i].least && loss() < policies[i].most);
+		ink_machine_free(machine);
+	}
+	on_move = NULL;
+}
+
+/* The paper's threshold; a frame that has begun is dropped to its end. */
+static void combined_takes_six_percent_from_b_frames(void **state)
+{
+	double share;
+
+	(void)state;
+	load_machine("video-combined");
+	on_move = add_dropped;
+	count_pictures("made_mpeg2_rtp_mpv_vtest.pcap");
+	on_move = NULL;
+	share = (double)counted("lost_b") / (double)counted("bytes");
+	ink_machine_free(machine);
+	assert_true(share > 0.055 && share < 0.07);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tcp_counts_the_handshakes),
 		cmocka_unit_test(teardown_counts_the_ends),
 		cmocka_unit_test(flags_counts_illegal_combinations),
+		cmocka_unit_test(p2p_finds_the_concurrent_pairs),
+		cmocka_unit_test(each_policy_counts_the_pictures_and_loses_its_share),
+		cmocka_unit_test(combined_takes_six_percent_from_b_frames),
 	};
 
 	if (!find_folder()) {

@@ -68,7 +68,7 @@ struct ink_machine_options {
 /*
  * Makes a machine of a text of `length` bytes. The result belongs to the
  * caller: ink_machine_free it. NULL with errno: EINVAL (there were complaints;
- * all were told, 20 at most), ENOMEM. `options` may be NULL. Thread-safe.
+ * all were told, 20 at most; or the options' size is wrong), ENOMEM. `options` may be NULL. Thread-safe.
  */
 struct ink_machine *ink_machine_make(const char *text, size_t length,
 				     const struct ink_machine_options *options);

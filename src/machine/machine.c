@@ -56,9 +56,13 @@ static int check_length(struct ink_text *text, size_t length)
 struct ink_machine *ink_machine_make(const char *bytes, size_t length, const struct ink_machine_options *o)
 {
 	struct ink_text text = {.bytes = bytes, .options = o, .file = o && o->file ? o->file : "machine"};
-	struct ink_machine *m = calloc(1, sizeof *m);
-	int error = m ? check_length(&text, length) : -ENOMEM;
+	struct ink_machine *m;
+	int error;
 
+	if (o && o->size < sizeof *o)
+		return errno = EINVAL, NULL;
+	m = calloc(1, sizeof *m);
+	error = m ? check_length(&text, length) : -ENOMEM;
 	if (!error)
 		error = make(m, &text);
 	if (!error)
@@ -151,6 +155,11 @@ struct ink_machine *ink_machine_load(const char *name, const struct ink_machine_
 	struct ink_machine_options o = {.size = sizeof o};
 	struct ink_machine *m;
 
+	if (options && options->size < sizeof o) {
+		errno = -ink_because(why, -EINVAL, "machine: size is %zu, the struct has %zu bytes",
+				     options->size, sizeof o);
+		return NULL;
+	}
 	if (options)
 		o = *options;
 	if (!o.file)

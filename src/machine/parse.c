@@ -398,10 +398,11 @@ static int parse_target(struct ink_parser *p, struct ink_written_row *row)
 	return 0;
 }
 
-/* What may follow a row: another one, or an item. */
+/* What may follow a row: another one, or an item; if it is a new line, what is wrong with it is said there. */
 static int ends_well(struct ink_parser *p, const struct ink_written_row *row)
 {
-	if (ink_parser_sees(p, "|") || p->now.kind == TOKEN_END || sees_item_word(p) || sees_states(p))
+	if (ink_parser_sees(p, "|") || p->now.kind == TOKEN_END || sees_item_word(p) || sees_states(p) ||
+	    ink_token_first(p->text, &p->now))
 		return 0;
 	return ink_parser_expected(
 		p, row->action.n_countings || row->packet_action ? "',', '|' or a new line with another item"

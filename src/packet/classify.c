@@ -222,6 +222,14 @@ static inline int holds(const struct ink_classifier *c, const struct probe *t, c
 	}
 }
 
+int ink_test_holds(const struct ink_classifier *c, unsigned test, const struct ink_packet *p,
+		   const struct ink_sight *sight)
+{
+	struct look look = {.sight = sight, .has_pictures = 0};
+
+	return holds(c, &c->probes[test], p, &look);
+}
+
 /* --------------------------------------------------------------- the walk */
 
 uint16_t ink_classify(const struct ink_classifier *c, const struct ink_packet *p,

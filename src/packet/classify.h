@@ -33,4 +33,8 @@ void ink_classifier_free(struct ink_classifier *classifier);
 uint16_t ink_classify(const struct ink_classifier *classifier, const struct ink_packet *packet,
 		      const struct ink_sight *sight);
 
+/* The result of one of the machine's tests alone: what the decision program is checked by. */
+int ink_test_holds(const struct ink_classifier *classifier, unsigned test, const struct ink_packet *packet,
+		   const struct ink_sight *sight);
+
 #endif

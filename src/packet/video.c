@@ -126,22 +126,37 @@ static const uint8_t *next_prefix(const uint8_t *from, const uint8_t *end)
 	return NULL;
 }
 
+/* How many zeros stand at the end: two at most, and none before `from`. */
+static unsigned zeros_at_end(const uint8_t *from, const uint8_t *end)
+{
+	unsigned zeros = 0;
+
+	while (zeros < 2 && end > from && end[-1] == 0) {
+		zeros++;
+		end--;
+	}
+	return zeros;
+}
+
 /*
  * Reads a stretch of the stream, from a state to a state. Inside a code, and
- * where it may have begun before the stretch, it goes byte by byte.
+ * where it may have begun before the stretch, it goes byte by byte. Then the
+ * state is the number of zeros in front, and none before those count: they
+ * belong to the code that ended there.
  */
 static unsigned read_stream(struct ink_pictures *found, unsigned state, struct span s)
 {
-	const uint8_t *at = s.at, *end = s.at + s.n;
+	const uint8_t *at = s.at, *end = s.at + s.n, *from;
 
 	for (;;) {
 		while (at < end && (at < s.at + 2 || state >= 3))
 			state = read_byte(found, state, *at++);
 		if (at == end)
 			return state;
-		at = next_prefix(at - 2, end);
+		from = at - state;
+		at = next_prefix(from, end);
 		if (!at)
-			return end[-1] ? 0 : end[-2] ? 1 : 2;
+			return zeros_at_end(from, end);
 		state = 3;
 	}
 }
