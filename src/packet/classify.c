@@ -23,10 +23,19 @@ struct probe {
 	struct ink_filter *filter;
 };
 
+/*
+ * Protocol and TCP flags are what machines ask first and most. Where a packet
+ * arrives after all tests of them at the head of the program is worked out
+ * beforehand, for each protocol and each set of flags: for a machine like `tcp`
+ * that is the event itself.
+ */
+enum { PROTOCOLS = 256, FLAG_SETS = 256 };
+
 struct ink_classifier {
 	const struct ink_machine *m;
 	const struct ink_node *nodes;
-	int32_t first;
+	int32_t by_protocol[PROTOCOLS]; /* for all but TCP */
+	int32_t by_flags[FLAG_SETS];    /* for TCP */
 	unsigned tails;
 	uint64_t seed;
 	unsigned n_probes;
@@ -232,11 +241,17 @@ int ink_test_holds(const struct ink_classifier *c, unsigned test, const struct i
 
 /* --------------------------------------------------------------- the walk */
 
+static inline int32_t first_node(const struct ink_classifier *c, const struct ink_packet *p)
+{
+	return p->protocol == INK_PROTOCOL_TCP ? c->by_flags[p->tcp_flags & (FLAG_SETS - 1)]
+					       : c->by_protocol[p->protocol];
+}
+
 uint16_t ink_classify(const struct ink_classifier *c, const struct ink_packet *p,
 		      const struct ink_sight *sight)
 {
 	struct look look = {.sight = sight, .has_pictures = 0};
-	int32_t at = c->first;
+	int32_t at = first_node(c, p);
 	unsigned event, side = p->flags & INK_FROM_HIGH, tail = 0;
 
 	if (p->skip != INK_NOT_SKIPPED)
@@ -290,6 +305,30 @@ static int make_probe(struct probe *t, const struct ink_test *test, enum ink_lin
 	return t->filter ? 0 : -errno;
 }
 
+/* Where a packet of which only this is known comes to a test that asks for more. */
+static int32_t head_of(const struct ink_classifier *c, int32_t at, uint8_t protocol, uint16_t flags)
+{
+	const struct ink_packet p = {.protocol = protocol, .tcp_flags = flags};
+
+	while (at >= 0) {
+		const struct ink_node *n = &c->nodes[at];
+		const struct probe *t = &c->probes[n->test];
+
+		if (t->field != INK_FIELD_PROTOCOL && t->field != INK_FIELD_TCP_FLAG)
+			break;
+		at = n->next[holds(c, t, &p, NULL)];
+	}
+	return at;
+}
+
+static void make_heads(struct ink_classifier *c)
+{
+	for (unsigned i = 0; i < PROTOCOLS; i++)
+		c->by_protocol[i] = head_of(c, c->m->decision.first, (uint8_t)i, 0);
+	for (unsigned i = 0; i < FLAG_SETS; i++)
+		c->by_flags[i] = head_of(c, c->m->decision.first, INK_PROTOCOL_TCP, (uint16_t)i);
+}
+
 struct ink_classifier *ink_classifier_make(const struct ink_machine *m, enum ink_link link, uint64_t seed,
 					   struct ink_why *why)
 {
@@ -300,13 +339,14 @@ struct ink_classifier *ink_classifier_make(const struct ink_machine *m, enum ink
 		return errno = -ink_because(why, -ENOMEM, "machine: no memory"), NULL;
 	c->m = m;
 	c->nodes = m->decision.nodes;
-	c->first = m->decision.first;
 	c->tails = m->tails;
 	c->seed = seed;
 	for (; c->n_probes < m->n_tests && !error; c->n_probes++)
 		error = make_probe(&c->probes[c->n_probes], &m->tests[c->n_probes], link, why);
-	if (!error)
+	if (!error) {
+		make_heads(c);
 		return c;
+	}
 	ink_classifier_free(c);
 	errno = -error;
 	return NULL;
