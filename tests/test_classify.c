@@ -587,7 +587,7 @@ static void pictures_are_found_in_mpeg_ts(void **state)
 {
 	static const uint8_t pes[] = {0, 0, 1, 0xe0, 0,    0,     0x80, 0, 2, 9, 9, /* header of 2 bytes */
 				      0, 0, 1, 0,    0x55, 1 << 3};
-	uint8_t bytes[3 * 188 + 12], half[184];
+	uint8_t bytes[3 * 188 + 12] = {0}, half[184];
 	struct ink_packet p = udp_of(bytes, 2 * 188);
 
 	(void)state;

@@ -2,94 +2,15 @@
 /*
  * The bundled machines over real captures, beside independent truth: with a
  * table that is never mistaken and without time-outs, every counter is the
- * number that tshark and a script found (truth/ of the folder with the
- * captures). The folder is $INK_CAPTURES, or ../shared/captures beside the
- * sources; without it these tests are skipped.
+ * number that tshark and a script found (see captures.h). The same holds for
+ * captures that `inkling generate` makes, which are always there; $INKLING is
+ * the program.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include <inkling/track.h>
 
-/* ------------------------------------------------------------- the folder */
-
-static char folder[512];
-static const char *const kinds[] = {"tcp", "scan", "p2p", "media", "robust"};
-
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
-
-static int find_folder(void)
-{
-	const char *given = getenv("INK_CAPTURES");
-	char readme[600];
-
-	snprintf(folder, sizeof folder, "%s", given ? given : SOURCE_ROOT "/../shared/captures");
-	snprintf(readme, sizeof readme, "%s/truth/COMMANDS.md", folder);
-	return access(readme, R_OK) == 0;
-}
-
-static int for_each_capture(void (*call)(const char *path, const char *name))
-{
-	char path[1024];
-	int n = 0;
-
-	for (int i = 0; i < KINDS; i++) {
-		struct dirent *entry;
-		DIR *dir;
-
-		snprintf(path, sizeof path, "%s/%s", folder, kinds[i]);
-		dir = opendir(path);
-		assert_non_null(dir);
-		while ((entry = readdir(dir)))
-			if (strstr(entry->d_name, ".pcap")) {
-				snprintf(path, sizeof path, "%s/%s/%s", folder, kinds[i], entry->d_name);
-				call(path, entry->d_name);
-				n++;
-			}
-		closedir(dir);
-	}
-	return n;
-}
-
-/* -------------------------------------------------------------- the truth */
-
-static char truth[1 << 20];
-
-static void load_truth(const char *from, const char *name)
-{
-	char path[1024];
-	size_t n;
-	FILE *f;
-
-	snprintf(path, sizeof path, "%s/truth/%s/%s.json", folder, from, name);
-	f = fopen(path, "r");
-	assert_non_null(f);
-	n = fread(truth, 1, sizeof truth - 1, f);
-	assert_true(n > 0 && n < sizeof truth - 1);
-	truth[n] = '\0';
-	fclose(f);
-}
-
-/* The number behind a name; 0 if it is not there, as the script leaves out what is 0. */
-static uint64_t true_number(const char *name)
-{
-	char quoted[80];
-	const char *at;
-
-	snprintf(quoted, sizeof quoted, "\"%s\": ", name);
-	at = strstr(truth, quoted);
-	return at ? strtoull(at + strlen(quoted), NULL, 10) : 0;
-}
+#include "captures.h"
 
 /* -------------------------------------------------------------- the machine */
 
@@ -177,10 +98,8 @@ struct pair {
 static const struct pair *pairs;
 static int failures;
 
-static void compare_file(const char *path, const char *name)
+static void compare_counters(const char *name)
 {
-	load_truth("tcp_udp", name);
-	run(path, 1);
 	for (const struct pair *p = pairs; p->counter; p++)
 		if (counted(p->counter) != true_number(p->truth)) {
 			print_error("%s: %s: %llu, and the truth is %llu\n", name, p->counter,
@@ -190,8 +109,24 @@ static void compare_file(const char *path, const char *name)
 		}
 }
 
+static void compare_file(const char *path, const char *name)
+{
+	load_truth("tcp_udp", name);
+	run(path, 1);
+	compare_counters(name);
+}
+
+static void need_captures(void)
+{
+	if (find_folder())
+		return;
+	print_message("no captures in %s (INK_CAPTURES names another folder)\n", folder);
+	skip();
+}
+
 static void compare_all(const char *name, const struct pair *wanted)
 {
+	need_captures();
 	load_machine(name);
 	pairs = wanted;
 	failures = 0;
@@ -200,26 +135,26 @@ static void compare_all(const char *name, const struct pair *wanted)
 	assert_int_equal(failures, 0);
 }
 
+static const struct pair handshakes[] = {{"handshake_complete", "handshake_complete"},
+					 {"half_open", "half_open_syn_synack_no_ack"},
+					 {"syn_without_synack", "syn_without_synack"},
+					 {NULL, NULL}};
+
 static void tcp_counts_the_handshakes(void **state)
 {
-	static const struct pair wanted[] = {{"handshake_complete", "handshake_complete"},
-					     {"half_open", "half_open_syn_synack_no_ack"},
-					     {"syn_without_synack", "syn_without_synack"},
-					     {NULL, NULL}};
-
 	(void)state;
-	compare_all("tcp", wanted);
+	compare_all("tcp", handshakes);
 }
+
+static const struct pair ends[] = {{"fin_both", "fin_both_no_rst"},
+				   {"rst_no_fin", "rst_no_fin"},
+				   {"fin_and_rst", "fin_and_rst"},
+				   {NULL, NULL}};
 
 static void teardown_counts_the_ends(void **state)
 {
-	static const struct pair wanted[] = {{"fin_both", "fin_both_no_rst"},
-					     {"rst_no_fin", "rst_no_fin"},
-					     {"fin_and_rst", "fin_and_rst"},
-					     {NULL, NULL}};
-
 	(void)state;
-	compare_all("teardown", wanted);
+	compare_all("teardown", ends);
 }
 
 static void flags_counts_illegal_combinations(void **state)
@@ -295,6 +230,7 @@ static void compare_pairs(const char *path, const char *name)
 static void p2p_finds_the_concurrent_pairs(void **state)
 {
 	(void)state;
+	need_captures();
 	load_machine("p2p");
 	on_move = find_pair;
 	failures = 0;
@@ -346,6 +282,7 @@ static void each_policy_counts_the_pictures_and_loses_its_share(void **state)
 			{"video-combined", 0.05, 0.30}};
 
 	(void)state;
+	need_captures();
 	on_move = add_dropped;
 	for (unsigned i = 0; i < sizeof policies / sizeof policies[0]; i++) {
 		load_machine(policies[i].machine);
@@ -364,6 +301,7 @@ static void combined_takes_six_percent_from_b_frames(void **state)
 	double share;
 
 	(void)state;
+	need_captures();
 	load_machine("video-combined");
 	on_move = add_dropped;
 	count_pictures("made_mpeg2_rtp_mpv_vtest.pcap");
@@ -373,20 +311,124 @@ static void combined_takes_six_percent_from_b_frames(void **state)
 	assert_true(share > 0.055 && share < 0.07);
 }
 
+/* ---------------------------------------------------------------- scan */
+
+/* Of the sources in the truth, those with more than 100 SYNs that were not answered. */
+static unsigned true_scanners(void)
+{
+	unsigned n = 0;
+
+	for (const char *at = truth; (at = strstr(at, "\"syn_packets\": ")); at++) {
+		const char *behind = strstr(at, "\"flows_answered_synack\": "),
+			   *object_ends = strchr(at, '}');
+
+		if (behind && behind < object_ends)
+			n += strtol(at + 15, NULL, 10) - strtol(behind + 25, NULL, 10) > 100;
+	}
+	return n;
+}
+
+static void compare_scanners(const char *path, const char *name)
+{
+	load_truth("tcp_udp", name);
+	run(path, 1);
+	if (counted("scanners") != true_scanners()) {
+		print_error("%s: %u scanners, and the truth is %u\n", name, (unsigned)counted("scanners"),
+			    true_scanners());
+		failures++;
+	}
+}
+
+/* None of the captures has a source with 17 to 100, where chance would decide. */
+static void scan_reports_who_is_not_answered_and_nobody_else(void **state)
+{
+	(void)state;
+	need_captures();
+	load_machine("scan");
+	failures = 0;
+	for_each_capture(compare_scanners);
+	ink_machine_free(machine);
+	assert_int_equal(failures, 0);
+}
+
+/* ----------------------------------------------------------- made captures */
+
+static char made[] = "/tmp/inkling-machines-XXXXXX";
+
+static void made_path(char path[64], const char *name)
+{
+	snprintf(path, 64, "%s/%s", made, name);
+}
+
+static int make_capture(void **state)
+{
+	const char *tool = getenv("INKLING");
+	char command[1000];
+
+	(void)state;
+	if (!tool)
+		return 0;
+	if (!mkdtemp(made))
+		return -1;
+	snprintf(command, sizeof command,
+		 "%s generate -w %s/x.pcap -t %s/x.json --flows 5k --udp 300 --scans 3 --targets 300 "
+		 "--flood 2k --p2p 20 --video 2 --duration 60s --seed 3 >%s/said",
+		 tool, made, made, made);
+	return system(command);
+}
+
+static int remove_capture(void **state)
+{
+	static const char *const names[] = {"x.pcap", "x.json", "said"};
+	char path[64];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		made_path(path, names[i]);
+		unlink(path);
+	}
+	rmdir(made);
+	return 0;
+}
+
+static void compare_made(const char *name, const struct pair *wanted)
+{
+	char path[64];
+
+	if (!getenv("INKLING"))
+		skip();
+	made_path(path, "x.json");
+	read_truth(path);
+	made_path(path, "x.pcap");
+	load_machine(name);
+	run(path, 1);
+	pairs = wanted;
+	failures = 0;
+	compare_counters("made");
+	ink_machine_free(machine);
+	assert_int_equal(failures, 0);
+}
+
+static void tcp_and_teardown_count_what_was_made(void **state)
+{
+	(void)state;
+	compare_made("tcp", handshakes);
+	compare_made("teardown", ends);
+	assert_true(true_number("handshake_complete") > 3000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tcp_counts_the_handshakes),
 		cmocka_unit_test(teardown_counts_the_ends),
 		cmocka_unit_test(flags_counts_illegal_combinations),
+		cmocka_unit_test(scan_reports_who_is_not_answered_and_nobody_else),
 		cmocka_unit_test(p2p_finds_the_concurrent_pairs),
 		cmocka_unit_test(each_policy_counts_the_pictures_and_loses_its_share),
 		cmocka_unit_test(combined_takes_six_percent_from_b_frames),
+		cmocka_unit_test(tcp_and_teardown_count_what_was_made),
 	};
 
-	if (!find_folder()) {
-		print_message("skipped: no captures in %s (INK_CAPTURES names another folder)\n", folder);
-		return 77;
-	}
-	return cmocka_run_group_tests_name("machines", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("machines", tests, make_capture, remove_capture);
 }
