@@ -391,7 +391,7 @@ static int remove_capture(void **state)
 	return 0;
 }
 
-static void compare_made(const char *name, const struct pair *wanted)
+static void compare_made(const char *name, int no_timeouts, const struct pair *wanted)
 {
 	char path[64];
 
@@ -401,7 +401,7 @@ static void compare_made(const char *name, const struct pair *wanted)
 	read_truth(path);
 	made_path(path, "x.pcap");
 	load_machine(name);
-	run(path, 1);
+	run(path, no_timeouts);
 	pairs = wanted;
 	failures = 0;
 	compare_counters("made");
@@ -412,9 +412,31 @@ static void compare_made(const char *name, const struct pair *wanted)
 static void tcp_and_teardown_count_what_was_made(void **state)
 {
 	(void)state;
-	compare_made("tcp", handshakes);
-	compare_made("teardown", ends);
+	compare_made("tcp", 1, handshakes);
+	compare_made("teardown", 1, ends);
 	assert_true(true_number("handshake_complete") > 3000);
+}
+
+static void the_others_find_what_was_made(void **state)
+{
+	static const struct pair p2p[] = {{"pairs", "ip_pairs_concurrent_after_port_exclusion"},
+					  {NULL, NULL}},
+				 video[] = {{"pictures_i", "I"},
+					    {"pictures_p", "P"},
+					    {"pictures_b", "B"},
+					    {NULL, NULL}},
+				 flags[] = {{"packets", "packets_with_any"}, {NULL, NULL}},
+				 scan[] = {{NULL, NULL}};
+
+	(void)state;
+	compare_made("p2p", 0, p2p);
+	compare_made("video-random", 0, video);
+	compare_made("video-combined", 0, video);
+	compare_made("flags", 0, flags);
+	compare_made("scan", 0, scan);
+	assert_int_equal(counters[0], 3); /* scanners */
+	assert_true(true_number("I") > 0);
+	assert_int_equal(true_number("ip_pairs_concurrent_after_port_exclusion"), 20);
 }
 
 int main(void)
@@ -428,6 +450,7 @@ int main(void)
 		cmocka_unit_test(each_policy_counts_the_pictures_and_loses_its_share),
 		cmocka_unit_test(combined_takes_six_percent_from_b_frames),
 		cmocka_unit_test(tcp_and_teardown_count_what_was_made),
+		cmocka_unit_test(the_others_find_what_was_made),
 	};
 
 	return cmocka_run_group_tests_name("machines", tests, make_capture, remove_capture);

@@ -169,7 +169,7 @@ static double unit_of(const char *text)
 	static const struct {
 		const char *name;
 		double worth;
-	} units[] = {{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
+	} units[] = {{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
 
 	for (unsigned i = 0; i < sizeof units / sizeof units[0]; i++)
 		if (!strcmp(text, units[i].name))
