@@ -193,6 +193,7 @@ std::vector<part_of_bench> parts(const command_line &c)
 
 	all.push_back({ "bits", [](report &r) { count_bits(r); } });
 	all.push_back({ "ids", [&how](report &r) { measure_ids(how, r); } });
+	all.push_back({ "machines", [&how](report &r) { measure_machines(how, r); } });
 	all.push_back({ "packets", [&how](report &r) { measure_packets(how, r); } });
 	for (size_t n : c.sizes) {
 		std::string of = " " + std::to_string(n);

@@ -28,6 +28,9 @@ void compare_threads(const settings &, report &, size_t n);
 /* tick.cc: what a tick costs, whole and in portions. */
 void measure_ticks(const settings &, report &, size_t n);
 
+/* machines.cc: what a packet costs, for every bundled machine. */
+void measure_machines(const settings &, report &);
+
 /* latency.cc: how long the slowest inserts take. */
 void measure_latency(const settings &, report &, size_t n);
 

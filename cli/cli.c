@@ -173,6 +173,30 @@ int cli_kind(const char *text, enum ink_kind *kind)
 	return -EINVAL;
 }
 
+/* -------------------------------------------------------------------- machines */
+
+static void complain(const struct ink_complaint *complaint, void *told)
+{
+	char text[1024];
+
+	ink_complaint_show(complaint, text, sizeof text);
+	fprintf(stderr, "%s\n", text);
+	*(int *)told = 1;
+}
+
+struct ink_machine *cli_machine(const char *name, int strict)
+{
+	int told = 0;
+	struct ink_machine_options o = {
+		.size = sizeof o, .strict = strict, .complain = complain, .user = &told};
+	struct ink_why why;
+	struct ink_machine *machine = ink_machine_load(name, &o, &why);
+
+	if (!machine && !told)
+		cli_failed("%s", why.text);
+	return machine;
+}
+
 /* -------------------------------------------------------------------- progress */
 
 void cli_progress(const char *what, double done)

@@ -4,6 +4,7 @@
 #define INKLING_CLI_H
 
 #include <inkling/inkling.h>
+#include <inkling/machine.h>
 
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
@@ -15,7 +16,7 @@ struct cli_command {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct cli_command cli_demo, cli_generate, cli_plan;
+extern const struct cli_command cli_check, cli_demo, cli_draw, cli_generate, cli_plan;
 
 /* Says what is wrong with the usage and where to find help; returns CLI_USAGE. */
 __attribute__((format(printf, 2, 3))) int cli_usage(const struct cli_command *command, const char *format,
@@ -48,6 +49,12 @@ const char *cli_kind_name(enum ink_kind kind);
 
 /* A share of something, in at most `size` characters: "0.071 %", "3.9e-06". */
 const char *cli_show_share(double share, char *text, size_t size);
+
+/*
+ * Loads a machine, or says what is wrong with it on standard error; NULL then.
+ * ink_machine_free it. `strict`: warnings are errors.
+ */
+struct ink_machine *cli_machine(const char *name, int strict);
 
 /* Long work on a terminal says how far it is; elsewhere nothing is printed. */
 void cli_progress(const char *what, double done);

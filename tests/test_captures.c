@@ -1,68 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Real captures beside independent truth: what tshark dissected and a script
- * counted (truth/tcp_udp/NAME.json of the folder with the captures). The
- * folder is $INK_CAPTURES, or ../shared/captures beside the sources; without it
- * these tests are skipped.
+ * counted (see captures.h).
  *
  * Every number of every file has to be equal, but for the few in `differences`,
  * each with its reason.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include <inkling/packet.h>
 
-/* -------------------------------------------------------------------- the folder */
-
-static char folder[512];
-static const char *const kinds[] = {"tcp", "scan", "p2p", "media", "robust"};
-
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
-
-static int find_folder(void)
-{
-	const char *given = getenv("INK_CAPTURES");
-	char readme[600];
-
-	snprintf(folder, sizeof folder, "%s", given ? given : SOURCE_ROOT "/../shared/captures");
-	snprintf(readme, sizeof readme, "%s/truth/COMMANDS.md", folder);
-	return access(readme, R_OK) == 0;
-}
-
-/* Calls for each capture, with its path and its name; says how many there were. */
-static int for_each_capture(void (*call)(const char *path, const char *name))
-{
-	char path[1024];
-	int n = 0;
-
-	for (int i = 0; i < KINDS; i++) {
-		struct dirent *entry;
-		DIR *dir;
-
-		snprintf(path, sizeof path, "%s/%s", folder, kinds[i]);
-		dir = opendir(path);
-		assert_non_null(dir);
-		while ((entry = readdir(dir)))
-			if (strstr(entry->d_name, ".pcap")) {
-				snprintf(path, sizeof path, "%s/%s/%s", folder, kinds[i], entry->d_name);
-				call(path, entry->d_name);
-				n++;
-			}
-		closedir(dir);
-	}
-	return n;
-}
+#include "captures.h"
 
 /* ------------------------------------------------------------------ sets of keys */
 
@@ -175,34 +123,6 @@ static void count_file(const char *path, unsigned parse, struct counted *c)
 
 /* ------------------------------------------------------------------------ the truth */
 
-static char truth[1 << 20];
-
-static void load_truth(const char *name)
-{
-	char path[1024];
-	size_t n;
-	FILE *f;
-
-	snprintf(path, sizeof path, "%s/truth/tcp_udp/%s.json", folder, name);
-	f = fopen(path, "r");
-	assert_non_null(f);
-	n = fread(truth, 1, sizeof truth - 1, f);
-	assert_true(n > 0 && n < sizeof truth - 1);
-	truth[n] = '\0';
-	fclose(f);
-}
-
-/* The number behind a name; 0 if it is not there, as the script leaves out what is 0. */
-static unsigned true_number(const char *name)
-{
-	char quoted[80];
-	const char *at;
-
-	snprintf(quoted, sizeof quoted, "\"%s\": ", name);
-	at = strstr(truth, quoted);
-	return at ? (unsigned)strtoul(at + strlen(quoted), NULL, 10) : 0;
-}
-
 static unsigned true_flags(unsigned flags)
 {
 	char name[16];
@@ -286,7 +206,7 @@ static void compare_file(const char *path, const char *name)
 {
 	static struct counted c;
 
-	load_truth(name);
+	load_truth("tcp_udp", name);
 	count_file(path, 0, &c);
 	compare(name, "error", c.error != 0, true_number("tshark_exit") != 0);
 	compare_packets(name, &c);

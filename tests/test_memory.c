@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include <inkling/count.h>
+#include <inkling/track.h>
 
 #include "random.h"
 #include "scarce.h"
@@ -407,6 +408,65 @@ static void a_snapshot_is_saved_and_loaded_or_nothing_has_happened(void **state)
 	}
 }
 
+/* Machines of every size, with a file and without. */
+static void a_machine_is_made_or_nothing_is_left_of_it(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; ink_bundled(i); i++)
+		for (unsigned k = 1;; k++) {
+			struct held before = held_now();
+			struct ink_why why = {""};
+			struct ink_machine *m;
+			char *drawing;
+			int error;
+
+			fail_at(k);
+			errno = 0;
+			m = ink_machine_load(ink_bundled(i)->name, NULL, &why);
+			error = errno;
+			fail_at(0);
+			if (m) {
+				drawing = ink_machine_draw(m);
+				assert_non_null(drawing);
+				__real_free(drawing); /* given by the C library */
+				ink_machine_free(m);
+				assert_held(before);
+				assert_true(k > 8);
+				break;
+			}
+			assert_int_equal(error, ENOMEM);
+			assert_true(why.text[0]);
+			assert_held(before);
+		}
+}
+
+static void a_tracker_is_made_or_nothing_is_left_of_it(void **state)
+{
+	struct ink_machine *m = ink_machine_load("p2p", NULL, NULL);
+	const struct ink_machine_view *v = ink_machine_view(m);
+	struct ink_options o = {.size = sizeof o, .flows = 10, .states = v->rules.states, .rules = &v->rules};
+	struct ink_track_options k = {.size = sizeof k, .machine = m, .table = ink_create(&o, NULL)};
+	struct held before = held_now();
+	struct ink_track *track = NULL;
+
+	(void)state;
+	for (unsigned i = 1; !track; i++) {
+		struct ink_why why = {""};
+
+		fail_at(i);
+		track = ink_track_open(&k, &why);
+		fail_at(0);
+		assert_true(track ? i == 4
+				  : why.text[0] && errno == ENOMEM); /* tracker, classifier, a map of ports */
+		if (!track)
+			assert_held(before);
+	}
+	ink_track_close(track);
+	assert_held(before);
+	ink_free(k.table);
+	ink_machine_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -420,6 +480,8 @@ int main(void)
 		cmocka_unit_test(a_counting_set_is_made_or_nothing_is_left_of_it),
 		cmocka_unit_test(a_merge_without_memory_changes_nothing),
 		cmocka_unit_test(a_snapshot_is_saved_and_loaded_or_nothing_has_happened),
+		cmocka_unit_test(a_machine_is_made_or_nothing_is_left_of_it),
+		cmocka_unit_test(a_tracker_is_made_or_nothing_is_left_of_it),
 	};
 
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* inkling check: is this a machine, and what does it compile to? */
+#include <getopt.h>
+#include <stdio.h>
+
+#include "cli.h"
+
+static const char help[] =
+	"usage: inkling check [--strict] MACHINE...\n"
+	"       inkling check --list\n"
+	"\n"
+	"Reads machines and says what is wrong with them, with line, column and a caret.\n"
+	"MACHINE is a file, if it has a slash in its name or ends in .fsm, or the name of\n"
+	"a bundled machine. For each that is right, one line: what it compiles to.\n"
+	"\n"
+	"  --strict   warnings are errors (states that cannot be reached or that flows\n"
+	"             never leave, events that can never happen, rows never taken)\n"
+	"  --list     the names of the bundled machines\n"
+	"\n"
+	"Exits with 1 if one of them is no machine. See inkling-machine(5).\n";
+
+static const struct option options[] = {
+	{"strict", no_argument, NULL, 's'}, {"list", no_argument, NULL, 'l'}, {NULL, 0, NULL, 0}};
+
+static int list(void)
+{
+	for (unsigned i = 0; ink_bundled(i); i++)
+		puts(ink_bundled(i)->name);
+	return CLI_DONE;
+}
+
+/* How many bits the state takes in a table; one code is "don't know". */
+static unsigned bits_of(unsigned states)
+{
+	unsigned bits = 1;
+
+	while ((1u << bits) < states + 1)
+		bits++;
+	return bits;
+}
+
+static int check(const char *name, int strict)
+{
+	struct ink_machine *machine = cli_machine(name, strict);
+	const struct ink_machine_view *v;
+
+	if (!machine)
+		return CLI_FAILED;
+	v = ink_machine_view(machine);
+	printf("%s: %u states (%u with what they remember, %u bits), %u events (%u), tick %g s\n", name,
+	       v->states, v->rules.states, bits_of(v->rules.states), v->events, v->rules.events,
+	       (double)v->tick / 1e9);
+	ink_machine_free(machine);
+	return CLI_DONE;
+}
+
+static int run(int argc, char **argv)
+{
+	int option, strict = 0, result = CLI_DONE;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option == 'l')
+			return list();
+		if (option == '?')
+			return cli_usage(&cli_check, "'%s' is no option", argv[optind - 1]);
+		strict = 1;
+	}
+	if (optind == argc)
+		return cli_usage(&cli_check, "which machine?");
+	for (; optind < argc; optind++)
+		if (check(argv[optind], strict) != CLI_DONE)
+			result = CLI_FAILED;
+	return result;
+}
+
+const struct cli_command cli_check = {"check", "says what is wrong with a machine", help, run};

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names become numbers, and what cannot be meant is said: errors first, warnings once the machine is known to be one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tree.h"
+
+/* ------------------------------------------------------------------- names */
+
+static void resolve_trigger(struct ink_machine *m, struct ink_text *text, struct ink_trigger *t)
+{
+	struct ink_near near = ink_near(t->name ? t->name : "", t->name ? strlen(t->name) : 0);
+	char hint[96];
+
+	if (t->kind != INK_ON_EVENT)
+		return;
+	for (t->event = 0; t->event < m->n_events; t->event++) {
+		if (!strcmp(m->events[t->event].name, t->name)) {
+			m->events[t->event].used = 1;
+			return;
+		}
+		ink_near_offer(&near, m->events[t->event].name);
+	}
+	t->event = 0;
+	ink_near_offer(&near, "timeout");
+	ink_near_offer(&near, "end");
+	ink_text_error(text, t->at, "no event '%s'%s", t->name, ink_near_hint(&near, hint));
+}
+
+/* The number of a state, or complains. */
+static unsigned state_number(struct ink_machine *m, struct ink_text *text, const char *name, uint32_t at)
+{
+	struct ink_near near = ink_near(name, strlen(name));
+	char hint[96];
+
+	for (unsigned i = 0; i < m->n_states; i++) {
+		if (!strcmp(m->states[i].name, name))
+			return i;
+		ink_near_offer(&near, m->states[i].name);
+	}
+	ink_near_offer(&near, "absent");
+	ink_text_error(text, at, "no state '%s'%s", name, ink_near_hint(&near, hint));
+	return 0;
+}
+
+static unsigned counter_number(struct ink_machine *m, struct ink_text *text, const char *name, uint32_t at)
+{
+	struct ink_near near = ink_near(name, strlen(name));
+	char hint[96];
+
+	for (unsigned i = 0; i < m->n_counters; i++) {
+		if (!strcmp(m->counters[i].name, name))
+			return i;
+		ink_near_offer(&near, m->counters[i].name);
+	}
+	ink_offer_tests(&near);
+	ink_text_error(text, at, "no counter '%s'%s", name, ink_near_hint(&near, hint));
+	return 0;
+}
+
+static void resolve_tests(struct ink_machine *m, struct ink_text *text)
+{
+	for (unsigned i = 0; i < m->n_tests; i++) {
+		struct ink_against *a = &m->tests[i].against;
+
+		if (m->tests[i].field != INK_FIELD_COUNTER)
+			continue;
+		a->counter = counter_number(m, text, a->name, a->at);
+		if (a->other_name)
+			a->other = counter_number(m, text, a->other_name, a->other_at);
+	}
+}
+
+static void resolve_expendables(struct ink_machine *m, struct ink_text *text)
+{
+	for (unsigned i = 0; i < m->n_expendables && m->n_states; i++)
+		m->states[state_number(m, text, m->expendables[i].name, m->expendables[i].at)].expendable = 1;
+}
+
+/* -------------------------------------------------------------------- rows */
+
+static void check_side(struct ink_machine *m, struct ink_text *text, const struct ink_state *s,
+		       const struct ink_trigger *t)
+{
+	if (t->from != INK_FROM_INITIATOR && t->from != INK_FROM_RESPONDER)
+		return;
+	if (!m->remembers_initiator)
+		ink_text_error(text, t->from_at,
+			       "'from initiator' and 'from responder' need a line 'remember initiator'");
+	else if (s == &m->absent)
+		ink_text_error(text, t->from_at, "nobody began yet: an absent flow has no initiator");
+	else if (s == &m->unsure)
+		ink_text_error(text, t->from_at, "who began is not known where the table is unsure");
+}
+
+static void check_trigger(struct ink_machine *m, struct ink_text *text, const struct ink_state *s,
+			  const struct ink_trigger *t)
+{
+	if (s == &m->absent && t->kind == INK_ON_TIMEOUT)
+		ink_text_error(text, t->at, "an absent flow has no time-out");
+	if (s == &m->absent && t->kind == INK_ON_END)
+		ink_text_error(text, t->at, "an absent flow has no end");
+	check_side(m, text, s, t);
+}
+
+static void check_target(struct ink_machine *m, struct ink_text *text, const struct ink_state *s,
+			 struct ink_written_row *row)
+{
+	if (row->target == INK_TO_STATE)
+		row->state = state_number(m, text, row->target_name, row->target_at);
+	if (s == &m->unsure && row->target != INK_TO_SAME &&
+	    !(row->target == INK_TO_ABSENT && !ink_row_has(row, INK_ON_EVENT) &&
+	      !ink_row_has(row, INK_ON_ANY)))
+		ink_text_error(text, row->target_at,
+			       "'unsure' can only act: nobody knows which flow would move");
+	if (row->target == INK_TO_NEXT && s >= m->states && s + 1 == m->states + m->n_states)
+		ink_text_error(text, row->target_at, "'%s' is the last state: it has no next", s->name);
+}
+
+static void check_actions(struct ink_machine *m, struct ink_text *text, const struct ink_written_row *row)
+{
+	int timeout = ink_row_has(row, INK_ON_TIMEOUT);
+
+	if (row->packet_action && (timeout || ink_row_has(row, INK_ON_END)))
+		ink_text_error(text, row->packet_action_at,
+			       "%s has no packet: it can only count by numbers and move, not '%s'",
+			       timeout ? "a time-out" : "an end", row->packet_action);
+	if (row->new_initiator && !m->remembers_initiator)
+		ink_text_error(text, row->packet_action_at,
+			       "'new initiator' needs a line 'remember initiator'");
+}
+
+/* A row of several states is looked at for each where they differ, and once for the rest. */
+static void check_row(struct ink_machine *m, struct ink_text *text, const struct ink_state *s,
+		      struct ink_written_row *row)
+{
+	for (unsigned i = 0; i < row->n_triggers; i++) {
+		if (!row->checked)
+			resolve_trigger(m, text, (struct ink_trigger *)&row->triggers[i]);
+		check_trigger(m, text, s, &row->triggers[i]);
+	}
+	if (!row->checked || row->target == INK_TO_NEXT || s == &m->unsure)
+		check_target(m, text, s, row);
+	if (!row->checked)
+		check_actions(m, text, row);
+	row->checked = 1;
+}
+
+static void check_timeouts(struct ink_text *text, const struct ink_state *s)
+{
+	const struct ink_trigger *first = NULL;
+
+	for (unsigned i = 0; i < s->n_own; i++)
+		for (unsigned j = 0; j < s->rows[i]->n_triggers; j++) {
+			const struct ink_trigger *t = &s->rows[i]->triggers[j];
+
+			if (t->kind != INK_ON_TIMEOUT)
+				continue;
+			if (first)
+				ink_text_error(text, t->at,
+					       "the time-out of '%s' was already given in line %u", s->name,
+					       ink_text_line(text, first->at));
+			else
+				first = t;
+		}
+}
+
+static void check_rows(struct ink_machine *m, struct ink_text *text, const struct ink_state *s)
+{
+	for (unsigned i = 0; i < s->n_own; i++)
+		check_row(m, text, s, s->rows[i]);
+	check_timeouts(text, s);
+}
+
+/* Every state tries the rows of "*" behind its own. */
+static void add_star_rows(struct ink_machine *m, struct ink_text *text, struct ink_state *s)
+{
+	unsigned n = s->n_own + m->star.n_own;
+	struct ink_written_row **rows = ink_arena_get(&m->arena, (n + 1) * sizeof *rows);
+
+	s->taken = ink_arena_get(&m->arena, n + 1);
+	if (!rows || !s->taken)
+		return;
+	if (s->n_own)
+		memcpy(rows, s->rows, s->n_own * sizeof *rows);
+	if (m->star.n_own)
+		memcpy(rows + s->n_own, m->star.rows, m->star.n_own * sizeof *rows);
+	s->rows = rows;
+	s->n_rows = n;
+	for (unsigned i = s->n_own; i < n; i++)
+		if (rows[i]->target == INK_TO_NEXT)
+			check_target(m, text, s, rows[i]);
+}
+
+/* ---------------------------------------------------------------- the whole */
+
+static void check_head(struct ink_machine *m, struct ink_text *text)
+{
+	int two_ends = m->key == INK_KEY_CONNECTION || m->key == INK_KEY_PAIR;
+
+	if (!m->has_name)
+		ink_text_error(text, 0, "a machine needs a line 'machine NAME'");
+	if (!m->has_key)
+		ink_text_error(text, 0, "a machine needs a line 'key ...': what is a flow?");
+	if (!m->n_events)
+		ink_text_error(text, 0, "a machine needs an event");
+	if (!m->n_states)
+		ink_text_error(text, 0, "a machine needs a state");
+	if (m->has_key && !two_ends && m->remembers_initiator)
+		ink_text_error(text, m->initiator_at,
+			       "an initiator needs key connection or pair: flows with two ends");
+	for (unsigned i = 0; m->has_key && two_ends && i < m->n_events; i++)
+		if (m->events[i].reverse)
+			ink_text_error(text, m->events[i].at,
+				       "'reverse' needs key flow, source, destination or endpoint: both "
+				       "directions are one flow here");
+}
+
+void ink_check_names(struct ink_machine *m, struct ink_text *text)
+{
+	check_head(m, text);
+	resolve_tests(m, text);
+	resolve_expendables(m, text);
+	check_rows(m, text, &m->absent);
+	check_rows(m, text, &m->unsure);
+	check_rows(m, text, &m->star);
+	for (unsigned i = 0; i < m->n_states; i++)
+		check_rows(m, text, &m->states[i]);
+	for (unsigned i = 0; i < m->n_states && !text->errors; i++)
+		add_star_rows(m, text, &m->states[i]);
+	m->absent.taken = ink_arena_get(&m->arena, m->absent.n_rows + 1);
+	m->unsure.taken = ink_arena_get(&m->arena, m->unsure.n_rows + 1);
+}
+
+/* ---------------------------------------------------------------- warnings */
+
+static void reach(const struct ink_machine *m, const struct ink_state *s, uint8_t *reached)
+{
+	for (unsigned i = 0; i < s->n_rows; i++) {
+		unsigned to = ink_row_leads(m, s, s->rows[i]);
+
+		if (!s->taken[i] || to == INK_NOWHERE || reached[to])
+			continue;
+		reached[to] = 1;
+		reach(m, &m->states[to], reached);
+	}
+}
+
+/* Follows the time-outs: does a flow that rests arrive at absent? */
+static int ends(const struct ink_machine *m, unsigned state)
+{
+	for (unsigned steps = 0; steps <= m->n_states && state != INK_NOWHERE; steps++) {
+		const struct ink_written_row *row = ink_row_for(&m->states[state], INK_ON_TIMEOUT);
+
+		if (!row)
+			return 0;
+		state = ink_row_leads(m, &m->states[state], row);
+	}
+	return state == INK_NOWHERE;
+}
+
+static void warn_state(struct ink_machine *m, struct ink_text *text, unsigned i, int reached)
+{
+	const struct ink_state *s = &m->states[i];
+
+	if (!reached)
+		ink_text_warning(text, s->at, "state '%s' cannot be reached", s->name);
+	else if (!ink_row_for(s, INK_ON_TIMEOUT))
+		ink_text_warning(text, s->at, "flows never leave '%s': it has no time-out", s->name);
+	else if (!ends(m, i))
+		ink_text_warning(text, s->at,
+				 "flows that rest in '%s' never end: its time-outs do not lead to absent",
+				 s->name);
+}
+
+static void warn_rows(struct ink_text *text, const struct ink_state *s)
+{
+	for (unsigned i = 0; i < s->n_own; i++) {
+		if (s->rows[i]->taken)
+			continue;
+		ink_text_warning(text, s->rows[i]->at,
+				 "this row is never taken: rows before it take all it names");
+		s->rows[i]->taken = 1;
+	}
+}
+
+static void warn_events(struct ink_machine *m, struct ink_text *text, const uint8_t *happens)
+{
+	int any = 0;
+
+	for (unsigned i = 0; i < m->n_states; i++)
+		for (unsigned j = 0; j < m->states[i].n_rows; j++)
+			any |= ink_row_has(m->states[i].rows[j], INK_ON_ANY);
+	for (unsigned i = 0; i < m->n_events; i++)
+		if (!happens[i])
+			ink_text_warning(text, m->events[i].at,
+					 "event '%s' can never happen: the events before it take all its "
+					 "packets, or its condition contradicts itself",
+					 m->events[i].name);
+		else if (!m->events[i].used && !any)
+			ink_text_warning(text, m->events[i].at, "no row is about event '%s'",
+					 m->events[i].name);
+}
+
+static void warn_memory(struct ink_machine *m, struct ink_text *text)
+{
+	int splits = 0, tails = 0;
+
+	for (unsigned i = 0; i < m->n_states; i++) {
+		splits |= m->states[i].splits;
+		tails |= m->states[i].tails;
+	}
+	if (m->remembers_initiator && !splits)
+		ink_text_warning(text, m->initiator_at,
+				 "'remember initiator' is not used: no row asks who began");
+	if (m->remembers_tail && !tails)
+		ink_text_warning(text, m->tail_at, "'remember tail' is not used: no row is about pictures");
+}
+
+void ink_check_flow(struct ink_machine *m, struct ink_text *text, const uint8_t *happens)
+{
+	uint8_t reached[INK_MAX_STATES] = {0};
+
+	reach(m, &m->absent, reached);
+	for (unsigned i = 0; i < m->n_states; i++)
+		warn_state(m, text, i, reached[i]);
+	warn_events(m, text, happens);
+	warn_rows(text, &m->absent);
+	warn_rows(text, &m->unsure);
+	warn_rows(text, &m->star);
+	for (unsigned i = 0; i < m->n_states; i++)
+		warn_rows(text, &m->states[i]);
+	warn_memory(m, text);
+}

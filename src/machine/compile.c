@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From the written machine to rules: plain tables that a state table can use.
+ *
+ * What is remembered splits states, and only those that need it:
+ *
+ *     written        compiled
+ *     opening        opening (low end began), opening (high end began)
+ *     established    established
+ *
+ * With `remember tail` a state that asks for pictures is six, one for each
+ * number of bytes of a start code that can stand at the end of a packet. A
+ * compiled state is base + initiator * tails + tail.
+ *
+ * Events are split likewise: by the end that sent the packet, where a row asks
+ * for it or an initiator is to be remembered, and by the tail that the packet
+ * leaves behind. A compiled event is base + side * tails + tail.
+ *
+ * Then every field of the table (states + absent + unsure) x events is filled
+ * by looking for the first written row that fits.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "tree.h"
+
+#define TICK_LEAST 100000000ull  /* 100 ms */
+#define TICK_USUAL 1000000000ull /* 1 s, without time-outs */
+
+/*
+ * Ticks to the greatest common divisor of the time-outs. A table knows when a
+ * flow was touched only in whole ticks; with one tick to a time-out that would
+ * be anything between nothing and all of it. The approximate tables look at a
+ * state only when its whole period is over, so more ticks cost them nothing.
+ */
+enum { TICKS_MOST = 8 };
+
+/* ------------------------------------------------------ who has to remember */
+
+static int asks_who_began(const struct ink_state *s)
+{
+	for (unsigned i = 0; i < s->n_rows; i++)
+		for (unsigned j = 0; j < s->rows[i]->n_triggers; j++) {
+			enum ink_from from = s->rows[i]->triggers[j].from;
+
+			if (from == INK_FROM_INITIATOR || from == INK_FROM_RESPONDER)
+				return 1;
+		}
+	return 0;
+}
+
+/* A row hands the initiator on, if it does not name a new one. */
+static int hands_on(const struct ink_machine *m, const struct ink_state *s)
+{
+	for (unsigned i = 0; i < s->n_rows; i++) {
+		unsigned to = ink_row_leads(m, s, s->rows[i]);
+
+		if (to != INK_NOWHERE && !s->rows[i]->new_initiator && m->states[to].splits)
+			return 1;
+	}
+	return 0;
+}
+
+static void find_splits(struct ink_machine *m)
+{
+	int changed = m->remembers_initiator;
+
+	for (unsigned i = 0; i < m->n_states; i++)
+		m->states[i].splits = asks_who_began(&m->states[i]);
+	while (changed) {
+		changed = 0;
+		for (unsigned i = 0; i < m->n_states; i++)
+			if (!m->states[i].splits && hands_on(m, &m->states[i]))
+				changed = m->states[i].splits = 1;
+	}
+}
+
+static int is_about_pictures(const struct ink_machine *m, const struct ink_trigger *t)
+{
+	return t->kind == INK_ON_EVENT && m->events[t->event].condition->pictures;
+}
+
+static void find_tails(struct ink_machine *m)
+{
+	for (unsigned i = 0; m->remembers_tail && i < m->n_states; i++) {
+		struct ink_state *s = &m->states[i];
+
+		for (unsigned j = 0; j < s->n_rows; j++)
+			for (unsigned k = 0; k < s->rows[j]->n_triggers; k++)
+				s->tails |= is_about_pictures(m, &s->rows[j]->triggers[k]);
+	}
+}
+
+/* ----------------------------------------------------------------- numbering */
+
+static unsigned tails_of(const struct ink_state *s)
+{
+	return s->tails ? INK_TAILS : 1;
+}
+
+static unsigned copies_of(const struct ink_state *s)
+{
+	return (s->splits ? 2 : 1) * tails_of(s);
+}
+
+/* What a flow remembers besides its written state. */
+struct memory {
+	unsigned initiator, tail;
+};
+
+static unsigned code_of(const struct ink_state *s, struct memory k)
+{
+	return s->base + (s->splits ? k.initiator * tails_of(s) : 0) + (s->tails ? k.tail : 0);
+}
+
+static const struct ink_state *state_named(const struct ink_machine *m, const char *name)
+{
+	for (unsigned i = 0; m && i < m->n_states; i++)
+		if (!strcmp(m->states[i].name, name))
+			return &m->states[i];
+	return NULL;
+}
+
+/* The first number of a state: that of its namesake in the machine whose flows live on, or the next that is free. */
+static unsigned base_of(const struct ink_state *s, const struct ink_machine *like, struct ink_text *text,
+			unsigned *next)
+{
+	const struct ink_state *old = state_named(like, s->name);
+	unsigned base = *next;
+
+	if (old && (old->splits != s->splits || old->tails != s->tails))
+		ink_text_error(text, s->at, "'%s' does not remember what it did in the machine before",
+			       s->name);
+	if (old)
+		return old->base;
+	*next += copies_of(s);
+	return base;
+}
+
+static unsigned number_bases(struct ink_machine *m, const struct ink_machine *like, struct ink_text *text)
+{
+	unsigned next = like ? like->view.rules.states : 0;
+
+	for (unsigned i = 0; like && i < like->n_states; i++)
+		if (!state_named(m, like->states[i].name))
+			ink_text_error(text, 0,
+				       "state '%s' of the machine before is missing: its flows live on",
+				       like->states[i].name);
+	for (unsigned i = 0; i < m->n_states; i++)
+		m->states[i].base = base_of(&m->states[i], like, text, &next);
+	return next;
+}
+
+static int number_states(struct ink_machine *m, struct ink_text *text)
+{
+	unsigned n = number_bases(m, text->options ? text->options->like : NULL, text);
+	uint16_t *of;
+
+	if (text->errors)
+		return -EINVAL;
+	if (n > INK_MAX_STATES) {
+		ink_text_error(text, 0, "%u states, with what they remember %u: %d are possible", m->n_states,
+			       n, INK_MAX_STATES);
+		return -EINVAL;
+	}
+	of = ink_arena_get(&m->arena, (n + 1) * sizeof *of);
+	m->tail_of = ink_arena_get(&m->arena, n + 1);
+	if (!of || !m->tail_of)
+		return -ENOMEM;
+	for (unsigned i = 0; i < m->n_states; i++)
+		for (unsigned c = 0; c < copies_of(&m->states[i]); c++) {
+			of[m->states[i].base + c] = (uint16_t)i;
+			m->tail_of[m->states[i].base + c] = (uint8_t)(c % tails_of(&m->states[i]));
+		}
+	m->view.rules.states = n;
+	m->view.state_of = of;
+	return 0;
+}
+
+/* The events of a row have to say where they come from. */
+static void give_sides(struct ink_machine *m, const struct ink_trigger *t)
+{
+	for (unsigned e = 0; e < m->n_events; e++)
+		if (t->kind == INK_ON_ANY || (t->kind == INK_ON_EVENT && t->event == e))
+			m->event_sides[e] = 2;
+}
+
+static void find_sides(struct ink_machine *m, const struct ink_state *s)
+{
+	for (unsigned i = 0; i < s->n_rows; i++) {
+		const struct ink_written_row *row = s->rows[i];
+		unsigned to = ink_row_leads(m, s, row);
+		int sets =
+			to != INK_NOWHERE && m->states[to].splits && (s == &m->absent || row->new_initiator);
+
+		for (unsigned j = 0; j < row->n_triggers; j++)
+			if (sets || row->triggers[j].from != INK_FROM_ANY)
+				give_sides(m, &row->triggers[j]);
+	}
+}
+
+static int number_events(struct ink_machine *m, struct ink_text *text)
+{
+	unsigned n = 0;
+	uint16_t *of;
+
+	m->tails = 1;
+	for (unsigned i = 0; i < m->n_states; i++)
+		if (m->states[i].tails)
+			m->tails = INK_TAILS;
+	for (unsigned e = 0; e < m->n_events; e++) {
+		m->event_base[e] = n;
+		n += m->event_sides[e] * m->tails;
+	}
+	if (n > INK_MAX_EVENTS) {
+		ink_text_error(text, 0, "%u events, with their sides and tails %u: %d are possible",
+			       m->n_events, n, INK_MAX_EVENTS);
+		return -EINVAL;
+	}
+	of = ink_arena_get(&m->arena, (n + 1) * sizeof *of);
+	if (!of)
+		return -ENOMEM;
+	for (unsigned e = 0; e < m->n_events; e++)
+		for (unsigned c = 0; c < m->event_sides[e] * m->tails; c++)
+			of[m->event_base[e] + c] = (uint16_t)e;
+	m->view.rules.events = n;
+	m->view.event_of = of;
+	return 0;
+}
+
+static int number_all(struct ink_machine *m, struct ink_text *text)
+{
+	int error;
+
+	m->event_base = ink_arena_get(&m->arena, m->n_events * sizeof *m->event_base);
+	m->event_sides = ink_arena_get(&m->arena, m->n_events);
+	if (!m->event_base || !m->event_sides)
+		return -ENOMEM;
+	memset(m->event_sides, 1, m->n_events);
+	find_splits(m);
+	find_tails(m);
+	find_sides(m, &m->absent);
+	find_sides(m, &m->unsure);
+	for (unsigned i = 0; i < m->n_states; i++)
+		find_sides(m, &m->states[i]);
+	error = number_states(m, text);
+	return error ? error : number_events(m, text);
+}
+
+/* ------------------------------------------------------------------- actions */
+
+static int does_something(const struct ink_action *a)
+{
+	return a->report || a->n_countings || a->verdict || a->marks || a->saves;
+}
+
+/* One number for each row that does something; rows of several states have one. */
+static void number_actions_of(const struct ink_state *s, struct ink_action *actions, unsigned *n)
+{
+	for (unsigned i = 0; i < s->n_own; i++)
+		if (!s->rows[i]->number && does_something(&s->rows[i]->action)) {
+			if (actions)
+				actions[*n] = s->rows[i]->action;
+			s->rows[i]->number = actions ? *n : 0;
+			(*n)++;
+		}
+}
+
+static unsigned number_actions(struct ink_machine *m, struct ink_action *actions)
+{
+	unsigned n = 1;
+
+	number_actions_of(&m->absent, actions, &n);
+	number_actions_of(&m->unsure, actions, &n);
+	number_actions_of(&m->star, actions, &n);
+	for (unsigned i = 0; i < m->n_states; i++)
+		number_actions_of(&m->states[i], actions, &n);
+	return n;
+}
+
+/* Counted without an array first; a row of several states is counted for each then, which is too much and does no harm. */
+static int make_actions(struct ink_machine *m, struct ink_text *text)
+{
+	unsigned n = number_actions(m, NULL);
+	struct ink_action *actions;
+
+	if (n > UINT16_MAX) {
+		ink_text_error(text, 0, "more than %d rows with actions", UINT16_MAX);
+		return -EINVAL;
+	}
+	actions = ink_arena_get(&m->arena, n * sizeof *actions);
+	if (!actions)
+		return -ENOMEM;
+	m->view.actions = number_actions(m, actions);
+	m->view.action = actions;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ the rows */
+
+static int side_fits(enum ink_from from, unsigned side, unsigned initiator)
+{
+	switch (from) {
+	case INK_FROM_INITIATOR:
+		return side == initiator;
+	case INK_FROM_RESPONDER:
+		return side != initiator;
+	case INK_FROM_LOW:
+		return side == 0;
+	case INK_FROM_THE_HIGH:
+		return side == 1;
+	default:
+		return 1;
+	}
+}
+
+/* What happens, as a compiled event says it. */
+struct happening {
+	unsigned event, side, tail;
+};
+
+static int trigger_fits(const struct ink_trigger *t, const struct happening *h, unsigned initiator)
+{
+	return (t->kind == INK_ON_ANY || (t->kind == INK_ON_EVENT && t->event == h->event)) &&
+	       side_fits(t->from, h->side, initiator);
+}
+
+/* The first row that fits, or NULL. */
+static const struct ink_written_row *row_for(const struct ink_state *s, const struct happening *h,
+					     unsigned initiator)
+{
+	for (unsigned i = 0; i < s->n_rows; i++)
+		for (unsigned j = 0; j < s->rows[i]->n_triggers; j++)
+			if (trigger_fits(&s->rows[i]->triggers[j], h, initiator)) {
+				s->taken[i] = 1;
+				s->rows[i]->taken = 1;
+				return s->rows[i];
+			}
+	return NULL;
+}
+
+static struct ink_row compiled_row(const struct ink_machine *m, const struct ink_state *s,
+				   const struct happening *h, struct memory k)
+{
+	const struct ink_written_row *row = row_for(s, h, k.initiator);
+	struct ink_row r = {.next = INK_NO_ROW, .action = row ? (uint16_t)row->number : 0};
+	unsigned to = row ? ink_row_leads(m, s, row) : INK_NOWHERE;
+
+	k.tail = h->tail;
+	if (row && (s == &m->absent || row->new_initiator))
+		k.initiator = h->side;
+	if (s == &m->unsure || (!row && (s == &m->absent || !s->tails || m->events[h->event].start)))
+		return r;
+	if (!row)
+		to = (unsigned)(s - m->states);
+	r.next = to == INK_NOWHERE ? INK_ABSENT : (int16_t)code_of(&m->states[to], k);
+	return r;
+}
+
+static void fill_line(const struct ink_machine *m, const struct ink_state *s, struct memory k,
+		      struct ink_row *line)
+{
+	for (unsigned e = 0; e < m->n_events; e++)
+		for (unsigned side = 0; side < m->event_sides[e]; side++)
+			for (unsigned tail = 0; tail < m->tails; tail++) {
+				struct happening h = {e, side, tail};
+
+				line[m->event_base[e] + side * m->tails + tail] = compiled_row(m, s, &h, k);
+			}
+}
+
+static int make_rows(struct ink_machine *m)
+{
+	struct ink_rules *r = &m->view.rules;
+	struct ink_row *rows = ink_arena_get(&m->arena, (size_t)(r->states + 2) * r->events * sizeof *rows);
+	struct memory none = {0, 0};
+
+	if (!rows)
+		return -ENOMEM;
+	for (unsigned i = 0; i < m->n_states; i++) {
+		const struct ink_state *s = &m->states[i];
+
+		for (unsigned c = 0; c < copies_of(s); c++) {
+			struct memory k = {c / tails_of(s), c % tails_of(s)};
+
+			fill_line(m, s, k, rows + (size_t)(s->base + c) * r->events);
+		}
+	}
+	fill_line(m, &m->absent, none, rows + (size_t)r->states * r->events);
+	fill_line(m, &m->unsure, none, rows + (size_t)(r->states + 1) * r->events);
+	r->rows = rows;
+	return 0;
+}
+
+static int make_starts(struct ink_machine *m)
+{
+	uint8_t *starts = ink_arena_get(&m->arena, m->view.rules.events);
+
+	if (!starts)
+		return -ENOMEM;
+	for (unsigned i = 0; i < m->view.rules.events; i++)
+		starts[i] = (uint8_t)m->events[m->view.event_of[i]].start;
+	m->view.rules.starts = starts;
+	return 0;
+}
+
+/* ---------------------------------------------------------------------- time */
+
+static uint64_t time_of(const struct ink_state *s)
+{
+	const struct ink_written_row *row = ink_row_for(s, INK_ON_TIMEOUT);
+
+	for (unsigned i = 0; row && i < row->n_triggers; i++)
+		if (row->triggers[i].kind == INK_ON_TIMEOUT)
+			return row->triggers[i].time;
+	return 0;
+}
+
+static uint64_t gcd(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+static void find_tick(struct ink_machine *m)
+{
+	uint64_t tick = time_of(&m->unsure);
+
+	for (unsigned i = 0; i < m->n_states; i++)
+		tick = gcd(tick, time_of(&m->states[i]));
+	m->view.timeouts = tick != 0;
+	for (unsigned n = 1; n < TICKS_MOST && tick / 2 >= TICK_LEAST; n *= 2)
+		tick /= 2;
+	m->view.tick = !tick ? TICK_USUAL : tick < TICK_LEAST ? TICK_LEAST : tick;
+}
+
+/* One more than fit: the tick of the last touch had begun before it, and nothing may end early. */
+static uint32_t ticks(const struct ink_machine *m, uint64_t time)
+{
+	return time ? (uint32_t)((time + m->view.tick - 1) / m->view.tick) + 1 : 0;
+}
+
+static void mark_taken(struct ink_state *s, const struct ink_written_row *row)
+{
+	for (unsigned i = 0; row && i < s->n_rows; i++)
+		if (s->rows[i] == row)
+			s->taken[i] = 1;
+	if (row)
+		((struct ink_written_row *)row)->taken = 1;
+}
+
+static void time_state(struct ink_machine *m, struct ink_state *s, struct ink_timing *timings)
+{
+	const struct ink_written_row *row = ink_row_for(s, INK_ON_TIMEOUT);
+	unsigned to = row ? ink_row_leads(m, s, row) : INK_NOWHERE;
+
+	for (unsigned c = 0; c < copies_of(s); c++) {
+		struct memory k = {c / tails_of(s), c % tails_of(s)};
+
+		timings[s->base + c] = (struct ink_timing){
+			.period = row ? ticks(m, time_of(s)) : 0,
+			.timeout = to == INK_NOWHERE ? INK_ABSENT : (int16_t)code_of(&m->states[to], k),
+			.expendable = (uint8_t)s->expendable};
+	}
+	mark_taken(s, row);
+}
+
+/* Doubt ends when every flow that it could be about has: after the longest time-out, unless one is given. */
+static struct ink_timing time_of_doubt(const struct ink_machine *m, const struct ink_timing *timings)
+{
+	struct ink_timing t = {.period = ticks(m, time_of(&m->unsure)), .timeout = INK_ABSENT};
+
+	for (unsigned i = 0; i < m->view.rules.states && !time_of(&m->unsure); i++)
+		t.period = timings[i].period > t.period ? timings[i].period : t.period;
+	return t;
+}
+
+static int make_timings(struct ink_machine *m)
+{
+	unsigned states = m->view.rules.states;
+	struct ink_timing *timings = ink_arena_get(&m->arena, (states + 1) * sizeof *timings);
+
+	if (!timings)
+		return -ENOMEM;
+	find_tick(m);
+	for (unsigned i = 0; i < m->n_states; i++)
+		time_state(m, &m->states[i], timings);
+	timings[states] = time_of_doubt(m, timings);
+	mark_taken(&m->unsure, ink_row_for(&m->unsure, INK_ON_TIMEOUT));
+	m->view.rules.timings = timings;
+	return 0;
+}
+
+static uint16_t *actions_on(struct ink_machine *m, enum ink_trigger_kind kind)
+{
+	unsigned states = m->view.rules.states;
+	uint16_t *on = ink_arena_get(&m->arena, (states + 1) * sizeof *on);
+
+	for (unsigned i = 0; on && i <= states; i++) {
+		struct ink_state *s = i < states ? &m->states[m->view.state_of[i]] : &m->unsure;
+		const struct ink_written_row *row = ink_row_for(s, kind);
+
+		on[i] = row ? (uint16_t)row->number : 0;
+		mark_taken(s, row);
+	}
+	return on;
+}
+
+/* --------------------------------------------------------------------- names */
+
+static int make_names(struct ink_machine *m)
+{
+	const char **states = ink_arena_get(&m->arena, m->n_states * sizeof *states);
+	const char **events = ink_arena_get(&m->arena, m->n_events * sizeof *events);
+	const char **counters = ink_arena_get(&m->arena, (m->n_counters + 1) * sizeof *counters);
+
+	if (!states || !events || !counters)
+		return -ENOMEM;
+	for (unsigned i = 0; i < m->n_states; i++)
+		states[i] = m->states[i].name;
+	for (unsigned i = 0; i < m->n_events; i++)
+		events[i] = m->events[i].name;
+	for (unsigned i = 0; i < m->n_counters; i++)
+		counters[i] = m->counters[i].name;
+	m->view.name = m->name;
+	m->view.key = m->key;
+	m->view.states = m->n_states;
+	m->view.state_names = states;
+	m->view.events = m->n_events;
+	m->view.event_names = events;
+	m->view.counters = m->n_counters;
+	m->view.counter_names = counters;
+	return 0;
+}
+
+static int needs_order(const struct ink_machine *m)
+{
+	for (unsigned i = 0; i < m->n_tests; i++)
+		if (m->tests[i].field == INK_FIELD_COUNTER)
+			return 1;
+	return m->tails > 1;
+}
+
+int ink_compile(struct ink_machine *m, struct ink_text *text)
+{
+	int error;
+
+	m->view.rules.size = sizeof m->view.rules;
+	if ((error = make_names(m)) || (error = number_all(m, text)) || (error = make_actions(m, text)) ||
+	    (error = make_rows(m)) || (error = make_starts(m)) || (error = make_timings(m)))
+		return error;
+	m->view.on_timeout = actions_on(m, INK_ON_TIMEOUT);
+	m->view.on_end = actions_on(m, INK_ON_END);
+	m->one_by_one = needs_order(m);
+	return m->view.on_timeout && m->view.on_end ? 0 : -ENOMEM;
+}

@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Conditions. Numbers become sets of ranges, whatever way they were written:
+ * "port > 1023" is 1024-65535, "port != 80" is 0-79 and 81-65535. So a test is
+ * a field and a set, and what one test says about another can be worked out.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "parse.h"
+
+/* ------------------------------------------------------------------- words */
+
+/* A word that is a test by itself. */
+static const struct {
+	const char *word;
+	enum ink_field field;
+	uint64_t low, high;
+} plain_tests[] = {
+	{"tcp", INK_FIELD_PROTOCOL, 6, 6},
+	{"udp", INK_FIELD_PROTOCOL, 17, 17},
+	{"sctp", INK_FIELD_PROTOCOL, 132, 132},
+	{"ip4", INK_FIELD_VERSION, 4, 4},
+	{"ip6", INK_FIELD_VERSION, 6, 6},
+	{"fin", INK_FIELD_TCP_FLAG, 0x01, 0x01},
+	{"syn", INK_FIELD_TCP_FLAG, 0x02, 0x02},
+	{"rst", INK_FIELD_TCP_FLAG, 0x04, 0x04},
+	{"psh", INK_FIELD_TCP_FLAG, 0x08, 0x08},
+	{"ack", INK_FIELD_TCP_FLAG, 0x10, 0x10},
+	{"urg", INK_FIELD_TCP_FLAG, 0x20, 0x20},
+	{"ece", INK_FIELD_TCP_FLAG, 0x40, 0x40},
+	{"cwr", INK_FIELD_TCP_FLAG, 0x80, 0x80},
+	{"fragment", INK_FIELD_FRAGMENT, 1, 1},
+	{"ts", INK_FIELD_TS, 1, 1},
+};
+
+/* A word that numbers follow. */
+static const struct number_test {
+	const char *word;
+	enum ink_field field;
+	uint64_t most;
+} number_tests[] = {
+	{"protocol", INK_FIELD_PROTOCOL, 255},
+	{"length", INK_FIELD_LENGTH, UINT32_MAX},
+	{"ttl", INK_FIELD_TTL, 255},
+	{"tos", INK_FIELD_TOS, 255},
+	{"vlan", INK_FIELD_VLAN, 4095},
+	{"depth", INK_FIELD_DEPTH, 255},
+	{"nal", INK_FIELD_NAL, 31},
+	{"port", INK_FIELD_PORT, 65535},
+	{"payload", INK_FIELD_PAYLOAD, UINT32_MAX},
+};
+
+static const struct number_test source_port = {"src port", INK_FIELD_SPORT, 65535},
+				destination_port = {"dst port", INK_FIELD_DPORT, 65535},
+				icmp_type = {"icmp type", INK_FIELD_ICMP_TYPE, 255},
+				icmp_code = {"icmp code", INK_FIELD_ICMP_CODE, 255},
+				rtp_type = {"rtp type", INK_FIELD_RTP_TYPE, 127};
+
+#define EACH(i, array) (unsigned i = 0; i < sizeof(array) / sizeof(array)[0]; i++)
+
+void ink_offer_tests(struct ink_near *near)
+{
+	static const char *const others[] = {"any",  "icmp",   "rtp",    "src",     "dst", "host",
+					     "from", "chance", "filter", "picture", "not"};
+
+	for
+		EACH(i, plain_tests)
+	ink_near_offer(near, plain_tests[i].word);
+	for
+		EACH(i, number_tests)
+	ink_near_offer(near, number_tests[i].word);
+	for
+		EACH(i, others)
+	ink_near_offer(near, others[i]);
+}
+
+/* -------------------------------------------------------------- the nodes */
+
+static const struct ink_condition *node(struct ink_parser *p, const struct ink_condition *wanted)
+{
+	struct ink_condition *c = ink_arena_get(&p->m->arena, sizeof *c);
+
+	if (c)
+		*c = *wanted;
+	return c;
+}
+
+static unsigned deeper(const struct ink_condition *a, const struct ink_condition *b)
+{
+	return 1 + (a->depth > b->depth ? a->depth : b->depth);
+}
+
+static const struct ink_condition *join(struct ink_parser *p, enum ink_condition_kind kind,
+					const struct ink_condition *a, const struct ink_condition *b)
+{
+	if (!a || !b)
+		return NULL;
+	if (deeper(a, b) > INK_DEPTH_MOST) {
+		ink_text_error(p->text, p->now.at, "more than %d conditions in conditions", INK_DEPTH_MOST);
+		return NULL;
+	}
+	return node(p, &(struct ink_condition){.kind = kind,
+					       .a = a,
+					       .b = b,
+					       .depth = deeper(a, b),
+					       .pictures = a->pictures || b->pictures});
+}
+
+/* Two that always give the same result for the same packet. Chances have their number as length. */
+static int same_test(const struct ink_test *a, const struct ink_test *b)
+{
+	if (a->field != b->field || a->field == INK_FIELD_COUNTER)
+		return 0;
+	if (a->n_ranges != b->n_ranges || a->n_prefixes != b->n_prefixes || a->length != b->length)
+		return 0;
+	return (!a->n_ranges || !memcmp(a->ranges, b->ranges, a->n_ranges * sizeof *a->ranges)) &&
+	       (!a->n_prefixes || !memcmp(a->prefixes, b->prefixes, a->n_prefixes * sizeof *a->prefixes)) &&
+	       (!a->length || !memcmp(a->bytes, b->bytes, a->length));
+}
+
+/* The test's number. */
+static int number_of(struct ink_parser *p, const struct ink_test *test, unsigned *number)
+{
+	struct ink_machine *m = p->m;
+	struct ink_test *grown;
+
+	for (*number = 0; *number < m->n_tests; (*number)++)
+		if (same_test(&m->tests[*number], test))
+			return 0;
+	if (m->n_tests == INK_TESTS_MOST) {
+		ink_text_error(p->text, p->now.at, "more than %d different tests", INK_TESTS_MOST);
+		return -1;
+	}
+	grown = ink_arena_grow(&m->arena, m->tests, m->n_tests, sizeof *m->tests);
+	if (!grown)
+		return -1;
+	m->tests = grown;
+	m->tests[m->n_tests++] = *test;
+	return 0;
+}
+
+static const struct ink_condition *test_node(struct ink_parser *p, const struct ink_test *test)
+{
+	unsigned number;
+
+	if (number_of(p, test, &number))
+		return NULL;
+	return node(p, &(struct ink_condition){.kind = INK_TEST,
+					       .test = number,
+					       .pictures = test->field == INK_FIELD_PICTURE});
+}
+
+/* ------------------------------------------------------------------ ranges */
+
+static int by_low(const void *a, const void *b)
+{
+	const struct ink_range *x = a, *y = b;
+
+	return (x->low > y->low) - (x->low < y->low);
+}
+
+/* Sorts, and makes one of those that overlap or touch. */
+static unsigned tidy(struct ink_range *r, unsigned n)
+{
+	unsigned kept = 0;
+
+	qsort(r, n, sizeof *r, by_low);
+	for (unsigned i = 1; i < n; i++)
+		if (r[i].low <= r[kept].high + 1)
+			r[kept].high = r[i].high > r[kept].high ? r[i].high : r[kept].high;
+		else
+			r[++kept] = r[i];
+	return n ? kept + 1 : 0;
+}
+
+static const struct ink_condition *range_node(struct ink_parser *p, enum ink_field field,
+					      const struct ink_range *ranges, unsigned n)
+{
+	struct ink_range *copy = ink_arena_get(&p->m->arena, (n + 1) * sizeof *copy);
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, ranges, n * sizeof *copy);
+	n = tidy(copy, n);
+	return test_node(p, &(struct ink_test){.field = field, .ranges = copy, .n_ranges = n});
+}
+
+static int parse_limited(struct ink_parser *p, const struct number_test *t, uint64_t *number)
+{
+	uint32_t at = p->now.at;
+
+	if (ink_parse_number(p, "a number", number))
+		return -1;
+	if (*number <= t->most)
+		return 0;
+	ink_text_error(p->text, at, "'%s' is 0 to %llu", t->word, (unsigned long long)t->most);
+	return -1;
+}
+
+static int parse_range(struct ink_parser *p, const struct number_test *t, struct ink_range *range)
+{
+	uint32_t at = p->now.at;
+
+	if (parse_limited(p, t, &range->low))
+		return -1;
+	range->high = range->low;
+	if (ink_parser_takes(p, "-") && parse_limited(p, t, &range->high))
+		return -1;
+	if (range->low <= range->high)
+		return 0;
+	ink_text_error(p->text, at, "nothing lies between %llu and %llu", (unsigned long long)range->low,
+		       (unsigned long long)range->high);
+	return -1;
+}
+
+static int parse_compare(struct ink_parser *p, enum ink_compare *compare)
+{
+	static const char *const signs[] = {[INK_EQ] = "=",  [INK_NE] = "!=", [INK_LT] = "<",
+					    [INK_LE] = "<=", [INK_GT] = ">",  [INK_GE] = ">="};
+
+	for
+		EACH(i, signs)
+	if (ink_parser_takes(p, signs[i])) {
+		*compare = (enum ink_compare)i;
+		return 1;
+	}
+	return 0;
+}
+
+/* The numbers up to `most` that compare so, as at most two ranges. */
+static unsigned ranges_of(enum ink_compare compare, uint64_t number, uint64_t most, struct ink_range r[2])
+{
+	unsigned n = 0;
+
+	if (compare == INK_EQ)
+		r[n++] = (struct ink_range){number, number};
+	if ((compare == INK_NE || compare == INK_LT) && number > 0)
+		r[n++] = (struct ink_range){0, number - 1};
+	if ((compare == INK_NE || compare == INK_GT) && number < most)
+		r[n++] = (struct ink_range){number + 1, most};
+	if (compare == INK_LE)
+		r[n++] = (struct ink_range){0, number};
+	if (compare == INK_GE)
+		r[n++] = (struct ink_range){number, most};
+	return n;
+}
+
+static const struct ink_condition *parse_compared(struct ink_parser *p, const struct number_test *t,
+						  enum ink_compare compare)
+{
+	struct ink_range ranges[2];
+	uint32_t at = p->now.at;
+	uint64_t number;
+	unsigned n;
+
+	if (parse_limited(p, t, &number))
+		return NULL;
+	n = ranges_of(compare, number, t->most, ranges);
+	if (n)
+		return range_node(p, t->field, ranges, n);
+	ink_text_error(p->text, at, "nothing compares so: '%s' is 0 to %llu", t->word,
+		       (unsigned long long)t->most);
+	return NULL;
+}
+
+static const struct ink_condition *parse_set(struct ink_parser *p, const struct number_test *t)
+{
+	struct ink_range *ranges = NULL;
+	unsigned n = 0;
+
+	do {
+		ranges = ink_arena_grow(&p->m->arena, ranges, n, sizeof *ranges);
+		if (!ranges || parse_range(p, t, &ranges[n++]))
+			return NULL;
+	} while (ink_parser_takes(p, ","));
+	if (!ink_parser_takes(p, "}"))
+		return ink_parser_expected(p, "',' or '}'"), NULL;
+	return range_node(p, t->field, ranges, n);
+}
+
+static const struct ink_condition *parse_numbers(struct ink_parser *p, const struct number_test *t)
+{
+	enum ink_compare compare;
+	struct ink_range range;
+
+	if (parse_compare(p, &compare))
+		return parse_compared(p, t, compare);
+	if (ink_parser_takes(p, "{"))
+		return parse_set(p, t);
+	if (p->now.kind != TOKEN_NUMBER)
+		return ink_parser_expected(p, "a number, a range, a set in braces, or a comparison"), NULL;
+	return parse_range(p, t, &range) ? NULL : range_node(p, t->field, &range, 1);
+}
+
+/* -------------------------------------------------------------- addresses */
+
+static const struct ink_condition *parse_hosts(struct ink_parser *p, enum ink_field field)
+{
+	struct ink_test test = {.field = field};
+	struct ink_prefix *prefixes = NULL;
+	int braces = ink_parser_takes(p, "{");
+
+	do {
+		prefixes = ink_arena_grow(&p->m->arena, prefixes, test.n_prefixes, sizeof *prefixes);
+		if (!prefixes || ink_parse_prefix(p, &prefixes[test.n_prefixes++]))
+			return NULL;
+	} while (braces && ink_parser_takes(p, ","));
+	if (braces && !ink_parser_takes(p, "}"))
+		return ink_parser_expected(p, "',' or '}'"), NULL;
+	test.prefixes = prefixes;
+	return test_node(p, &test);
+}
+
+/* Behind "src" or "dst". */
+static const struct ink_condition *parse_end(struct ink_parser *p, int source)
+{
+	if (ink_parser_takes(p, "port"))
+		return parse_numbers(p, source ? &source_port : &destination_port);
+	if (ink_parser_takes(p, "host"))
+		return parse_hosts(p, source ? INK_FIELD_SHOST : INK_FIELD_DHOST);
+	return ink_parser_expected(p, "'port' or 'host'"), NULL;
+}
+
+/* ------------------------------------------------------------ other tests */
+
+static const struct ink_condition *parse_icmp(struct ink_parser *p)
+{
+	static const struct ink_range both[] = {{1, 1}, {58, 58}};
+
+	if (ink_parser_takes(p, "type"))
+		return parse_numbers(p, &icmp_type);
+	if (ink_parser_takes(p, "code"))
+		return parse_numbers(p, &icmp_code);
+	return range_node(p, INK_FIELD_PROTOCOL, both, 2);
+}
+
+static const struct ink_condition *parse_rtp(struct ink_parser *p)
+{
+	if (ink_parser_takes(p, "type"))
+		return parse_numbers(p, &rtp_type);
+	return range_node(p, INK_FIELD_RTP, &(struct ink_range){1, 1}, 1);
+}
+
+static const struct ink_condition *parse_picture(struct ink_parser *p)
+{
+	static const char types[][2] = {"I", "P", "B"};
+
+	for
+		EACH(i, types)
+	if (ink_parser_takes(p, types[i]))
+		return range_node(p, INK_FIELD_PICTURE, &(struct ink_range){i + 1, i + 1}, 1);
+	return ink_parser_expected(p, "'I', 'P' or 'B'"), NULL;
+}
+
+static const struct ink_condition *parse_from(struct ink_parser *p)
+{
+	if (ink_parser_takes(p, "low"))
+		return range_node(p, INK_FIELD_FROM_HIGH, &(struct ink_range){0, 0}, 1);
+	if (ink_parser_takes(p, "high"))
+		return range_node(p, INK_FIELD_FROM_HIGH, &(struct ink_range){1, 1}, 1);
+	if (ink_parser_sees(p, "initiator") || ink_parser_sees(p, "responder"))
+		ink_text_error(p->text, p->now.at,
+			       "who began is known to the state: 'from initiator' stands in rows, not in "
+			       "conditions");
+	else
+		ink_parser_expected(p, "'low' or 'high'");
+	return NULL;
+}
+
+static const struct ink_condition *parse_chance(struct ink_parser *p)
+{
+	static const double most = 18446744073709551616.0; /* 2^64 */
+	struct ink_test test = {.field = INK_FIELD_CHANCE};
+	double share;
+
+	if (ink_parse_share(p, &share))
+		return NULL;
+	test.threshold = share * most < most ? (uint64_t)(share * most) : UINT64_MAX;
+	test.length = p->m->n_chances++;
+	return test_node(p, &test);
+}
+
+static const struct ink_condition *parse_bytes(struct ink_parser *p, enum ink_field field, const char *what)
+{
+	struct ink_test test = {.field = field};
+	uint32_t at = p->now.at;
+
+	if (ink_parse_string(p, what, &test.bytes, &test.length))
+		return NULL;
+	if (!test.length)
+		ink_text_error(p->text, at, "an empty string says nothing");
+	else if (field == INK_FIELD_FILTER && strlen(test.bytes) != test.length)
+		ink_text_error(p->text, at, "a filter cannot have a 0 in it");
+	else
+		return test_node(p, &test);
+	return NULL;
+}
+
+static const struct ink_condition *parse_payload(struct ink_parser *p, const struct number_test *t)
+{
+	if (ink_parser_takes(p, "begins"))
+		return parse_bytes(p, INK_FIELD_BEGINS, "the bytes in quotes");
+	return parse_numbers(p, t);
+}
+
+/* --------------------------------------------------------- names of others */
+
+/* `lost > 1000`, `lost > 6% of all`; the counters are looked up when all are known. */
+static const struct ink_condition *parse_counter(struct ink_parser *p)
+{
+	struct ink_test test = {.field = INK_FIELD_COUNTER};
+	struct ink_against *against = &test.against;
+	struct ink_token behind;
+
+	against->at = p->now.at;
+	if (ink_parse_name(p, "a counter", &against->name) || !parse_compare(p, &against->compare))
+		return NULL;
+	behind = ink_parser_behind(p);
+	if (!ink_token_is(p->text, &behind, "of"))
+		return ink_parse_number(p, "a number", &against->number) ? NULL : test_node(p, &test);
+	if (ink_parse_share(p, &against->share))
+		return NULL;
+	ink_parser_next(p);
+	against->other_at = p->now.at;
+	return ink_parse_name(p, "a counter", &against->other_name) ? NULL : test_node(p, &test);
+}
+
+static const struct ink_condition *unknown(struct ink_parser *p)
+{
+	const char *word = p->text->bytes + p->now.at;
+	struct ink_near near = ink_near(word, p->now.length);
+	char hint[96];
+
+	for (unsigned i = 0; i < p->m->n_lets; i++)
+		ink_near_offer(&near, p->m->lets[i].name);
+	ink_offer_tests(&near);
+	ink_text_error(p->text, p->now.at, "no condition '%.*s'%s", (int)p->now.length, word,
+		       ink_near_hint(&near, hint));
+	return NULL;
+}
+
+static const struct ink_condition *parse_let_name(struct ink_parser *p)
+{
+	struct ink_token behind = ink_parser_behind(p);
+
+	if (behind.kind == TOKEN_SIGN && memchr("=!<>", p->text->bytes[behind.at], 4))
+		return parse_counter(p);
+	for (unsigned i = 0; i < p->m->n_lets; i++)
+		if (ink_parser_sees(p, p->m->lets[i].name)) {
+			ink_parser_next(p);
+			return p->m->lets[i].condition;
+		}
+	return unknown(p);
+}
+
+/* ------------------------------------------------------------ expressions */
+
+static const struct ink_condition *parse_word(struct ink_parser *p)
+{
+	for
+		EACH(i, plain_tests)
+	if (ink_parser_takes(p, plain_tests[i].word))
+		return range_node(p, plain_tests[i].field,
+				  &(struct ink_range){plain_tests[i].low, plain_tests[i].high}, 1);
+	for
+		EACH(i, number_tests)
+	if (ink_parser_takes(p, number_tests[i].word))
+		return number_tests[i].field == INK_FIELD_PAYLOAD ? parse_payload(p, &number_tests[i])
+								  : parse_numbers(p, &number_tests[i]);
+	if (ink_parser_takes(p, "any"))
+		return node(p, &(struct ink_condition){.kind = INK_ALWAYS});
+	if (ink_parser_takes(p, "icmp"))
+		return parse_icmp(p);
+	if (ink_parser_takes(p, "rtp"))
+		return parse_rtp(p);
+	if (ink_parser_takes(p, "src"))
+		return parse_end(p, 1);
+	if (ink_parser_takes(p, "dst"))
+		return parse_end(p, 0);
+	if (ink_parser_takes(p, "host"))
+		return parse_hosts(p, INK_FIELD_HOST);
+	if (ink_parser_takes(p, "picture"))
+		return parse_picture(p);
+	if (ink_parser_takes(p, "from"))
+		return parse_from(p);
+	if (ink_parser_takes(p, "chance"))
+		return parse_chance(p);
+	if (ink_parser_takes(p, "filter"))
+		return parse_bytes(p, INK_FIELD_FILTER, "a filter in quotes");
+	if (p->now.kind == TOKEN_NAME && !(ink_token_first(p->text, &p->now) && ink_parser_sees_item(p)))
+		return parse_let_name(p);
+	return ink_parser_expected(p, "a condition"), NULL;
+}
+
+static const struct ink_condition *parse_one(struct ink_parser *p);
+
+static const struct ink_condition *parse_not(struct ink_parser *p)
+{
+	const struct ink_condition *a = parse_one(p);
+
+	return join(p, INK_NOT, a, a);
+}
+
+static const struct ink_condition *parse_nested(struct ink_parser *p)
+{
+	const struct ink_condition *a;
+
+	if (ink_parser_takes(p, "not"))
+		return parse_not(p);
+	if (!ink_parser_takes(p, "("))
+		return parse_word(p);
+	a = ink_parse_condition(p);
+	if (a && !ink_parser_takes(p, ")"))
+		return ink_parser_expected(p, "'and', 'or' or ')'"), NULL;
+	return a;
+}
+
+static const struct ink_condition *parse_one(struct ink_parser *p)
+{
+	const struct ink_condition *a;
+
+	if (p->nesting == INK_NESTING_MOST) {
+		ink_text_error(p->text, p->now.at, "more than %d parentheses and 'not's around each other",
+			       INK_NESTING_MOST);
+		return NULL;
+	}
+	p->nesting++;
+	a = parse_nested(p);
+	p->nesting--;
+	return a;
+}
+
+static const struct ink_condition *parse_both(struct ink_parser *p)
+{
+	const struct ink_condition *a = parse_one(p);
+
+	while (a && ink_parser_takes(p, "and"))
+		a = join(p, INK_AND, a, parse_one(p));
+	return a;
+}
+
+const struct ink_condition *ink_parse_condition(struct ink_parser *p)
+{
+	const struct ink_condition *a = parse_both(p);
+
+	while (a && ink_parser_takes(p, "or"))
+		a = join(p, INK_OR, a, parse_both(p));
+	return a;
+}

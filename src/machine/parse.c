@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The items of a machine: its head, its events, its states and their rows.
+ *
+ * The grammar is that of docs/machine-language.md, and needs to look at two
+ * tokens: a state's line is known by the ":" or "," behind its name. After a
+ * mistake the parser looks for the next "|" (in a state) or the next line that
+ * begins with an item, and goes on there; so one run finds many mistakes. A
+ * name whose definition is wrong is known all the same, or everybody who uses
+ * it would be wrong too.
+ */
+#include <string.h>
+
+#include "parse.h"
+
+static const char *const item_words[] = {"machine", "key",     "remember", "let",
+					 "start",   "reverse", "event",    "expendable"};
+
+enum { ITEM_WORDS = sizeof item_words / sizeof item_words[0] };
+
+/* -------------------------------------------------------------- where to go on */
+
+int ink_parser_sees_item(const struct ink_parser *p)
+{
+	for (unsigned i = 0; i < ITEM_WORDS; i++)
+		if (ink_parser_sees(p, item_words[i]))
+			return 1;
+	return 0;
+}
+
+static int sees_states(const struct ink_parser *p)
+{
+	struct ink_token behind = ink_parser_behind(p);
+
+	if (p->now.kind != TOKEN_NAME && !ink_parser_sees(p, "*"))
+		return 0;
+	return ink_token_is(p->text, &behind, ":") || ink_token_is(p->text, &behind, ",");
+}
+
+static int sees_item(const struct ink_parser *p)
+{
+	return p->now.kind == TOKEN_END ||
+	       (ink_token_first(p->text, &p->now) && (ink_parser_sees_item(p) || sees_states(p)));
+}
+
+static void find_item(struct ink_parser *p)
+{
+	while (!sees_item(p))
+		ink_parser_next(p);
+}
+
+/* Gives up the row; 1 if another one follows. */
+static int find_row(struct ink_parser *p)
+{
+	while (!sees_item(p) && !ink_parser_sees(p, "|"))
+		ink_parser_next(p);
+	return ink_parser_takes(p, "|");
+}
+
+/* ------------------------------------------------------------------- lists */
+
+#define APPEND(p, array, n) (((array) = ink_arena_grow(&(p)->m->arena, array, n, sizeof *(array))) != NULL)
+
+static int twice(struct ink_parser *p, uint32_t at, const char *what, uint32_t first)
+{
+	ink_text_error(p->text, at, "%s was already given in line %u", what, ink_text_line(p->text, first));
+	return -1;
+}
+
+/* -------------------------------------------------------------------- head */
+
+static int parse_machine(struct ink_parser *p)
+{
+	struct ink_machine *m = p->m;
+	uint32_t at = p->now.at;
+
+	if (ink_parse_name(p, "the machine's name", &m->name))
+		return -1;
+	if (m->has_name)
+		return twice(p, at, "the name of the machine", m->name_at);
+	m->has_name = 1;
+	m->name_at = at;
+	return 0;
+}
+
+static const struct {
+	const char *word;
+	enum ink_key key;
+} keys[] = {{"connection", INK_KEY_CONNECTION},
+	    {"flow", INK_KEY_FLOW},
+	    {"pair", INK_KEY_PAIR},
+	    {"source", INK_KEY_SOURCE},
+	    {"destination", INK_KEY_DESTINATION},
+	    {"endpoint", INK_KEY_ENDPOINT}};
+
+enum { KEYS = sizeof keys / sizeof keys[0] };
+
+static int parse_key(struct ink_parser *p)
+{
+	struct ink_machine *m = p->m;
+	uint32_t at = p->now.at;
+
+	for (unsigned i = 0; i < KEYS; i++)
+		if (ink_parser_takes(p, keys[i].word)) {
+			if (m->has_key)
+				return twice(p, at, "the key", m->key_at);
+			m->has_key = 1;
+			m->key_at = at;
+			m->key = keys[i].key;
+			return 0;
+		}
+	return ink_parser_expected(p, "a key: connection, flow, pair, source, destination or endpoint");
+}
+
+static int parse_remember(struct ink_parser *p)
+{
+	struct ink_machine *m = p->m;
+	uint32_t at = p->now.at;
+
+	if (ink_parser_takes(p, "initiator")) {
+		m->remembers_initiator = 1;
+		m->initiator_at = at;
+	} else if (ink_parser_takes(p, "tail")) {
+		m->remembers_tail = 1;
+		m->tail_at = at;
+	} else {
+		return ink_parser_expected(p, "'initiator' or 'tail'");
+	}
+	return 0;
+}
+
+static int parse_expendable(struct ink_parser *p)
+{
+	struct ink_machine *m = p->m;
+
+	do {
+		if (!APPEND(p, m->expendables, m->n_expendables))
+			return -1;
+		m->expendables[m->n_expendables].at = p->now.at;
+		if (ink_parse_name(p, "a state", &m->expendables[m->n_expendables].name))
+			return -1;
+		m->n_expendables++;
+	} while (ink_parser_takes(p, ","));
+	return 0;
+}
+
+/* ----------------------------------------------------------- lets and events */
+
+static int parse_let(struct ink_parser *p)
+{
+	struct ink_machine *m = p->m;
+	struct ink_let let = {.at = p->now.at};
+
+	if (ink_parse_name(p, "a name", &let.name))
+		return -1;
+	for (unsigned i = 0; i < m->n_lets; i++)
+		if (!strcmp(m->lets[i].name, let.name))
+			return twice(p, let.at, let.name, m->lets[i].at);
+	if (!ink_parser_wants(p, "="))
+		let.condition = ink_parse_condition(p);
+	if (!APPEND(p, m->lets, m->n_lets))
+		return -1;
+	m->lets[m->n_lets++] = let;
+	return let.condition ? 0 : -1;
+}
+
+static int check_event_name(struct ink_parser *p, const struct ink_event *e)
+{
+	if (!strcmp(e->name, "timeout") || !strcmp(e->name, "end")) {
+		ink_text_error(p->text, e->at, "an event cannot be called '%s'", e->name);
+		return -1;
+	}
+	for (unsigned i = 0; i < p->m->n_events; i++)
+		if (!strcmp(p->m->events[i].name, e->name))
+			return twice(p, e->at, e->name, p->m->events[i].at);
+	return 0;
+}
+
+static int parse_event(struct ink_parser *p)
+{
+	struct ink_machine *m = p->m;
+	struct ink_event e = {.start = ink_parser_takes(p, "start"),
+			      .reverse = ink_parser_takes(p, "reverse")};
+
+	if (ink_parser_wants(p, "event"))
+		return -1;
+	e.at = p->now.at;
+	if (ink_parse_name(p, "the event's name", &e.name) || check_event_name(p, &e))
+		return -1;
+	if (m->n_events == INK_MAX_EVENTS) {
+		ink_text_error(p->text, e.at, "more than %d events", INK_MAX_EVENTS);
+		return -1;
+	}
+	if (!ink_parser_wants(p, "="))
+		e.condition = ink_parse_condition(p);
+	if (!APPEND(p, m->events, m->n_events))
+		return -1;
+	m->events[m->n_events++] = e;
+	return e.condition ? 0 : -1;
+}
+
+/* ----------------------------------------------------------------- actions */
+
+static int parse_amount(struct ink_parser *p, struct ink_counting *c)
+{
+	static const char types[][2] = {"I", "P", "B"};
+
+	if (ink_parser_takes(p, "payload"))
+		return c->amount = INK_AMOUNT_PAYLOAD, 0;
+	if (ink_parser_takes(p, "length"))
+		return c->amount = INK_AMOUNT_LENGTH, 0;
+	if (!ink_parser_takes(p, "pictures"))
+		return ink_parse_number(p, "a number, 'payload', 'length' or 'pictures'", &c->number);
+	for (unsigned i = 0; i < 3; i++)
+		if (ink_parser_takes(p, types[i]))
+			return c->amount = (enum ink_amount)(INK_AMOUNT_PICTURES_I + i), 0;
+	return ink_parser_expected(p, "'I', 'P' or 'B'");
+}
+
+/* A counter is made by whoever first counts it. */
+static int counter_number(struct ink_parser *p, const char *name, uint32_t at, unsigned *number)
+{
+	struct ink_machine *m = p->m;
+
+	for (*number = 0; *number < m->n_counters; (*number)++)
+		if (!strcmp(m->counters[*number].name, name))
+			return 0;
+	if (m->n_counters == INK_COUNTERS_MOST) {
+		ink_text_error(p->text, at, "more than %d counters", INK_COUNTERS_MOST);
+		return -1;
+	}
+	if (!APPEND(p, m->counters, m->n_counters))
+		return -1;
+	m->counters[m->n_counters++] = (struct ink_named){name, at};
+	return 0;
+}
+
+static int parse_count(struct ink_parser *p, struct ink_written_row *row)
+{
+	struct ink_counting c = {.amount = INK_AMOUNT_NUMBER, .number = 1}, *all;
+	uint32_t at = p->now.at;
+	const char *name;
+
+	if (ink_parse_name(p, "a counter's name", &name) || counter_number(p, name, at, &c.counter))
+		return -1;
+	if (ink_parser_takes(p, "by") && parse_amount(p, &c))
+		return -1;
+	all = (struct ink_counting *)row->action.countings;
+	if (!APPEND(p, all, row->action.n_countings))
+		return -1;
+	all[row->action.n_countings++] = c;
+	row->action.countings = all;
+	if (c.amount != INK_AMOUNT_NUMBER && !row->packet_action) {
+		row->packet_action = "counting by what a packet has";
+		row->packet_action_at = at;
+	}
+	return 0;
+}
+
+static int parse_mark(struct ink_parser *p, struct ink_written_row *row)
+{
+	uint32_t at = p->now.at;
+	uint64_t mark;
+
+	if (ink_parse_number(p, "the mark, a number", &mark))
+		return -1;
+	if (mark > UINT32_MAX) {
+		ink_text_error(p->text, at, "a mark is 0 to 4294967295");
+		return -1;
+	}
+	row->action.mark = (uint32_t)mark;
+	row->action.marks = 1;
+	return 0;
+}
+
+static int set_verdict(struct ink_parser *p, struct ink_written_row *row, enum ink_verdict verdict)
+{
+	if (row->action.verdict && row->action.verdict != verdict) {
+		ink_text_error(p->text, row->packet_action_at, "'drop' and 'pass' in one row");
+		return -1;
+	}
+	row->action.verdict = verdict;
+	return 0;
+}
+
+static int parse_report(struct ink_parser *p, struct ink_written_row *row)
+{
+	uint32_t at = p->now.at;
+	unsigned length;
+
+	if (row->action.report)
+		return twice(p, at, "the report of this row", row->at);
+	if (ink_parse_string(p, "the text in quotes", &row->action.report, &length))
+		return -1;
+	if (strlen(row->action.report) == length)
+		return 0;
+	ink_text_error(p->text, at, "a report cannot have a 0 in it");
+	return -1;
+}
+
+/* One that needs a packet. */
+static int parse_packet_action(struct ink_parser *p, struct ink_written_row *row)
+{
+	static const char *const words[] = {"report", "drop", "pass", "mark", "save", "new"};
+	unsigned which = 0;
+
+	while (which < 6 && !ink_parser_sees(p, words[which]))
+		which++;
+	if (which == 6)
+		return ink_parser_expected(
+			p, "an action: report, count, drop, pass, mark, save or new initiator");
+	row->packet_action = words[which];
+	row->packet_action_at = p->now.at;
+	ink_parser_next(p);
+	switch (which) {
+	case 0:
+		return parse_report(p, row);
+	case 1:
+		return set_verdict(p, row, INK_DROP);
+	case 2:
+		return set_verdict(p, row, INK_PASS);
+	case 3:
+		return parse_mark(p, row);
+	case 4:
+		return row->action.saves = 1, 0;
+	default:
+		return row->new_initiator = 1, ink_parser_wants(p, "initiator");
+	}
+}
+
+static int parse_actions(struct ink_parser *p, struct ink_written_row *row)
+{
+	int error;
+
+	do
+		error = ink_parser_takes(p, "count") ? parse_count(p, row) : parse_packet_action(p, row);
+	while (!error && ink_parser_takes(p, ","));
+	return error;
+}
+
+/* -------------------------------------------------------------------- rows */
+
+static int parse_side(struct ink_parser *p, struct ink_trigger *t)
+{
+	static const char *const sides[] = {[INK_FROM_INITIATOR] = "initiator",
+					    [INK_FROM_RESPONDER] = "responder",
+					    [INK_FROM_LOW] = "low",
+					    [INK_FROM_THE_HIGH] = "high"};
+
+	t->from_at = p->now.at;
+	if (!ink_parser_takes(p, "from"))
+		return 0;
+	for (unsigned i = INK_FROM_INITIATOR; i <= INK_FROM_THE_HIGH; i++)
+		if (ink_parser_takes(p, sides[i]))
+			return t->from = (enum ink_from)i, 0;
+	return ink_parser_expected(p, "'initiator', 'responder', 'low' or 'high'");
+}
+
+static int parse_trigger(struct ink_parser *p, struct ink_trigger *t)
+{
+	t->at = p->now.at;
+	if (ink_parser_takes(p, "timeout"))
+		return t->kind = INK_ON_TIMEOUT, ink_parse_time(p, &t->time);
+	if (ink_parser_takes(p, "end"))
+		return t->kind = INK_ON_END, 0;
+	if (ink_parser_takes(p, "*"))
+		return t->kind = INK_ON_ANY, parse_side(p, t);
+	t->kind = INK_ON_EVENT;
+	if (ink_parse_name(p, "an event, 'timeout', 'end' or '*'", &t->name))
+		return -1;
+	return parse_side(p, t);
+}
+
+static int parse_triggers(struct ink_parser *p, struct ink_written_row *row)
+{
+	struct ink_trigger *all = NULL;
+
+	do {
+		if (!APPEND(p, all, row->n_triggers))
+			return -1;
+		memset(&all[row->n_triggers], 0, sizeof *all);
+		if (parse_trigger(p, &all[row->n_triggers]))
+			return -1;
+		row->n_triggers++;
+	} while (ink_parser_takes(p, ","));
+	row->triggers = all;
+	return 0;
+}
+
+static int parse_target(struct ink_parser *p, struct ink_written_row *row)
+{
+	row->target_at = p->now.at;
+	if (ink_parse_name(p, "a state, 'absent' or 'next'", &row->target_name))
+		return -1;
+	row->target = !strcmp(row->target_name, "absent") ? INK_TO_ABSENT
+		      : !strcmp(row->target_name, "next") ? INK_TO_NEXT
+							  : INK_TO_STATE;
+	return 0;
+}
+
+/* What may follow a row: another one, or an item; if it is a new line, what is wrong with it is said there. */
+static int ends_well(struct ink_parser *p, const struct ink_written_row *row)
+{
+	if (ink_parser_sees(p, "|") || p->now.kind == TOKEN_END || ink_parser_sees_item(p) ||
+	    sees_states(p) || ink_token_first(p->text, &p->now))
+		return 0;
+	return ink_parser_expected(
+		p, row->action.n_countings || row->packet_action ? "',', '|' or a new line with another item"
+		   : row->target_name                            ? "'/', '|' or a new line with another item"
+				      : "'->', '/', ',', '|', 'from' or a new line with another item");
+}
+
+static struct ink_written_row *parse_row(struct ink_parser *p)
+{
+	struct ink_written_row *row = ink_arena_get(&p->m->arena, sizeof *row);
+
+	if (!row)
+		return NULL;
+	row->at = p->now.at;
+	if (parse_triggers(p, row))
+		return NULL;
+	if (ink_parser_takes(p, "->") && parse_target(p, row))
+		return NULL;
+	if (ink_parser_takes(p, "/") && parse_actions(p, row))
+		return NULL;
+	return ends_well(p, row) ? NULL : row;
+}
+
+/* ------------------------------------------------------------------ states */
+
+/* The state of that name, made if need be; NULL without memory or room. */
+static struct ink_state *state_named(struct ink_parser *p, const char *name, uint32_t at)
+{
+	struct ink_machine *m = p->m;
+
+	for (unsigned i = 0; i < m->n_states; i++)
+		if (!strcmp(m->states[i].name, name))
+			return &m->states[i];
+	if (m->n_states == INK_MAX_STATES) {
+		ink_text_error(p->text, at, "more than %d states", INK_MAX_STATES);
+		return NULL;
+	}
+	if (!APPEND(p, m->states, m->n_states))
+		return NULL;
+	m->states[m->n_states] = (struct ink_state){.name = name, .at = at};
+	return &m->states[m->n_states++];
+}
+
+static struct ink_state *parse_state(struct ink_parser *p)
+{
+	struct ink_machine *m = p->m;
+	uint32_t at = p->now.at;
+	const char *name;
+
+	if (ink_parser_takes(p, "*"))
+		return m->star.at = at, &m->star;
+	if (ink_parser_takes(p, "absent"))
+		return m->absent.at = at, &m->absent;
+	if (ink_parser_takes(p, "unsure"))
+		return m->unsure.at = at, &m->unsure;
+	if (ink_parser_sees(p, "next"))
+		return ink_text_error(p->text, at, "a state cannot be called 'next'"), NULL;
+	return ink_parse_name(p, "a state", &name) ? NULL : state_named(p, name, at);
+}
+
+static int add_row(struct ink_parser *p, struct ink_state *s, struct ink_written_row *row)
+{
+	if (!APPEND(p, s->rows, s->n_rows))
+		return -1;
+	s->rows[s->n_rows++] = row;
+	s->n_own = s->n_rows;
+	return 0;
+}
+
+/* The states on the left, by number, because their array may move: n_states and above are the special ones. */
+static int parse_left(struct ink_parser *p, uint16_t left[INK_MAX_STATES], unsigned *n)
+{
+	struct ink_machine *m = p->m;
+
+	do {
+		struct ink_state *s = parse_state(p);
+
+		if (!s)
+			return -1;
+		if (*n == INK_MAX_STATES) {
+			ink_text_error(p->text, p->now.at, "more than %d states", INK_MAX_STATES);
+			return -1;
+		}
+		left[(*n)++] = s == &m->star     ? 1000
+			       : s == &m->absent ? 1001
+			       : s == &m->unsure ? 1002
+						 : (uint16_t)(s - m->states);
+	} while (ink_parser_takes(p, ","));
+	return ink_parser_wants(p, ":");
+}
+
+static struct ink_state *left_state(struct ink_machine *m, uint16_t number)
+{
+	switch (number) {
+	case 1000:
+		return &m->star;
+	case 1001:
+		return &m->absent;
+	case 1002:
+		return &m->unsure;
+	default:
+		return &m->states[number];
+	}
+}
+
+static int parse_states(struct ink_parser *p)
+{
+	uint16_t left[INK_MAX_STATES];
+	unsigned n = 0;
+	int more;
+
+	if (parse_left(p, left, &n))
+		return -1;
+	do {
+		struct ink_written_row *row = parse_row(p);
+
+		for (unsigned i = 0; row && i < n; i++)
+			if (add_row(p, left_state(p->m, left[i]), row))
+				return -1;
+		more = row ? ink_parser_takes(p, "|") : find_row(p);
+	} while (more);
+	return 0;
+}
+
+/* ------------------------------------------------------------------- items */
+
+static int parse_item(struct ink_parser *p)
+{
+	if (sees_states(p))
+		return parse_states(p);
+	if (ink_parser_takes(p, "machine"))
+		return parse_machine(p);
+	if (ink_parser_takes(p, "key"))
+		return parse_key(p);
+	if (ink_parser_takes(p, "remember"))
+		return parse_remember(p);
+	if (ink_parser_takes(p, "let"))
+		return parse_let(p);
+	if (ink_parser_takes(p, "expendable"))
+		return parse_expendable(p);
+	if (ink_parser_sees_item(p))
+		return parse_event(p);
+	return -2;
+}
+
+static void unknown_item(struct ink_parser *p)
+{
+	struct ink_near near = ink_near(p->text->bytes + p->now.at, p->now.length);
+	char hint[96];
+
+	for (unsigned i = 0; p->now.kind == TOKEN_NAME && i < ITEM_WORDS; i++)
+		ink_near_offer(&near, item_words[i]);
+	p->before = 0; /* nothing is missing there */
+	if (near.best)
+		ink_text_error(p->text, p->now.at, "no item begins with '%.*s'%s", (int)p->now.length,
+			       p->text->bytes + p->now.at, ink_near_hint(&near, hint));
+	else
+		ink_parser_expected(p, "machine, key, remember, let, event, expendable or a state and ':'");
+}
+
+void ink_machine_parse(struct ink_machine *m, struct ink_text *text)
+{
+	struct ink_parser p = {.m = m, .text = text};
+
+	p.now = ink_token_at(text, 0);
+	m->absent.name = "absent";
+	m->unsure.name = "unsure";
+	m->star.name = "*";
+	while (p.now.kind != TOKEN_END) {
+		uint32_t at = p.now.at;
+		int error = parse_item(&p);
+
+		if (error == -2)
+			unknown_item(&p);
+		if (error && p.now.at == at)
+			ink_parser_next(&p);
+		if (error)
+			find_item(&p);
+	}
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The parser's hands: the token under them, and how values are read.
+ *
+ * Every function that reads something returns 0, or -1 after it has complained
+ * (or run out of memory); then the token that could not be read is the current
+ * one, and the item's loop looks for a place to go on.
+ */
+#ifndef INKLING_MACHINE_PARSE_H
+#define INKLING_MACHINE_PARSE_H
+
+#include "tree.h"
+
+struct ink_parser {
+	struct ink_machine *m;
+	struct ink_text *text;
+	struct ink_token now;
+	uint32_t before; /* where the token before it ended */
+	unsigned nesting;
+};
+
+void ink_parser_next(struct ink_parser *p);
+struct ink_token ink_parser_behind(const struct ink_parser *p); /* the token behind the current one */
+
+int ink_parser_sees(const struct ink_parser *p, const char *word);
+int ink_parser_sees_item(const struct ink_parser *p); /* a word that begins an item; a state's name is none */
+int ink_parser_takes(struct ink_parser *p, const char *word); /* goes on if it sees it */
+int ink_parser_wants(struct ink_parser *p, const char *word); /* complains if it does not */
+
+/*
+ * Complains that something else was expected; `expected` is what. If the
+ * current token begins a line, what is missing is missing at the end of the
+ * line before. -1.
+ */
+int ink_parser_expected(struct ink_parser *p, const char *expected);
+
+int ink_parse_name(struct ink_parser *p, const char *what, const char **name);
+int ink_parse_number(struct ink_parser *p, const char *what, uint64_t *number);
+int ink_parse_share(struct ink_parser *p, double *share);
+int ink_parse_time(struct ink_parser *p, uint64_t *nanoseconds);
+int ink_parse_string(struct ink_parser *p, const char *what, const char **bytes, unsigned *length);
+int ink_parse_prefix(struct ink_parser *p, struct ink_prefix *prefix);
+
+const struct ink_condition *ink_parse_condition(struct ink_parser *p);
+
+#endif

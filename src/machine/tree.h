@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the parser makes of a text, and what the compiler makes of that.
+ *
+ *     text --parse.c--> tree --check.c--> names are known --compile.c--> rules, actions
+ *                         \--------------decide.c---------------------> decision program
+ *
+ * Conditions are trees of tests. Equal tests are one, and have numbers: the
+ * decision program names a test by its number, and whoever runs it (the packet
+ * classifier) knows how each of them is made.
+ */
+#ifndef INKLING_MACHINE_TREE_H
+#define INKLING_MACHINE_TREE_H
+
+#include <inkling/machine.h>
+
+#include "arena.h"
+#include "text.h"
+
+enum {
+	INK_TESTS_MOST = 256, /* different ones; bit sets of them are four words */
+	INK_COUNTERS_MOST = 64,
+	INK_DEPTH_MOST = 1000, /* conditions in conditions; bounds recursion */
+	INK_NESTING_MOST = 64, /* parentheses and nots */
+	INK_TAILS = 6          /* 0 to 5 bytes of a picture's start code */
+};
+
+/* ------------------------------------------------------------------ tests */
+
+/* What a test looks at. */
+enum ink_field {
+	INK_FIELD_VERSION,
+	INK_FIELD_PROTOCOL,
+	INK_FIELD_TCP_FLAG, /* ranges[0].low is the bit */
+	INK_FIELD_SPORT,
+	INK_FIELD_DPORT,
+	INK_FIELD_PORT, /* either */
+	INK_FIELD_SHOST,
+	INK_FIELD_DHOST,
+	INK_FIELD_HOST, /* either */
+	INK_FIELD_LENGTH,
+	INK_FIELD_PAYLOAD,
+	INK_FIELD_TTL,
+	INK_FIELD_TOS,
+	INK_FIELD_VLAN,
+	INK_FIELD_DEPTH,
+	INK_FIELD_ICMP_TYPE,
+	INK_FIELD_ICMP_CODE,
+	INK_FIELD_FRAGMENT,
+	INK_FIELD_FROM_HIGH,
+	INK_FIELD_RTP,
+	INK_FIELD_RTP_TYPE,
+	INK_FIELD_TS,
+	INK_FIELD_NAL,
+	INK_FIELD_PICTURE, /* 1 I, 2 P, 3 B; 0: none starts */
+	INK_FIELD_BEGINS,
+	INK_FIELD_CHANCE,
+	INK_FIELD_COUNTER,
+	INK_FIELD_FILTER
+};
+
+struct ink_range {
+	uint64_t low, high; /* both belong to it */
+};
+
+struct ink_prefix {
+	uint8_t address[16]; /* IPv4 in the first 4; bits behind the prefix count for nothing */
+	uint8_t version, bits;
+};
+
+enum ink_compare { INK_EQ, INK_NE, INK_LT, INK_LE, INK_GT, INK_GE };
+
+/* A counter beside a number, or beside a share of another counter. */
+struct ink_against {
+	const char *name, *other_name; /* other_name NULL: a number */
+	uint32_t at, other_at;         /* in the text */
+	unsigned counter, other;
+	enum ink_compare compare;
+	uint64_t number;
+	double share;
+};
+
+struct ink_test {
+	enum ink_field field;
+	unsigned n_ranges, n_prefixes, length;
+	const struct ink_range *ranges; /* sorted, apart from each other */
+	const struct ink_prefix *prefixes;
+	const char *bytes;  /* INK_FIELD_BEGINS, INK_FIELD_FILTER; a 0 behind them */
+	uint64_t threshold; /* INK_FIELD_CHANCE: of 2^64; UINT64_MAX: always. Its number is in length */
+	struct ink_against against; /* INK_FIELD_COUNTER */
+};
+
+/* ------------------------------------------------------------- conditions */
+
+enum ink_condition_kind { INK_TEST, INK_ALWAYS, INK_AND, INK_OR, INK_NOT };
+
+struct ink_condition {
+	enum ink_condition_kind kind;
+	unsigned test;  /* INK_TEST */
+	unsigned depth; /* of the tree below */
+	int pictures;   /* a test below is about pictures */
+	const struct ink_condition *a, *b;
+};
+
+/* --------------------------------------------------------------- the tree */
+
+struct ink_let {
+	const char *name;
+	uint32_t at;
+	const struct ink_condition *condition;
+};
+
+struct ink_event {
+	const char *name;
+	uint32_t at;
+	int start, reverse;
+	const struct ink_condition *condition; /* NULL after a syntax error */
+	int used;
+};
+
+enum ink_from { INK_FROM_ANY, INK_FROM_INITIATOR, INK_FROM_RESPONDER, INK_FROM_LOW, INK_FROM_THE_HIGH };
+
+enum ink_trigger_kind { INK_ON_EVENT, INK_ON_ANY, INK_ON_TIMEOUT, INK_ON_END };
+
+struct ink_trigger {
+	enum ink_trigger_kind kind;
+	enum ink_from from;
+	const char *name; /* of the event */
+	unsigned event;   /* its number, once known */
+	uint64_t time;    /* INK_ON_TIMEOUT: nanoseconds */
+	uint32_t at, from_at;
+};
+
+enum ink_target_kind { INK_TO_SAME, INK_TO_STATE, INK_TO_ABSENT, INK_TO_NEXT };
+
+struct ink_written_row {
+	const struct ink_trigger *triggers;
+	unsigned n_triggers;
+	enum ink_target_kind target;
+	const char *target_name;
+	unsigned state; /* INK_TO_STATE, once known */
+	uint32_t at, target_at;
+	uint32_t packet_action_at;
+	const char *packet_action; /* one that needs a packet, or NULL */
+	int new_initiator;
+	struct ink_action action;
+	unsigned number; /* of the action; 0: none */
+	int checked, taken;
+};
+
+/* Rows of a state: its own, then (after checking) those of "*". */
+struct ink_state {
+	const char *name;
+	uint32_t at;
+	struct ink_written_row **rows;
+	unsigned n_rows, n_own;
+	uint8_t *taken; /* n_rows: the row serves some event, time-out or end here */
+	int expendable;
+	int splits;    /* remembers the initiator */
+	int tails;     /* remembers the tail */
+	unsigned base; /* its first compiled state */
+};
+
+struct ink_named {
+	const char *name;
+	uint32_t at;
+};
+
+/* One node: make the test, go on at yes or no. Negative: ~event, where event = events means none. */
+struct ink_node {
+	uint32_t test;
+	int32_t next[2];
+};
+
+struct ink_decision {
+	const struct ink_node *nodes;
+	unsigned n_nodes;
+	int32_t first;
+};
+
+struct ink_machine {
+	struct ink_machine_view view;
+	struct ink_arena arena;
+
+	const char *name;
+	enum ink_key key;
+	uint32_t name_at, key_at, initiator_at, tail_at;
+	int has_name, has_key, remembers_initiator, remembers_tail;
+
+	struct ink_test *tests;
+	unsigned n_tests, n_chances;
+	struct ink_let *lets;
+	unsigned n_lets;
+	struct ink_event *events;
+	unsigned n_events;
+	struct ink_state *states;
+	unsigned n_states;
+	struct ink_state absent, unsure, star;
+	struct ink_named *expendables;
+	unsigned n_expendables;
+	struct ink_named *counters;
+	unsigned n_counters;
+
+	/* compiled */
+	struct ink_decision decision;
+	uint32_t *event_base; /* the first compiled event of each */
+	uint8_t *event_sides; /* 1, or 2: from the low end, from the high end */
+	unsigned tails;       /* 1, or INK_TAILS: compiled events for each side */
+	int one_by_one;       /* classifying needs the state or the counters: no batches */
+	uint8_t *tail_of;     /* compiled states: what they remember */
+};
+
+/* Fills the machine from the text; complains. */
+void ink_machine_parse(struct ink_machine *m, struct ink_text *text);
+
+/* Resolves names and looks for contradictions. */
+void ink_check_names(struct ink_machine *m, struct ink_text *text);
+
+/* Builds the decision program; `happens[e]` is cleared for events that cannot happen. 0 or -errno. */
+int ink_decide(struct ink_machine *m, struct ink_text *text, uint8_t *happens);
+
+/* Makes rules and actions. 0 or -errno. */
+int ink_compile(struct ink_machine *m, struct ink_text *text);
+
+/* Warns of what can be reached by nobody and of what nobody leaves. */
+void ink_check_flow(struct ink_machine *m, struct ink_text *text, const uint8_t *happens);
+
+/* Offers the words that conditions are made of. */
+void ink_offer_tests(struct ink_near *near);
+
+/* ------------------------------------------------------------- where rows lead */
+
+#define INK_NOWHERE UINT32_MAX /* absent, as the number of a written state */
+
+/* The written state to which a row of state s leads, or INK_NOWHERE. */
+static inline unsigned ink_row_leads(const struct ink_machine *m, const struct ink_state *s,
+				     const struct ink_written_row *row)
+{
+	int inside = s != &m->absent && s != &m->unsure;
+
+	switch (row->target) {
+	case INK_TO_STATE:
+		return row->state;
+	case INK_TO_NEXT:
+		return inside ? (unsigned)(s - m->states) + 1 : 0;
+	case INK_TO_ABSENT:
+		return INK_NOWHERE;
+	default:
+		return inside ? (unsigned)(s - m->states) : INK_NOWHERE;
+	}
+}
+
+static inline int ink_row_has(const struct ink_written_row *row, enum ink_trigger_kind kind)
+{
+	for (unsigned i = 0; i < row->n_triggers; i++)
+		if (row->triggers[i].kind == kind)
+			return 1;
+	return 0;
+}
+
+/* The row that a state has for its time-out or its end, or NULL. */
+static inline struct ink_written_row *ink_row_for(const struct ink_state *s, enum ink_trigger_kind kind)
+{
+	for (unsigned i = 0; i < s->n_rows; i++)
+		if (ink_row_has(s->rows[i], kind))
+			return s->rows[i];
+	return NULL;
+}
+
+#endif

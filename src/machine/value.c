@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names, numbers, shares, times, strings and addresses, as docs/machine-language.md has them. */
+#include <arpa/inet.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parse.h"
+
+/* --------------------------------------------------------------- the hands */
+
+void ink_parser_next(struct ink_parser *p)
+{
+	p->before = p->now.at + p->now.length;
+	p->now = ink_token_at(p->text, p->now.at + p->now.length);
+	if (p->m->arena.failed)
+		p->now = (struct ink_token){TOKEN_END, p->text->length, 0, NULL};
+}
+
+struct ink_token ink_parser_behind(const struct ink_parser *p)
+{
+	return ink_token_at(p->text, p->now.at + p->now.length);
+}
+
+int ink_parser_sees(const struct ink_parser *p, const char *word)
+{
+	return ink_token_is(p->text, &p->now, word);
+}
+
+int ink_parser_takes(struct ink_parser *p, const char *word)
+{
+	if (!ink_parser_sees(p, word))
+		return 0;
+	ink_parser_next(p);
+	return 1;
+}
+
+int ink_parser_expected(struct ink_parser *p, const char *expected)
+{
+	unsigned length = p->now.length < 40 ? p->now.length : 40;
+
+	if (p->m->arena.failed)
+		return -1;
+	if (p->now.kind == TOKEN_BAD)
+		ink_text_error(p->text, p->now.at, "%s", p->now.wrong);
+	else if (p->now.kind == TOKEN_END)
+		ink_text_error(p->text, p->before, "expected %s, found the end of the file", expected);
+	else if (ink_token_first(p->text, &p->now) && p->before)
+		ink_text_error(p->text, p->before, "expected %s, found the end of the line", expected);
+	else
+		ink_text_error(p->text, p->now.at, "expected %s, found '%.*s'", expected, (int)length,
+			       p->text->bytes + p->now.at);
+	return -1;
+}
+
+int ink_parser_wants(struct ink_parser *p, const char *word)
+{
+	char expected[16];
+
+	if (ink_parser_takes(p, word))
+		return 0;
+	snprintf(expected, sizeof expected, "'%s'", word);
+	return ink_parser_expected(p, expected);
+}
+
+/* ----------------------------------------------------------- names, numbers */
+
+int ink_parse_name(struct ink_parser *p, const char *what, const char **name)
+{
+	if (p->now.kind != TOKEN_NAME)
+		return ink_parser_expected(p, what);
+	*name = ink_arena_string(&p->m->arena, p->text->bytes + p->now.at, p->now.length);
+	ink_parser_next(p);
+	return *name ? 0 : -1;
+}
+
+enum { DIGITS_MOST = 40 };
+
+/* The token without its "_"s, as a string; too long ones are cut, and then they are no number. */
+static void plain(const struct ink_parser *p, char text[DIGITS_MOST])
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < p->now.length && n + 1 < DIGITS_MOST; i++)
+		if (p->text->bytes[p->now.at + i] != '_')
+			text[n++] = p->text->bytes[p->now.at + i];
+	text[p->now.length < DIGITS_MOST ? n : 0] = 0;
+}
+
+static int no_number(struct ink_parser *p, const char *kind)
+{
+	unsigned length = p->now.length < 40 ? p->now.length : 40;
+
+	ink_text_error(p->text, p->now.at, "'%.*s' is no %s", (int)length, p->text->bytes + p->now.at, kind);
+	return -1;
+}
+
+int ink_parse_number(struct ink_parser *p, const char *what, uint64_t *number)
+{
+	static const char letters[] = "kMG";
+	static const uint64_t worth[] = {1000, 1000000, 1000000000};
+	char text[DIGITS_MOST], *end;
+	const char *letter;
+	uint64_t unit = 1;
+	int hex;
+
+	if (p->now.kind != TOKEN_NUMBER)
+		return ink_parser_expected(p, what);
+	plain(p, text);
+	hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	*number = strtoull(text, &end, hex ? 16 : 10);
+	letter = *end && !hex ? strchr(letters, *end) : NULL;
+	if (letter) {
+		unit = worth[letter - letters];
+		end++;
+	}
+	if (*end || !text[0] || (hex && !text[2]))
+		return no_number(p, "whole number");
+	if (strlen(text) > 20 || *number > INT64_MAX / unit) {
+		ink_text_error(p->text, p->now.at, "a number that large cannot be used");
+		return -1;
+	}
+	*number *= unit;
+	ink_parser_next(p);
+	return 0;
+}
+
+/* Digits with at most one point among them, and what follows. */
+static double decimal(const char *text, const char **rest)
+{
+	double value = 0, place = 1;
+
+	for (; *text >= '0' && *text <= '9'; text++)
+		value = value * 10 + (*text - '0');
+	if (*text == '.')
+		for (text++; *text >= '0' && *text <= '9'; text++)
+			value += (*text - '0') * (place /= 10);
+	*rest = text;
+	return value;
+}
+
+int ink_parse_share(struct ink_parser *p, double *share)
+{
+	char text[DIGITS_MOST];
+	const char *rest;
+	double whole = 1;
+
+	if (p->now.kind != TOKEN_NUMBER)
+		return ink_parser_expected(p, "a share such as 0.25, 25% or 1/4");
+	plain(p, text);
+	*share = decimal(text, &rest);
+	if (*rest == '%') {
+		whole = 100;
+		rest++;
+	} else if (*rest == '/') {
+		whole = decimal(rest + 1, &rest);
+	}
+	if (*rest || !text[0])
+		return no_number(p, "share (0.25, 25%, 1/4)");
+	if (!(whole > 0) || *share > whole) {
+		ink_text_error(p->text, p->now.at, "a share is 0 to 1");
+		return -1;
+	}
+	*share /= whole;
+	ink_parser_next(p);
+	return 0;
+}
+
+static double unit_of(const char *text)
+{
+	static const struct {
+		const char *name;
+		double worth;
+	} units[] = {{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
+
+	for (unsigned i = 0; i < sizeof units / sizeof units[0]; i++)
+		if (!strcmp(text, units[i].name))
+			return units[i].worth;
+	return 0;
+}
+
+int ink_parse_time(struct ink_parser *p, uint64_t *nanoseconds)
+{
+	static const double ten_years = 3652 * 86400e9;
+	char text[DIGITS_MOST];
+	const char *rest;
+	double value, unit;
+
+	if (p->now.kind != TOKEN_NUMBER)
+		return ink_parser_expected(p, "a time such as 500ms, 10s, 5m, 1h");
+	plain(p, text);
+	value = decimal(text, &rest);
+	unit = unit_of(rest);
+	if (unit <= 0)
+		return no_number(p, "time (500ms, 10s, 5m, 1h, 2d)");
+	value = round(value * unit / 1e6) * 1e6;
+	if (value < 1e6 || value > ten_years) {
+		ink_text_error(p->text, p->now.at, "times are 1ms to 10 years");
+		return -1;
+	}
+	*nanoseconds = (uint64_t)value;
+	ink_parser_next(p);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- strings */
+
+static int hex_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 32;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The character that an escape means, and how long it is; 0: there is no such escape. */
+static unsigned escape(const char *text, unsigned left, char *c)
+{
+	static const char letters[] = "nrt\"\\", means[] = "\n\r\t\"\\";
+	const char *at = left > 1 && text[1] ? strchr(letters, text[1]) : NULL;
+
+	if (at) {
+		*c = means[at - letters];
+		return 2;
+	}
+	if (left < 4 || text[1] != 'x' || hex_of(text[2]) < 0 || hex_of(text[3]) < 0)
+		return 0;
+	*c = (char)(hex_of(text[2]) << 4 | hex_of(text[3]));
+	return 4;
+}
+
+int ink_parse_string(struct ink_parser *p, const char *what, const char **bytes, unsigned *length)
+{
+	const char *from = p->text->bytes + p->now.at + 1;
+	unsigned left = p->now.length - 2, n = 0, used;
+	char *copy;
+
+	if (p->now.kind != TOKEN_STRING)
+		return ink_parser_expected(p, what);
+	copy = ink_arena_get(&p->m->arena, left + 1);
+	for (; copy && left; left -= used, from += used) {
+		used = 1;
+		if (*from != '\\')
+			copy[n++] = *from;
+		else if ((used = escape(from, left, &copy[n++])) == 0) {
+			ink_text_error(p->text, (uint32_t)(from - p->text->bytes),
+				       "this is no escape; there are \\\" \\\\ \\n \\r \\t and \\x with two "
+				       "hex digits");
+			return -1;
+		}
+	}
+	*bytes = copy;
+	*length = n;
+	ink_parser_next(p);
+	return copy ? 0 : -1;
+}
+
+/* -------------------------------------------------------------- addresses */
+
+static int address_of(const char *text, struct ink_prefix *prefix)
+{
+	memset(prefix, 0, sizeof *prefix);
+	prefix->version = strchr(text, ':') ? 6 : 4;
+	prefix->bits = prefix->version == 6 ? 128 : 32;
+	return inet_pton(prefix->version == 6 ? AF_INET6 : AF_INET, text, prefix->address) == 1;
+}
+
+static int parse_bits(struct ink_parser *p, struct ink_prefix *prefix)
+{
+	struct ink_token at = p->now;
+	uint64_t bits;
+
+	if (!ink_parser_takes(p, "/"))
+		return 0;
+	if (ink_parse_number(p, "the length of the prefix, in bits", &bits))
+		return -1;
+	if (bits > prefix->bits) {
+		ink_text_error(p->text, at.at, "a prefix of IPv%d has 0 to %d bits", prefix->version,
+			       prefix->bits);
+		return -1;
+	}
+	prefix->bits = (uint8_t)bits;
+	return 0;
+}
+
+/* The current token is read anew: an address is none of the usual ones. */
+int ink_parse_prefix(struct ink_parser *p, struct ink_prefix *prefix)
+{
+	struct ink_token address = ink_token_address(p->text, p->now.at);
+	char text[INK_NAME_MOST + 1];
+
+	if (address.kind == TOKEN_END || address.length >= sizeof text)
+		return ink_parser_expected(p, "an address such as 10.1.2.3, 10.0.0.0/8 or 2001:db8::/32");
+	memcpy(text, p->text->bytes + address.at, address.length);
+	text[address.length] = 0;
+	p->now = address;
+	if (!address_of(text, prefix))
+		return no_number(p, "address");
+	ink_parser_next(p);
+	return parse_bits(p, prefix);
+}

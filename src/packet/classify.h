@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From a packet to its event: runs the decision program of a machine.
+ *
+ * The program (src/machine/decide.c) is a graph of tests; a packet walks from
+ * the first to an event. Here each test is made ready to be quick: a set of
+ * ports becomes one subtraction and comparison, or a bit map; a filter is
+ * compiled for the link.
+ */
+#ifndef INKLING_PACKET_CLASSIFY_H
+#define INKLING_PACKET_CLASSIFY_H
+
+#include <inkling/machine.h>
+#include <inkling/packet.h>
+
+#define INK_NO_EVENT UINT16_MAX
+
+struct ink_classifier;
+
+/* What a test may look at besides the packet. */
+struct ink_sight {
+	uint64_t number;          /* of the packet, for `chance` */
+	const uint64_t *counters; /* the machine's */
+	unsigned tail;            /* that the packet before left, in flows that remember it */
+};
+
+/* NULL with errno: EINVAL (a filter is wrong, or impossible on that link), ENOMEM. The machine has to outlive it. */
+struct ink_classifier *ink_classifier_make(const struct ink_machine *machine, enum ink_link link,
+					   uint64_t seed, struct ink_why *why);
+void ink_classifier_free(struct ink_classifier *classifier);
+
+/* The event, as the machine's rules number them; INK_NO_EVENT also for a packet that has no flow. */
+uint16_t ink_classify(const struct ink_classifier *classifier, const struct ink_packet *packet,
+		      const struct ink_sight *sight);
+
+/* The result of one of the machine's tests alone: what the decision program is checked by. */
+int ink_test_holds(const struct ink_classifier *classifier, unsigned test, const struct ink_packet *packet,
+		   const struct ink_sight *sight);
+
+#endif

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The loop from packets to moves.
+ *
+ * Packets go in blocks through stages, so that each stage runs in a tight loop
+ * and the table can fetch memory ahead:
+ *
+ *     packets   [ . . . . . . . . ]    up to 256
+ *     events    [ 3 - 3 1 - - 2 3 ]    classify; "-" has none
+ *     ids       [ i i i i i i i i ]    hashed in SIMD lanes
+ *     steps       3   3 1     2 3      only those with an event, side by side
+ *     moves       m   m m     m m      ink_step_batch
+ *
+ * A tick that falls due between two packets of a block ends the steps before
+ * it. If the event depends on what earlier packets did (counters in conditions)
+ * or on the state (`remember tail`), packets go one by one.
+ */
+#include <inkling/track.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "classify.h"
+#include "machine/tree.h"
+#include "video.h"
+#include "why.h"
+
+enum { BLOCK = 256 }; /* packets: 32 KiB of them, and the arrays below 16 KiB */
+
+struct ink_track {
+	struct ink_track_options o;
+	const struct ink_machine *m;
+	const struct ink_machine_view *v;
+	struct ink_classifier *classifier;
+	int started;     /* a packet has come */
+	uint64_t clock;  /* the latest that was seen */
+	uint64_t origin; /* the clock at tick `first` */
+	uint64_t first;  /* the table's tick when the first packet came */
+	uint64_t now;    /* the tick it is */
+	uint64_t counters[INK_COUNTERS_MOST], counters_beside[INK_COUNTERS_MOST];
+	struct ink_track_stats stats;
+
+	size_t n; /* steps that wait */
+	const struct ink_packet *packets[BLOCK];
+	uint64_t numbers[BLOCK];
+	uint64_t ids[BLOCK];
+	uint16_t events[BLOCK];
+	uint8_t tails[BLOCK]; /* that the packets before left */
+	struct ink_move moves[BLOCK], beside[BLOCK];
+	int errors[BLOCK], beside_errors[BLOCK];
+};
+
+/* ---------------------------------------------------------------- counting */
+
+static uint64_t amount_of(const struct ink_counting *c, const struct ink_packet *p, unsigned tail)
+{
+	switch (c->amount) {
+	case INK_AMOUNT_PAYLOAD:
+		return p->payload_wire;
+	case INK_AMOUNT_LENGTH:
+		return p->wire;
+	case INK_AMOUNT_PICTURES_I:
+	case INK_AMOUNT_PICTURES_P:
+	case INK_AMOUNT_PICTURES_B:
+		return ink_video_pictures(p, tail)
+			.started[INK_PICTURE_I + (unsigned)c->amount - INK_AMOUNT_PICTURES_I];
+	default:
+		return c->number;
+	}
+}
+
+static void count_packet(const struct ink_track *k, uint64_t *counters, unsigned action, size_t i)
+{
+	const struct ink_action *a = &k->v->action[action];
+
+	for (unsigned j = 0; j < a->n_countings; j++)
+		counters[a->countings[j].counter] += amount_of(&a->countings[j], k->packets[i], k->tails[i]);
+}
+
+/* What has no packet happens to many flows at once, and counts only by numbers. */
+static void count_flows(const struct ink_track *k, uint64_t *counters, unsigned action, uint64_t flows)
+{
+	const struct ink_action *a = &k->v->action[action];
+
+	for (unsigned j = 0; j < a->n_countings; j++)
+		counters[a->countings[j].counter] += flows * a->countings[j].number;
+}
+
+/* on_timeout or on_end for flows by state. */
+static void count_states(const struct ink_track *k, uint64_t *counters, const uint16_t *on,
+			 const struct ink_counts *flows)
+{
+	unsigned states = k->v->rules.states;
+
+	for (unsigned s = 0; s < states; s++)
+		if (flows->state[s] && on[s])
+			count_flows(k, counters, on[s], flows->state[s]);
+	if (flows->unsure && on[states])
+		count_flows(k, counters, on[states], flows->unsure);
+}
+
+/* ------------------------------------------------------------------- steps */
+
+static void tell(struct ink_track *k, size_t i)
+{
+	struct ink_moved moved = {.packet = k->packets[i],
+				  .number = k->numbers[i],
+				  .id = k->ids[i],
+				  .event = k->events[i],
+				  .move = k->moves[i],
+				  .error = k->errors[i],
+				  .action = &k->v->action[k->moves[i].action]};
+
+	if (k->o.beside) {
+		moved.beside = k->beside[i];
+		moved.beside_error = k->beside_errors[i];
+	}
+	k->o.moved(&moved, k->o.user);
+}
+
+static void note_move(struct ink_track *k, size_t i)
+{
+	const struct ink_move *m = &k->moves[i];
+
+	k->stats.begun += m->from == INK_ABSENT && m->to != INK_ABSENT;
+	k->stats.unsure += m->from == INK_DONT_KNOW;
+	k->stats.refused += k->errors[i] == -ENOSPC;
+	if (m->action)
+		count_packet(k, k->counters, m->action, i);
+	if (k->o.beside && k->beside[i].action)
+		count_packet(k, k->counters_beside, k->beside[i].action, i);
+	if (k->o.moved && (m->action || k->o.every || (k->o.beside && k->beside[i].action)))
+		tell(k, i);
+}
+
+/* Steps that found no room are told one by one; any other error is the same for all. */
+static int step_all(struct ink_track *k)
+{
+	struct ink_batch b = {
+		.n = k->n, .ids = k->ids, .events = k->events, .moves = k->moves, .errors = k->errors};
+	int error = ink_step_batch(k->o.table, &b);
+
+	if (k->o.beside) {
+		int other;
+
+		b.moves = k->beside;
+		b.errors = k->beside_errors;
+		other = ink_step_batch(k->o.beside, &b);
+		error = error == -EINVAL ? error : other;
+	}
+	return error == -EINVAL ? error : 0;
+}
+
+static int flush(struct ink_track *k)
+{
+	int error;
+
+	if (!k->n)
+		return 0;
+	error = step_all(k);
+	for (size_t i = 0; !error && i < k->n; i++)
+		note_move(k, i);
+	k->stats.steps += k->n;
+	k->n = 0;
+	return error;
+}
+
+/* -------------------------------------------------------------------- time */
+
+static int tick_table(struct ink_track *k, struct ink_table *t, uint64_t *counters, uint64_t *expiries)
+{
+	struct ink_counts expired;
+	int error = ink_tick(t, k->now, &expired);
+
+	if (error)
+		return error;
+	count_states(k, counters, k->v->on_timeout, &expired);
+	*expiries += expired.total;
+	return 0;
+}
+
+static int tick(struct ink_track *k, uint64_t now)
+{
+	uint64_t ignored = 0;
+	int error = flush(k);
+
+	if (error)
+		return error;
+	k->stats.ticks += now - k->now;
+	k->now = now;
+	error = tick_table(k, k->o.table, k->counters, &k->stats.expired);
+	if (!error && k->o.beside)
+		error = tick_table(k, k->o.beside, k->counters_beside, &ignored);
+	return error;
+}
+
+static void start(struct ink_track *k, uint64_t clock)
+{
+	struct ink_stats s = {.size = sizeof s};
+
+	ink_stats(k->o.table, &s);
+	k->first = k->now = s.now;
+	k->origin = k->clock = clock;
+	k->started = 1;
+}
+
+int ink_track_time(struct ink_track *k, uint64_t clock)
+{
+	uint64_t now;
+
+	if (k->o.no_timeouts)
+		return 0;
+	if (!k->started)
+		start(k, clock);
+	if (clock <= k->clock)
+		return 0;
+	k->clock = clock;
+	now = k->first + (clock - k->origin) / k->v->tick;
+	return now > k->now ? tick(k, now) : 0;
+}
+
+/* ----------------------------------------------------------------- packets */
+
+static int is_reverse(const struct ink_track *k, uint16_t event)
+{
+	return k->m->events[k->v->event_of[event]].reverse;
+}
+
+/* The id of the flow that a packet in the other direction would belong to. (Where both are one there are no reverse events.) */
+static uint64_t reverse_id(const struct ink_track *k, const struct ink_packet *p)
+{
+	struct ink_packet turned = *p;
+	uint8_t key[INK_KEY_MOST];
+
+	memcpy(turned.source, p->destination, sizeof turned.source);
+	memcpy(turned.destination, p->source, sizeof turned.destination);
+	turned.sport = p->dport;
+	turned.dport = p->sport;
+	return ink_id(k->o.table, key, ink_packet_key(&turned, k->v->key, key));
+}
+
+/* Puts a step into the queue. Time goes by before it, if it is late. */
+static int queue(struct ink_track *k, const struct ink_packet *p, uint16_t event, uint64_t id)
+{
+	int error = ink_track_time(k, p->clock);
+
+	k->packets[k->n] = p;
+	k->events[k->n] = event;
+	k->numbers[k->n] = k->stats.packets;
+	k->ids[k->n] = is_reverse(k, event) ? reverse_id(k, p) : id;
+	k->tails[k->n++] = 0;
+	return error;
+}
+
+static void note_packet(struct ink_track *k, const struct ink_packet *p, uint16_t event)
+{
+	k->stats.packets++;
+	k->stats.skipped[p->skip]++;
+	k->stats.eventless += p->skip == INK_NOT_SKIPPED && event == INK_NO_EVENT;
+}
+
+/* Up to BLOCK packets. */
+static int track_block(struct ink_track *k, const struct ink_packets *block)
+{
+	struct ink_sight sight = {.counters = k->counters, .number = k->stats.packets};
+	uint16_t events[BLOCK];
+	uint64_t ids[BLOCK];
+	int error = 0;
+
+	for (size_t i = 0; i < block->n; i++) {
+		sight.number++;
+		events[i] = ink_classify(k->classifier, &block->at[i], &sight);
+	}
+	ink_packet_ids(k->o.table, k->v->key, block, ids);
+	for (size_t i = 0; i < block->n && !error; i++) {
+		note_packet(k, &block->at[i], events[i]);
+		if (events[i] != INK_NO_EVENT)
+			error = queue(k, &block->at[i], events[i], ids[i]);
+	}
+	return error ? error : flush(k);
+}
+
+/* What the flow's last packet left, if its state remembers. */
+static unsigned tail_of(const struct ink_track *k, uint64_t id)
+{
+	ink_answer state = k->m->tails > 1 ? ink_peek(k->o.table, id) : INK_ABSENT;
+
+	return state >= 0 && (unsigned)state < k->v->rules.states ? k->m->tail_of[state] : 0;
+}
+
+/* One packet, after all that came before it has been done. */
+static int track_one(struct ink_track *k, const struct ink_packet *p)
+{
+	struct ink_packets one = {.at = (struct ink_packet *)p, .n = 1};
+	struct ink_sight sight = {.counters = k->counters, .number = k->stats.packets + 1};
+	uint16_t event;
+	uint64_t id;
+	int error;
+
+	ink_packet_ids(k->o.table, k->v->key, &one, &id);
+	error = ink_track_time(k, p->clock);
+	sight.tail = tail_of(k, id);
+	event = ink_classify(k->classifier, p, &sight);
+	note_packet(k, p, event);
+	if (error || event == INK_NO_EVENT)
+		return error;
+	error = queue(k, p, event, id);
+	k->tails[0] = (uint8_t)sight.tail;
+	return error ? error : flush(k);
+}
+
+int ink_track_packets(struct ink_track *k, const struct ink_packets *packets)
+{
+	int error = 0;
+
+	for (size_t i = 0; k->m->one_by_one && i < packets->n && !error; i++)
+		error = track_one(k, &packets->at[i]);
+	for (size_t i = 0; !k->m->one_by_one && i < packets->n && !error; i += BLOCK) {
+		size_t left = packets->n - i;
+		struct ink_packets block = {.at = packets->at + i, .n = left < BLOCK ? left : BLOCK};
+
+		error = track_block(k, &block);
+	}
+	return error;
+}
+
+static int end_table(const struct ink_track *k, const struct ink_table *t, uint64_t *counters)
+{
+	struct ink_counts left;
+	int error = ink_census(t, &left);
+
+	if (!error)
+		count_states(k, counters, k->v->on_end, &left);
+	return error;
+}
+
+int ink_track_end(struct ink_track *k)
+{
+	int error = end_table(k, k->o.table, k->counters);
+	int other = k->o.beside ? end_table(k, k->o.beside, k->counters_beside) : 0;
+
+	return error ? error : other;
+}
+
+/* ------------------------------------------------------- another machine */
+
+/* Every state is still there, under its number. */
+static int check_states(const struct ink_machine_view *old, const struct ink_machine_view *new,
+			struct ink_why *why)
+{
+	if (old->key != new->key)
+		return ink_because(why, -EINVAL, "machine %s: its flows have another key", new->name);
+	for (unsigned i = 0; i < old->rules.states; i++)
+		if (i >= new->rules.states ||
+		    strcmp(old->state_names[old->state_of[i]], new->state_names[new->state_of[i]]) != 0)
+			return ink_because(why, -EINVAL, "machine %s: state '%s' is not where it was",
+					   new->name, old->state_names[old->state_of[i]]);
+	return 0;
+}
+
+/* Both tables get the rules, or none does. */
+static int exchange_rules(struct ink_track *k, const struct ink_machine_view *new, struct ink_why *why)
+{
+	int error = ink_set_rules(k->o.table, &new->rules, why);
+
+	if (!error && k->o.beside && (error = ink_set_rules(k->o.beside, &new->rules, why)) != 0)
+		ink_set_rules(k->o.table, &k->v->rules, NULL);
+	return error;
+}
+
+static void keep_counters(const struct ink_machine_view *old, const struct ink_machine_view *new,
+			  uint64_t *counters)
+{
+	uint64_t kept[INK_COUNTERS_MOST] = {0};
+
+	for (unsigned i = 0; i < new->counters; i++)
+		for (unsigned j = 0; j < old->counters; j++)
+			if (!strcmp(new->counter_names[i], old->counter_names[j]))
+				kept[i] = counters[j];
+	memcpy(counters, kept, sizeof kept);
+}
+
+int ink_track_exchange(struct ink_track *k, const struct ink_machine *machine, struct ink_why *why)
+{
+	const struct ink_machine_view *new = ink_machine_view(machine);
+	struct ink_classifier *classifier;
+	int error = check_states(k->v, new, why);
+
+	if (error)
+		return error;
+	classifier = ink_classifier_make(machine, k->o.link, k->o.seed, why);
+	if (!classifier)
+		return -errno;
+	error = exchange_rules(k, new, why);
+	if (error)
+		return ink_classifier_free(classifier), error;
+	keep_counters(k->v, new, k->counters);
+	keep_counters(k->v, new, k->counters_beside);
+	ink_classifier_free(k->classifier);
+	k->classifier = classifier;
+	k->m = machine;
+	k->v = new;
+	k->first = k->now; /* ticks may be of another length from here on */
+	k->origin = k->clock;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ looking */
+
+const uint64_t *ink_track_counters(const struct ink_track *k)
+{
+	return k->counters;
+}
+
+const uint64_t *ink_track_counters_beside(const struct ink_track *k)
+{
+	return k->counters_beside;
+}
+
+void ink_track_stats(const struct ink_track *k, struct ink_track_stats *stats)
+{
+	size_t size = stats->size < sizeof *stats ? stats->size : sizeof *stats;
+
+	memcpy(stats, &k->stats, size);
+	stats->size = size;
+}
+
+/* ------------------------------------------------------------------- making */
+
+static int check(const struct ink_track_options *o, struct ink_why *why)
+{
+	if (o->size < sizeof *o)
+		return ink_because(why, -EINVAL, "track: size is %zu, the struct has %zu bytes", o->size,
+				   sizeof *o);
+	if (!o->machine || !o->table)
+		return ink_because(why, -EINVAL, "track: a machine and a table are needed");
+	return 0;
+}
+
+struct ink_track *ink_track_open(const struct ink_track_options *o, struct ink_why *why)
+{
+	int error = check(o, why);
+	struct ink_track *k = error ? NULL : calloc(1, sizeof *k);
+
+	if (!error && !k)
+		error = ink_because(why, -ENOMEM, "track: no memory");
+	if (error)
+		return errno = -error, NULL;
+	k->o = *o;
+	k->m = o->machine;
+	k->v = ink_machine_view(o->machine);
+	k->classifier = ink_classifier_make(o->machine, o->link, o->seed, why);
+	if (k->classifier)
+		return k;
+	error = errno;
+	free(k);
+	errno = error;
+	return NULL;
+}
+
+void ink_track_close(struct ink_track *k)
+{
+	if (k)
+		ink_classifier_free(k->classifier);
+	free(k);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whatever a text says, it is a machine or there are complaints about it; and
+ * a machine bears packets.
+ *
+ * The first byte of an input says how a text is made of the others, so that
+ * the fuzzer does not have to find the language by itself:
+ *
+ *     0  the bytes are the text
+ *     1  a bundled machine, changed: the next byte chooses it; then come two bytes of offset, one that says how
+ *        many bytes are taken out there, and up to seven that are put in (see `edit`), again and again
+ *
+ * If a machine comes of it, its rules are given to tables, it is drawn, and
+ * packets with the input as their payload are tracked by an approximate table
+ * and an exact one.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <inkling/track.h>
+
+#include "machine/tree.h"
+#include "packet/video.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { TEXT_MOST = 16384, PACKETS = 24 };
+
+static char text[TEXT_MOST];
+static size_t length;
+
+static void insist(int condition)
+{
+	if (!condition)
+		abort();
+}
+
+/* ------------------------------------------------------------ making a text */
+
+/* Takes `out` bytes away and puts `in` others there. */
+static void change(size_t at, size_t out, const uint8_t *in, size_t n)
+{
+	if (at > length)
+		at = length;
+	if (out > length - at)
+		out = length - at;
+	if (length - out + n > TEXT_MOST)
+		return;
+	memmove(text + at + n, text + at + out, length - at - out);
+	memcpy(text + at, in, n);
+	length = length - out + n;
+}
+
+static void edit(const uint8_t *data, size_t size)
+{
+	while (size >= 4) {
+		size_t n = data[3] & 7, at = (size_t)data[0] << 8 | data[1];
+
+		if (n > size - 4)
+			n = size - 4;
+		change(at, data[2], data + 4, n);
+		data += 4 + n;
+		size -= 4 + n;
+	}
+}
+
+static void make_text(const uint8_t *data, size_t size)
+{
+	unsigned n = 0;
+
+	length = 0;
+	if (size < 2 || data[0] % 2 == 0) {
+		change(0, 0, data + (size > 0), size - (size > 0));
+		return;
+	}
+	while (ink_bundled(n))
+		n++;
+	change(0, 0, (const uint8_t *)ink_bundled(data[1] % n)->text, ink_bundled(data[1] % n)->length);
+	edit(data + 2, size - 2);
+}
+
+/* --------------------------------------------------------------- complaints */
+
+static unsigned complaints, errors;
+
+static void complain(const struct ink_complaint *c, void *user)
+{
+	char shown[400];
+
+	(void)user;
+	complaints++;
+	errors += c->severity == INK_ERROR;
+	insist(c->line >= 1 && c->column >= 1 && strlen(c->text) > 0);
+	insist(c->source >= text && c->source + c->source_length <= text + length);
+	for (size_t room = 1; room <= sizeof shown; room *= 7) {
+		ink_complaint_show(c, shown, room);
+		insist(strlen(shown) < room);
+	}
+}
+
+/* ------------------------------------------------------------------ packets */
+
+static void make_packet(struct ink_packet *p, unsigned i, const uint8_t *data, size_t size)
+{
+	static const uint8_t protocols[] = {6, 17, 1, 132};
+	uint8_t bits = size ? data[i % size] : 0;
+
+	memset(p, 0, sizeof *p);
+	p->frame = data;
+	p->captured = p->wire = (uint32_t)size;
+	p->payload = data;
+	p->payload_captured = p->payload_wire = (uint32_t)size;
+	p->version = bits & 1 ? 6 : 4;
+	p->protocol = protocols[bits >> 1 & 3];
+	p->tcp_flags = p->protocol == 6 ? (uint16_t)(i * 37 & 63) : 0;
+	p->source[3] = (uint8_t)(1 + i % 3);
+	p->destination[3] = 5;
+	p->flags = i % 2 ? INK_FROM_HIGH : 0;
+	p->sport = 80;
+	p->dport = (uint16_t)(i * 443);
+	p->clock = 1 + (uint64_t)i * i * 900000000ull;
+}
+
+static struct ink_table *table_for(const struct ink_machine_view *v, enum ink_kind kind)
+{
+	struct ink_options o = {.size = sizeof o,
+				.kind = kind,
+				.states = v->rules.states,
+				.rules = &v->rules,
+				.flows = 64,
+				.age_bits = 1,
+				.seed = 1};
+	struct ink_table *t = ink_create(&o, NULL);
+
+	insist(t != NULL);
+	return t;
+}
+
+static void track(const struct ink_machine *m, const uint8_t *data, size_t size)
+{
+	const struct ink_machine_view *v = ink_machine_view(m);
+	struct ink_track_options o = {.size = sizeof o,
+				      .machine = m,
+				      .link = INK_LINK_ETHERNET,
+				      .table = table_for(v, INK_LINE),
+				      .beside = table_for(v, INK_EXACT)};
+	struct ink_track *k = ink_track_open(&o, NULL);
+	struct ink_packet packets[PACKETS];
+	struct ink_packets batch = {.at = packets, .n = PACKETS};
+
+	for (unsigned i = 0; i < PACKETS; i++)
+		make_packet(&packets[i], i, data, size);
+	if (k) {
+		insist(ink_track_packets(k, &batch) == 0);
+		insist(ink_track_end(k) == 0);
+	}
+	ink_track_close(k);
+	insist(ink_check(o.table, NULL) == 0);
+	ink_free(o.table);
+	ink_free(o.beside);
+}
+
+/* ------------------------------------------------------------------ the target */
+
+static void look_through(const uint8_t *data, size_t size)
+{
+	struct ink_packet p;
+
+	make_packet(&p, 0, data, size);
+	p.protocol = INK_PROTOCOL_UDP;
+	insist(ink_video_pictures(&p, size % INK_TAILS).tail < INK_TAILS);
+	ink_video_nals(&p);
+	ink_video_ts(&p);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct ink_machine_options o = {.size = sizeof o, .file = "x", .complain = complain};
+	struct ink_machine *m;
+	char *drawing;
+
+	complaints = errors = 0;
+	make_text(data, size);
+	look_through(data, size);
+	m = ink_machine_make(text, length, &o);
+	insist(complaints <= INK_COMPLAINTS_MOST);
+	insist((m == NULL) == (errors > 0));
+	if (!m)
+		return 0;
+	drawing = ink_machine_draw(m);
+	insist(drawing != NULL);
+	free(drawing);
+	track(m, data, size);
+	ink_machine_free(m);
+	return 0;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* For the tests of machines: texts become machines, complaints are noted, packets are made up and given to a tracker. */
+#ifndef INKLING_TESTS_MACHINE_HELP_H
+#define INKLING_TESTS_MACHINE_HELP_H
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <inkling/track.h>
+
+#include "machine/tree.h"
+#include "packet/classify.h"
+#include "packet/video.h"
+#include "random.h"
+
+/* ------------------------------------------------------------ complaints */
+
+enum { TOLD_MOST = 32 };
+
+static struct {
+	enum ink_severity severity;
+	unsigned line, column;
+	char text[300];
+	char shown[800];
+} told[TOLD_MOST];
+
+static unsigned n_told;
+
+static inline void note(const struct ink_complaint *c, void *user)
+{
+	(void)user;
+	assert_true(n_told < TOLD_MOST);
+	told[n_told].severity = c->severity;
+	told[n_told].line = c->line;
+	told[n_told].column = c->column;
+	snprintf(told[n_told].text, sizeof told[0].text, "%s", c->text);
+	ink_complaint_show(c, told[n_told++].shown, sizeof told[0].shown);
+}
+
+static inline struct ink_machine *make_of(const char *text)
+{
+	struct ink_machine_options o = {.size = sizeof o, .file = "x.fsm", .complain = note};
+
+	n_told = 0;
+	return ink_machine_make(text, strlen(text), &o);
+}
+
+/* A machine that must be right. */
+static inline struct ink_machine *made(const char *text)
+{
+	struct ink_machine *m = make_of(text);
+
+	if (!m)
+		fail_msg("%s", n_told ? told[0].shown : "no machine, and no reason");
+	return m;
+}
+
+/* The least that is a machine, in front of what is tested. */
+#define HEAD "machine m\nkey connection\nevent e = tcp\nabsent: e -> a\na: timeout 1s -> absent\n"
+
+enum { HEAD_LINES = 5 };
+
+/* -------------------------------------------------------------- tracking */
+
+static inline const char *state_name(const struct ink_machine_view *v, int state)
+{
+	return state == INK_ABSENT ? "absent" : v->state_names[v->state_of[state]];
+}
+
+/* A table of the machine, and a tracker. */
+static struct ink_table *table;
+static struct ink_track *track;
+static struct ink_machine *machine;
+
+static inline void track_with(const char *text, const struct ink_track_options *more)
+{
+	const struct ink_machine_view *v;
+	struct ink_options o = {.size = sizeof o, .kind = INK_EXACT, .flows = 100, .age_bits = 1, .seed = 1};
+	struct ink_track_options k = {.size = sizeof k, .link = INK_LINK_ETHERNET, .seed = 1};
+	struct ink_why why = {""};
+
+	machine = made(text);
+	v = ink_machine_view(machine);
+	o.states = v->rules.states;
+	o.rules = &v->rules;
+	table = ink_create(&o, &why);
+	if (!table)
+		fail_msg("%s", why.text);
+	if (more)
+		k = *more;
+	k.machine = machine;
+	k.table = table;
+	track = ink_track_open(&k, &why);
+	if (!track)
+		fail_msg("%s", why.text);
+}
+
+static inline int untrack(void **state)
+{
+	(void)state;
+	ink_track_close(track);
+	ink_free(table);
+	ink_machine_free(machine);
+	track = NULL;
+	table = NULL;
+	machine = NULL;
+	return 0;
+}
+
+#define TRACKED(name) cmocka_unit_test_teardown(name, untrack)
+
+/* Two hosts, 10.0.0.1 and 10.0.0.2; ports 1000 and 80. */
+static inline struct ink_packet packet(uint8_t protocol, unsigned flags, int from_high)
+{
+	struct ink_packet p = {
+		.version = 4, .protocol = protocol, .tcp_flags = (uint16_t)flags, .wire = 60, .captured = 60};
+	static const uint8_t low[4] = {10, 0, 0, 1}, high[4] = {10, 0, 0, 2};
+
+	memcpy(p.source, from_high ? high : low, 4);
+	memcpy(p.destination, from_high ? low : high, 4);
+	p.sport = from_high ? 80 : 1000;
+	p.dport = from_high ? 1000 : 80;
+	p.flags = from_high ? INK_FROM_HIGH : 0;
+	p.ttl = 64;
+	return p;
+}
+
+static inline void give(struct ink_packet p)
+{
+	struct ink_packets one = {.at = &p, .n = 1};
+
+	assert_int_equal(ink_track_packets(track, &one), 0);
+}
+
+static inline void give_tcp(unsigned flags, int from_high)
+{
+	give(packet(INK_PROTOCOL_TCP, flags, from_high));
+}
+
+static inline void give_udp(const void *payload, size_t length)
+{
+	struct ink_packet p = packet(INK_PROTOCOL_UDP, 0, 0);
+
+	p.payload = payload;
+	p.payload_captured = p.payload_wire = (uint32_t)length;
+	give(p);
+}
+
+/* The written state of the one flow that there is. */
+static inline const char *state_now(void)
+{
+	const struct ink_machine_view *v = ink_machine_view(machine);
+	struct ink_counts counts;
+
+	ink_census(table, &counts);
+	for (unsigned i = 0; i < v->rules.states; i++)
+		if (counts.state[i])
+			return state_name(v, (int)i);
+	return "absent";
+}
+
+static inline uint64_t counted(const char *name)
+{
+	const struct ink_machine_view *v = ink_machine_view(machine);
+
+	for (unsigned i = 0; i < v->counters; i++)
+		if (!strcmp(v->counter_names[i], name))
+			return ink_track_counters(track)[i];
+	fail_msg("no counter %s", name);
+	return 0;
+}
+
+static const char handshake[] =
+	"machine m\nkey connection\nremember initiator\n"
+	"start event syn = tcp and syn and not ack\nevent synack = syn and ack\nevent ack = ack\n"
+	"absent: syn -> opening\n"
+	"opening: syn | synack from responder -> answered | end, timeout 10s -> absent / count unanswered\n"
+	"answered: ack from initiator -> done / count done | timeout 10s -> absent\n"
+	"done: * | timeout 1h -> absent\n";
+
+enum { SYN = INK_TCP_SYN, ACK = INK_TCP_ACK, FIN = INK_TCP_FIN, RST = INK_TCP_RST };
+
+#endif

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tracking: packets, time and ends become moves and counts. */
+#include "machine_help.h"
+
+/* ---------------------------------------------------------------- tracking */
+
+static void counters_are_seen_by_the_next_packet(void **state)
+{
+	struct ink_packet packets[10];
+	struct ink_packets batch = {.at = packets, .n = 10};
+
+	(void)state;
+	track_with("machine m\nkey connection\nevent late = tcp and few >= 3\nevent early = tcp\nabsent, a: "
+		   "early -> a / count few, count all by 2 | late -> a / count many, count all by 2\n"
+		   "a: timeout 1s -> absent\n",
+		   NULL);
+	for (unsigned i = 0; i < 10; i++)
+		packets[i] = packet(INK_PROTOCOL_TCP, 0, 0);
+	assert_int_equal(ink_track_packets(track, &batch), 0);
+	assert_int_equal(counted("few"), 3);
+	assert_int_equal(counted("many"), 7);
+	assert_int_equal(counted("all"), 20);
+}
+
+static void a_counter_compares_with_a_share_of_another(void **state)
+{
+	(void)state;
+	track_with("machine m\nkey connection\nevent take = tcp and taken < 30% of all\nevent leave = tcp\n"
+		   "absent, a: take -> a / count all, count taken | leave -> a / count all\na: timeout 1s -> "
+		   "absent\n",
+		   NULL);
+	for (unsigned i = 0; i < 1000; i++)
+		give_tcp(0, 0);
+	assert_int_equal(counted("all"), 1000);
+	assert_true(counted("taken") >= 299 && counted("taken") <= 301);
+}
+
+static void a_reverse_event_lands_on_the_other_end(void **state)
+{
+	(void)state;
+	track_with(
+		"machine m\nkey source\nevent ask = syn and not ack\nreverse event answer = syn and ack\n"
+		"absent: ask -> asking\nasking: answer -> absent / count answered | timeout 1s -> absent\n",
+		NULL);
+	give_tcp(SYN, 0);
+	assert_string_equal(state_now(), "asking");
+	give_tcp(SYN | ACK, 0); /* from the asker: lands on the other */
+	assert_string_equal(state_now(), "asking");
+	give_tcp(SYN | ACK, 1);
+	assert_string_equal(state_now(), "absent");
+	assert_int_equal(counted("answered"), 1);
+}
+
+static void a_reverse_event_turns_ports_too(void **state)
+{
+	(void)state;
+	track_with(
+		"machine m\nkey flow\nevent ask = syn and not ack\nreverse event answer = syn and ack\n"
+		"absent: ask -> asking\nasking: answer -> absent / count answered | timeout 1s -> absent\n",
+		NULL);
+	give_tcp(SYN, 0);
+	give_tcp(SYN | ACK, 0);
+	assert_string_equal(state_now(), "asking");
+	give_tcp(SYN | ACK, 1);
+	assert_int_equal(counted("answered"), 1);
+}
+
+/* A table so small that flows collide, and without a side table to put them in. */
+static void flows_in_doubt_have_rows_too(void **state)
+{
+	const struct ink_machine_view *v;
+	struct ink_options t = {.size = sizeof t, .kind = INK_DLEFT, .age_bits = 1, .seed = 1, .flows = 64};
+	struct ink_track_options o = {.size = sizeof o};
+	struct ink_counts left;
+
+	(void)state;
+	machine = made("machine m\nkey connection\nstart event syn = syn\nevent ack = ack\nabsent: syn -> a\n"
+		       "a: ack | timeout 10s -> absent\n"
+		       "unsure: * / count met | timeout 20s / count expired | end / count left\n");
+	v = ink_machine_view(machine);
+	t.states = v->rules.states;
+	t.rules = &v->rules;
+	t.geometry = (struct ink_geometry){.d = 2, .b = 4, .h = 8, .f = 3};
+	table = ink_create(&t, NULL);
+	assert_non_null(table);
+	o.machine = machine;
+	o.table = table;
+	track = ink_track_open(&o, NULL);
+	for (unsigned i = 0; i < 60; i++) {
+		struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
+
+		p.clock = 1;
+		p.sport = (uint16_t)(2000 + i);
+		give(p);
+	}
+	ink_census(table, &left);
+	assert_true(left.unsure > 0);
+	assert_int_equal(ink_track_end(track), 0);
+	assert_int_equal(counted("left"), left.unsure);
+	assert_true(counted("met") > 0);
+	assert_int_equal(counted("expired"), 0);
+	assert_int_equal(ink_track_time(track, 100000000000ull), 0);
+	assert_int_equal(counted("expired"), left.unsure);
+}
+
+static void end_rows_fire_for_every_flow_left(void **state)
+{
+	(void)state;
+	track_with(handshake, NULL);
+	for (unsigned i = 0; i < 500; i++) {
+		struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, (int)(i & 1));
+
+		p.sport = (uint16_t)(2000 + i);
+		give(p);
+	}
+	assert_int_equal(counted("unanswered"), 0);
+	assert_int_equal(ink_track_end(track), 0);
+	assert_int_equal(counted("unanswered"), 500);
+}
+
+static void a_table_without_census_says_that_it_cannot_end(void **state)
+{
+	struct ink_track_options o = {.size = sizeof o};
+	struct ink_options t = {.size = sizeof t, .kind = INK_STATEFUL, .flows = 100, .states = 7};
+
+	(void)state;
+	o.beside = ink_create(&t, NULL);
+	assert_non_null(o.beside);
+	track_with(handshake, &o);
+	assert_int_equal(ink_set_rules(o.beside, NULL, NULL), 0);
+	assert_int_equal(ink_track_end(track), -ENOTSUP);
+	ink_free(o.beside);
+}
+
+static void time_outs_come_between_the_packets(void **state)
+{
+	struct ink_packet packets[300];
+	struct ink_packets batch = {.at = packets, .n = 300};
+
+	(void)state;
+	track_with(handshake, NULL);
+	for (unsigned i = 0; i < 300; i++) {
+		packets[i] = packet(INK_PROTOCOL_TCP, SYN, 0);
+		packets[i].clock = 1000000000000ull + i * 1000000000ull; /* a second each */
+		packets[i].sport = (uint16_t)(2000 + i);
+	}
+	assert_int_equal(ink_track_packets(track, &batch), 0);
+	assert_in_range(counted("unanswered"), 285, 290); /* 10 to 11.25 s each */
+	assert_int_equal(ink_track_time(track, 1000000000000ull + 400000000000ull), 0);
+	assert_int_equal(counted("unanswered"), 300);
+}
+
+static void no_flow_ends_early(void **state)
+{
+	struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
+
+	(void)state;
+	for (uint64_t start = 0; start < 2500; start += 77) {
+		uint64_t base = 1000000000000ull;
+
+		track_with(handshake, NULL);
+		assert_int_equal(ink_track_time(track, base), 0);
+		p.clock = base + start * 1000000;
+		give(p);
+		assert_int_equal(ink_track_time(track, p.clock + 9999000000ull), 0);
+		assert_int_equal(counted("unanswered"), 0);
+		assert_int_equal(ink_track_time(track, p.clock + 11260000000ull), 0);
+		assert_int_equal(counted("unanswered"), 1);
+		untrack(NULL);
+	}
+}
+
+static void without_time_outs_time_stands_still(void **state)
+{
+	struct ink_track_options o = {.size = sizeof o, .no_timeouts = 1};
+	struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
+
+	(void)state;
+	track_with(handshake, &o);
+	p.clock = 1;
+	give(p);
+	p.clock = 1ull << 60;
+	p.sport++;
+	give(p);
+	assert_int_equal(counted("unanswered"), 0);
+}
+
+static unsigned n_moved;
+static char moves[100][60];
+
+static void note_moved(const struct ink_moved *moved, void *user)
+{
+	const struct ink_machine_view *v = ink_machine_view(machine);
+
+	(void)user;
+	assert_true(n_moved < 100);
+	snprintf(moves[n_moved++], sizeof moves[0], "%u %s %s->%s %u", (unsigned)moved->number,
+		 v->event_names[v->event_of[moved->event]], state_name(v, moved->move.from),
+		 state_name(v, moved->move.to), moved->action->n_countings);
+}
+
+static void moves_are_told_in_order(void **state)
+{
+	struct ink_track_options o = {.size = sizeof o, .every = 1, .moved = note_moved};
+	struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
+
+	(void)state;
+	n_moved = 0;
+	track_with(handshake, &o);
+	give(p);
+	p.skip = INK_SKIP_NOT_IP;
+	give(p);
+	give(packet(INK_PROTOCOL_UDP, 0, 0));
+	give_tcp(SYN | ACK, 1);
+	give_tcp(ACK, 0);
+	assert_int_equal(n_moved, 3);
+	assert_string_equal(moves[0], "1 syn absent->opening 0");
+	assert_string_equal(moves[1], "4 synack opening->answered 0");
+	assert_string_equal(moves[2], "5 ack answered->done 1");
+}
+
+static void the_numbers_of_a_run_are_kept(void **state)
+{
+	struct ink_track_stats s = {.size = sizeof s};
+	struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
+
+	(void)state;
+	track_with(handshake, NULL);
+	give(p);
+	p.skip = INK_SKIP_NOT_IP;
+	give(p);
+	give(packet(INK_PROTOCOL_UDP, 0, 0));
+	give_tcp(SYN | ACK, 1);
+	ink_track_stats(track, &s);
+	assert_int_equal(s.packets, 4);
+	assert_int_equal(s.skipped[INK_NOT_SKIPPED], 3);
+	assert_int_equal(s.skipped[INK_SKIP_NOT_IP], 1);
+	assert_int_equal(s.eventless, 1);
+	assert_int_equal(s.steps, 2);
+	assert_int_equal(s.begun, 1);
+	assert_int_equal(s.unsure, 0);
+	assert_int_equal(s.refused, 0);
+}
+
+/* Steps of a flow that follow each other in one block, and blocks of any size, come to the same. */
+static void blocks_of_any_size_come_to_the_same(void **state)
+{
+	enum { N = 2000 };
+	static struct ink_packet packets[N];
+	uint64_t first[2] = {0, 0};
+
+	(void)state;
+	random_state = 5;
+	for (unsigned i = 0; i < N; i++) {
+		static const unsigned flags[] = {SYN, SYN | ACK, ACK};
+
+		packets[i] = packet(INK_PROTOCOL_TCP, flags[random_below(3)], (int)random_below(2));
+		packets[i].clock = 1 + i * 100000000ull;
+		if (packets[i].flags)
+			packets[i].dport = (uint16_t)(2000 + random_below(50));
+		else
+			packets[i].sport = (uint16_t)(2000 + random_below(50));
+	}
+	for (size_t size = 1; size < 600; size = size * 3 + 1) {
+		track_with(handshake, NULL);
+		for (size_t i = 0; i < N; i += size) {
+			struct ink_packets batch = {.at = packets + i, .n = N - i < size ? N - i : size};
+
+			assert_int_equal(ink_track_packets(track, &batch), 0);
+		}
+		if (size == 1) {
+			first[0] = counted("done");
+			first[1] = counted("unanswered");
+		}
+		assert_true(first[0] > 5 && first[1] > 0);
+		assert_int_equal(counted("done"), first[0]);
+		assert_int_equal(counted("unanswered"), first[1]);
+		untrack(NULL);
+	}
+}
+
+static void the_table_beside_makes_the_same_steps(void **state)
+{
+	struct ink_track_options o = {.size = sizeof o};
+	struct ink_options t = {.size = sizeof t, .flows = 100, .age_bits = 1, .seed = 3};
+	struct ink_machine *m = made(handshake);
+
+	(void)state;
+	t.rules = &ink_machine_view(m)->rules;
+	t.states = t.rules->states;
+	o.beside = ink_create(&t, NULL);
+	assert_non_null(o.beside);
+	track_with(handshake, &o);
+	give_tcp(SYN, 0);
+	give_tcp(SYN | ACK, 1);
+	give_tcp(ACK, 0);
+	give_tcp(ACK, 0);
+	assert_int_equal(ink_track_counters_beside(track)[1], 1);
+	assert_int_equal(ink_track_counters(track)[1], 1);
+	ink_free(o.beside);
+	ink_machine_free(m);
+}
+
+/* The machine that follows `machine`; NULL with a complaint. */
+static struct ink_machine *successor(const char *text)
+{
+	struct ink_machine_options o = {.size = sizeof o, .file = "x.fsm", .complain = note, .like = machine};
+
+	n_told = 0;
+	return ink_machine_make(text, strlen(text), &o);
+}
+
+/* States in another order, one more, other rows; the counter `done` goes on. */
+static const char later[] =
+	"machine m\nkey connection\nremember initiator\n"
+	"start event syn = tcp and syn and not ack\nevent synack = syn and ack\n"
+	"event rst = rst\nevent ack = ack\n"
+	"absent: syn -> opening\n"
+	"reset: timeout 1s -> absent\n"
+	"done: rst -> reset | * | timeout 2h -> absent\n"
+	"answered: ack from initiator -> done / count new, count done | timeout 10s -> absent\n"
+	"opening: syn | synack from responder -> answered | timeout 20s -> absent\n";
+
+static void another_machine_goes_on_with_the_flows(void **state)
+{
+	struct ink_machine *old;
+	struct ink_options t = {
+		.size = sizeof t, .kind = INK_EXACT, .flows = 10, .age_bits = 1, .states = 20};
+	struct ink_track_options o = {.size = sizeof o};
+	struct ink_why why = {""};
+
+	(void)state;
+	track_with(handshake, NULL);
+	ink_track_close(track);
+	ink_free(table);
+	t.rules = &ink_machine_view(machine)->rules;
+	o.table = table = ink_create(&t, NULL); /* with room for more states */
+	o.machine = old = machine;
+	track = ink_track_open(&o, NULL);
+	give_tcp(SYN, 0);
+	give_tcp(SYN | ACK, 1);
+	give_tcp(ACK, 0);
+	assert_int_equal(ink_track_time(track, 3 * 3600 * 1000000000ull), 0);
+	assert_string_equal(state_now(), "absent"); /* one has come and gone */
+	give_tcp(SYN, 1);
+	give_tcp(SYN | ACK, 0);
+	machine = successor(later);
+	assert_non_null(machine);
+	assert_int_equal(ink_track_exchange(track, machine, &why), 0);
+	ink_machine_free(old);
+	assert_int_equal(counted("done"), 1);
+	assert_int_equal(counted("new"), 0);
+	assert_string_equal(state_now(), "answered");
+	give_tcp(ACK, 0);
+	assert_string_equal(state_now(), "answered"); /* it still knows who began */
+	give_tcp(ACK, 1);
+	assert_string_equal(state_now(), "done");
+	assert_int_equal(counted("new"), 1);
+	assert_int_equal(counted("done"), 2);
+	give_tcp(RST, 1);
+	assert_string_equal(state_now(), "reset");
+}
+
+static void a_machine_that_does_not_fit_is_refused_and_the_old_one_stays(void **state)
+{
+	char text[1000];
+	struct ink_machine *other;
+	struct ink_why why = {""};
+
+	(void)state;
+	track_with(handshake, NULL);
+	give_tcp(SYN, 0);
+
+	/* a state is gone, or remembers something else */
+	snprintf(text, sizeof text, "%s", handshake);
+	memcpy(strstr(text, "done: "), "none: ", 6);
+	memcpy(strstr(text, "-> done"), "-> none", 7);
+	assert_null(successor(text));
+	assert_non_null(strstr(told[0].text, "state 'done' of the machine before is missing"));
+	snprintf(text, sizeof text, "%s", handshake);
+	memcpy(strstr(text, "done: *"), "done: * from initiator", 7);
+	snprintf(strstr(text, "done: *"), 60, "done: * from initiator | timeout 1h -> absent\n");
+	assert_null(successor(text));
+	assert_non_null(strstr(told[0].text, "'done' does not remember what it did"));
+
+	/* more states than the table has */
+	other = successor(later);
+	assert_non_null(other);
+	assert_int_equal(ink_track_exchange(track, other, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "states"));
+	ink_machine_free(other);
+
+	/* not made for it */
+	other = made(later);
+	assert_int_equal(ink_track_exchange(track, other, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "is not where it was"));
+	ink_machine_free(other);
+	other = ink_machine_load("p2p", NULL, NULL);
+	assert_int_equal(ink_track_exchange(track, other, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "another key"));
+	ink_machine_free(other);
+
+	give_tcp(SYN | ACK, 1);
+	assert_string_equal(state_now(), "answered");
+}
+
+static void after_an_exchange_time_goes_on(void **state)
+{
+	struct ink_machine *old;
+	struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
+	char text[1000];
+
+	(void)state;
+	track_with(handshake, NULL);
+	old = machine;
+	p.clock = 5000000000000ull;
+	give(p);
+	assert_int_equal(ink_track_time(track, p.clock + 8000000000ull), 0);
+	snprintf(text, sizeof text, "%s", handshake);
+	memcpy(strstr(text, "timeout 10s"), "timeout 16s", 11);
+	machine = successor(text);
+	assert_non_null(machine);
+	assert_int_equal(ink_track_exchange(track, machine, NULL), 0);
+	ink_machine_free(old);
+	p.clock += 8000000000ull;
+	p.sport++;
+	give(p);
+	assert_int_equal(ink_track_time(track, p.clock + 15900000000ull), 0);
+	assert_int_equal(counted("unanswered"), 1); /* the first, whose ticks were longer */
+	assert_int_equal(ink_track_time(track, p.clock + 20000000000ull), 0);
+	assert_int_equal(counted("unanswered"), 2);
+}
+
+static void a_filter_that_is_wrong_is_told_when_tracking_begins(void **state)
+{
+	struct ink_machine *m =
+		made("machine m\nkey pair\nevent e = filter \"no such thing\"\nabsent: e -> a\na: end\n");
+	const struct ink_machine_view *v = ink_machine_view(m);
+	struct ink_options t = {.size = sizeof t, .flows = 10, .states = v->rules.states, .rules = &v->rules};
+	struct ink_track_options o = {
+		.size = sizeof o, .machine = m, .table = ink_create(&t, NULL), .link = INK_LINK_ETHERNET};
+	struct ink_why why = {""};
+
+	(void)state;
+	errno = 0;
+	assert_null(ink_track_open(&o, &why));
+	assert_int_equal(errno, EINVAL);
+	assert_non_null(strstr(why.text, "no such thing"));
+	o.machine = NULL;
+	assert_null(ink_track_open(&o, &why));
+	assert_int_equal(errno, EINVAL);
+	ink_free(o.table);
+	ink_machine_free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TRACKED(counters_are_seen_by_the_next_packet),
+		TRACKED(a_counter_compares_with_a_share_of_another),
+		TRACKED(a_reverse_event_lands_on_the_other_end),
+		TRACKED(a_reverse_event_turns_ports_too),
+		TRACKED(flows_in_doubt_have_rows_too),
+		TRACKED(end_rows_fire_for_every_flow_left),
+		TRACKED(a_table_without_census_says_that_it_cannot_end),
+		TRACKED(time_outs_come_between_the_packets),
+		TRACKED(no_flow_ends_early),
+		TRACKED(without_time_outs_time_stands_still),
+		TRACKED(moves_are_told_in_order),
+		TRACKED(the_numbers_of_a_run_are_kept),
+		TRACKED(blocks_of_any_size_come_to_the_same),
+		TRACKED(the_table_beside_makes_the_same_steps),
+		TRACKED(another_machine_goes_on_with_the_flows),
+		TRACKED(a_machine_that_does_not_fit_is_refused_and_the_old_one_stays),
+		TRACKED(after_an_exchange_time_goes_on),
+		cmocka_unit_test(a_filter_that_is_wrong_is_told_when_tracking_begins),
+	};
+
+	return cmocka_run_group_tests_name("track", tests, NULL, NULL);
+}
