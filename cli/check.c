@@ -41,7 +41,7 @@ static unsigned bits_of(unsigned states)
 
 static int check(const char *name, int strict)
 {
-	struct ink_machine *machine = cli_machine(name, strict);
+	struct ink_machine *machine = cli_machine(name, strict, NULL);
 	const struct ink_machine_view *v;
 
 	if (!machine)

@@ -155,8 +155,8 @@ const char *cli_show_share(double share, char *text, size_t size)
 /* ----------------------------------------------------------------------- kinds */
 
 static const char *const kinds[] = {
-	[INK_LINE] = "line",   [INK_COMPACT] = "compact",   [INK_DLEFT] = "dleft",
-	[INK_EXACT] = "exact", [INK_STATEFUL] = "stateful", [INK_DIRECT] = "direct", [INK_KBF] = "kbf"};
+	[INK_LINE] = "line",         [INK_COMPACT] = "compact", [INK_DLEFT] = "dleft", [INK_EXACT] = "exact",
+	[INK_STATEFUL] = "stateful", [INK_DIRECT] = "direct",   [INK_KBF] = "kbf"};
 
 const char *cli_kind_name(enum ink_kind kind)
 {
@@ -184,11 +184,11 @@ static void complain(const struct ink_complaint *complaint, void *told)
 	*(int *)told = 1;
 }
 
-struct ink_machine *cli_machine(const char *name, int strict)
+struct ink_machine *cli_machine(const char *name, int strict, const struct ink_machine *like)
 {
 	int told = 0;
 	struct ink_machine_options o = {
-		.size = sizeof o, .strict = strict, .complain = complain, .user = &told};
+		.size = sizeof o, .strict = strict, .like = like, .complain = complain, .user = &told};
 	struct ink_why why;
 	struct ink_machine *machine = ink_machine_load(name, &o, &why);
 

@@ -16,7 +16,7 @@ struct cli_command {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct cli_command cli_check, cli_demo, cli_draw, cli_generate, cli_plan;
+extern const struct cli_command cli_check, cli_demo, cli_draw, cli_generate, cli_plan, cli_run;
 
 /* Says what is wrong with the usage and where to find help; returns CLI_USAGE. */
 __attribute__((format(printf, 2, 3))) int cli_usage(const struct cli_command *command, const char *format,
@@ -52,9 +52,10 @@ const char *cli_show_share(double share, char *text, size_t size);
 
 /*
  * Loads a machine, or says what is wrong with it on standard error; NULL then.
- * ink_machine_free it. `strict`: warnings are errors.
+ * ink_machine_free it. `strict`: warnings are errors. `like`: the machine whose
+ * flows it shall go on with, or NULL.
  */
-struct ink_machine *cli_machine(const char *name, int strict);
+struct ink_machine *cli_machine(const char *name, int strict, const struct ink_machine *like);
 
 /* Long work on a terminal says how far it is; elsewhere nothing is printed. */
 void cli_progress(const char *what, double done);

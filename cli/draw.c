@@ -21,7 +21,7 @@ static int run(int argc, char **argv)
 
 	if (argc != 2 || argv[1][0] == '-')
 		return cli_usage(&cli_draw, argc < 2 ? "which machine?" : "one machine, and no options");
-	machine = cli_machine(argv[1], 0);
+	machine = cli_machine(argv[1], 0, NULL);
 	if (!machine)
 		return CLI_FAILED;
 	text = ink_machine_draw(machine);

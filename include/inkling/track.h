@@ -37,6 +37,7 @@ struct ink_moved {
 	unsigned event;  /* as the rules number them: view.event_of has the written one */
 	struct ink_move move;
 	int error;                       /* of the step: 0, or -ENOSPC (the flow was refused) */
+	int slowly;                      /* non-zero: the move is that of the table `slow` */
 	const struct ink_action *action; /* of the row that was taken; never NULL */
 	struct ink_move beside;          /* what the table beside did */
 	int beside_error;
@@ -47,10 +48,16 @@ struct ink_track_options {
 	const struct ink_machine *machine; /* must be given */
 	struct ink_table *table;           /* must be given, with the machine's rules */
 	struct ink_table *beside;          /* a second one that gets the same steps; or NULL */
-	enum ink_link link;                /* what the frames begin with; for `filter` conditions */
-	uint64_t seed;                     /* for `chance` conditions */
-	int no_timeouts;                   /* non-zero: time stands still */
-	int every; /* non-zero: `moved` is called for every packet that has an event */
+	/*
+	 * A third, which should be exact: where the first refuses a flow or does not know it, the step
+	 * is made in this one, and that move is the one that counts. Or NULL.
+	 */
+	struct ink_table *slow;
+	const struct ink_table *only; /* only flows that this one holds are stepped; or NULL: all */
+	enum ink_link link;           /* what the frames begin with; for `filter` conditions */
+	uint64_t seed;                /* for `chance` conditions */
+	int no_timeouts;              /* non-zero: time stands still */
+	int every;                    /* non-zero: `moved` is called for every packet that has an event */
 	void (*moved)(const struct ink_moved *moved, void *user); /* or NULL */
 	void *user;
 };
@@ -112,6 +119,8 @@ struct ink_track_stats {
 	uint64_t begun;              /* steps that left absent */
 	uint64_t unsure;             /* steps of flows that the table does not know about */
 	uint64_t refused;            /* steps for which there was no room */
+	uint64_t slow;               /* steps that were made in the table `slow` */
+	uint64_t passed_by;          /* steps that were not made, since `only` does not hold the flow */
 	uint64_t ticks;              /* that went by */
 	uint64_t expired;            /* flows whose time-out came */
 };

@@ -49,6 +49,7 @@ struct ink_track {
 	uint8_t tails[BLOCK]; /* that the packets before left */
 	struct ink_move moves[BLOCK], beside[BLOCK];
 	int errors[BLOCK], beside_errors[BLOCK];
+	uint8_t slowly[BLOCK];
 };
 
 /* ---------------------------------------------------------------- counting */
@@ -110,6 +111,7 @@ static void tell(struct ink_track *k, size_t i)
 				  .event = k->events[i],
 				  .move = k->moves[i],
 				  .error = k->errors[i],
+				  .slowly = k->slowly[i],
 				  .action = &k->v->action[k->moves[i].action]};
 
 	if (k->o.beside) {
@@ -124,8 +126,6 @@ static void note_move(struct ink_track *k, size_t i)
 	const struct ink_move *m = &k->moves[i];
 
 	k->stats.begun += m->from == INK_ABSENT && m->to != INK_ABSENT;
-	k->stats.unsure += m->from == INK_DONT_KNOW;
-	k->stats.refused += k->errors[i] == -ENOSPC;
 	if (m->action)
 		count_packet(k, k->counters, m->action, i);
 	if (k->o.beside && k->beside[i].action)
@@ -152,6 +152,24 @@ static int step_all(struct ink_track *k)
 	return error == -EINVAL ? error : 0;
 }
 
+/* What the table refused or does not know is the slow one's, from this step on. */
+static int step_slowly(struct ink_track *k)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < k->n && !error; i++) {
+		unsigned refused = k->errors[i] == -ENOSPC, unsure = k->moves[i].from == INK_DONT_KNOW;
+
+		k->stats.refused += refused;
+		k->stats.unsure += unsure;
+		k->slowly[i] = k->o.slow && (refused || unsure);
+		k->stats.slow += k->slowly[i];
+		if (k->slowly[i])
+			error = ink_step(k->o.slow, k->ids[i], k->events[i], &k->moves[i]);
+	}
+	return error;
+}
+
 static int flush(struct ink_track *k)
 {
 	int error;
@@ -159,6 +177,8 @@ static int flush(struct ink_track *k)
 	if (!k->n)
 		return 0;
 	error = step_all(k);
+	if (!error)
+		error = step_slowly(k);
 	for (size_t i = 0; !error && i < k->n; i++)
 		note_move(k, i);
 	k->stats.steps += k->n;
@@ -190,6 +210,8 @@ static int tick(struct ink_track *k, uint64_t now)
 	k->stats.ticks += now - k->now;
 	k->now = now;
 	error = tick_table(k, k->o.table, k->counters, &k->stats.expired);
+	if (!error && k->o.slow)
+		error = tick_table(k, k->o.slow, k->counters, &k->stats.expired);
 	if (!error && k->o.beside)
 		error = tick_table(k, k->o.beside, k->counters_beside, &ignored);
 	return error;
@@ -245,10 +267,14 @@ static int queue(struct ink_track *k, const struct ink_packet *p, uint16_t event
 {
 	int error = ink_track_time(k, p->clock);
 
+	if (is_reverse(k, event))
+		id = reverse_id(k, p);
+	if (k->o.only && ink_peek(k->o.only, id) == INK_ABSENT)
+		return k->stats.passed_by++, error;
 	k->packets[k->n] = p;
 	k->events[k->n] = event;
 	k->numbers[k->n] = k->stats.packets;
-	k->ids[k->n] = is_reverse(k, event) ? reverse_id(k, p) : id;
+	k->ids[k->n] = id;
 	k->tails[k->n++] = 0;
 	return error;
 }
@@ -306,7 +332,8 @@ static int track_one(struct ink_track *k, const struct ink_packet *p)
 	if (error || event == INK_NO_EVENT)
 		return error;
 	error = queue(k, p, event, id);
-	k->tails[0] = (uint8_t)sight.tail;
+	if (k->n)
+		k->tails[0] = (uint8_t)sight.tail;
 	return error ? error : flush(k);
 }
 
@@ -338,9 +365,10 @@ static int end_table(const struct ink_track *k, const struct ink_table *t, uint6
 int ink_track_end(struct ink_track *k)
 {
 	int error = end_table(k, k->o.table, k->counters);
+	int slow = k->o.slow ? end_table(k, k->o.slow, k->counters) : 0;
 	int other = k->o.beside ? end_table(k, k->o.beside, k->counters_beside) : 0;
 
-	return error ? error : other;
+	return error ? error : slow ? slow : other;
 }
 
 /* ------------------------------------------------------- another machine */
@@ -360,12 +388,19 @@ static int check_states(const struct ink_machine_view *old, const struct ink_mac
 }
 
 /* Both tables get the rules, or none does. */
+/* All tables, or none: those that have the new rules already get the old ones back. */
 static int exchange_rules(struct ink_track *k, const struct ink_machine_view *new, struct ink_why *why)
 {
-	int error = ink_set_rules(k->o.table, &new->rules, why);
+	struct ink_table *tables[] = {k->o.table, k->o.beside, k->o.slow};
+	int error = 0;
 
-	if (!error && k->o.beside && (error = ink_set_rules(k->o.beside, &new->rules, why)) != 0)
-		ink_set_rules(k->o.table, &k->v->rules, NULL);
+	for (unsigned i = 0; i < 3 && !error; i++) {
+		if (tables[i])
+			error = ink_set_rules(tables[i], &new->rules, why);
+		for (unsigned j = 0; error && j < i; j++)
+			if (tables[j])
+				ink_set_rules(tables[j], &k->v->rules, NULL);
+	}
 	return error;
 }
 

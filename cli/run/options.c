@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* inkling run: the command line, with tcpdump's habits. */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+
+enum {
+	KIND = 256,
+	FLOWS,
+	MEMORY,
+	ERROR,
+	FULL,
+	SEED,
+	AGE_BITS,
+	NO_TIMEOUTS,
+	VERIFY,
+	TWO_PASS,
+	EXACT_FOR,
+	COMMUNITY_ID,
+	OUTERMOST
+};
+
+static const struct option options[] = {
+	{"kind", required_argument, NULL, KIND},
+	{"flows", required_argument, NULL, FLOWS},
+	{"memory", required_argument, NULL, MEMORY},
+	{"error", required_argument, NULL, ERROR},
+	{"full", required_argument, NULL, FULL},
+	{"seed", required_argument, NULL, SEED},
+	{"age-bits", required_argument, NULL, AGE_BITS},
+	{"no-timeouts", no_argument, NULL, NO_TIMEOUTS},
+	{"verify", no_argument, NULL, VERIFY},
+	{"two-pass", no_argument, NULL, TWO_PASS},
+	{"exact-for", required_argument, NULL, EXACT_FOR},
+	{"community-id", no_argument, NULL, COMMUNITY_ID},
+	{"outermost", no_argument, NULL, OUTERMOST},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static int full_policy(const char *text, enum ink_full *full)
+{
+	static const char *const names[] = {NULL, "unsure", "refuse", "replace"};
+
+	for (unsigned i = INK_UNSURE; i <= INK_REPLACE; i++)
+		if (!strcmp(text, names[i]))
+			return *full = (enum ink_full)i, 0;
+	return -1;
+}
+
+static int small(const char *text, unsigned *number)
+{
+	uint64_t value;
+
+	if (cli_number(text, &value) || value > 1000)
+		return -1;
+	*number = (unsigned)value;
+	return 0;
+}
+
+static int flag(int *which)
+{
+	*which = 1;
+	return 0;
+}
+
+static int text_of(const char **which, const char *text)
+{
+	*which = text;
+	return 0;
+}
+
+/* 0, or -1: that is no value for the option. */
+static int take(int option, const char *text, struct wishes *w)
+{
+	switch (option) {
+	case 'r':
+		return text_of(&w->file, text);
+	case 'i':
+		return text_of(&w->interface, text);
+	case 'w':
+		return text_of(&w->write, text);
+	case 'o':
+		return text_of(&w->output, text);
+	case 'c':
+		return cli_number(text, &w->packets) || !w->packets ? -1 : 0;
+	case 'q':
+		return flag(&w->quiet);
+	case KIND:
+		return cli_kind(text, &w->table.kind);
+	case FLOWS:
+		return cli_number(text, &w->table.flows) || !w->table.flows ? -1 : 0;
+	case MEMORY:
+		return cli_size(text, &w->table.bytes) || !w->table.bytes ? -1 : 0;
+	case ERROR:
+		return cli_share(text, &w->table.error);
+	case FULL:
+		return full_policy(text, &w->table.full);
+	case SEED:
+		return cli_number(text, &w->table.seed) || !w->table.seed ? -1 : 0;
+	case AGE_BITS:
+		return small(text, &w->table.age_bits);
+	case NO_TIMEOUTS:
+		return flag(&w->no_timeouts);
+	case VERIFY:
+		return flag(&w->verify);
+	case TWO_PASS:
+		return flag(&w->two_pass);
+	case EXACT_FOR:
+		return strcmp(text, "unsure") ? -1 : flag(&w->exact_for_unsure);
+	case COMMUNITY_ID:
+		return flag(&w->community_id);
+	default:
+		return flag(&w->outermost);
+	}
+}
+
+/* tcpdump takes all that is left as the filter. */
+static int join(int argc, char **argv, char **filter)
+{
+	size_t length = 1;
+
+	for (int i = 0; i < argc; i++)
+		length += strlen(argv[i]) + 1;
+	*filter = argc ? calloc(1, length) : NULL;
+	for (int i = 0; i < argc && *filter; i++) {
+		strcat(*filter, i ? " " : "");
+		strcat(*filter, argv[i]);
+	}
+	return argc && !*filter ? cli_failed("no memory") : CLI_DONE;
+}
+
+/* What the options say together. */
+static int contradiction(const struct wishes *w)
+{
+	if (!w->file == !w->interface)
+		return cli_usage(&cli_run, "a capture or an interface? (-r FILE or -i INTERFACE)");
+	if (w->two_pass && (!w->file || !strcmp(w->file, "-")))
+		return cli_usage(&cli_run, "--two-pass reads the input twice: it must be a file (-r)");
+	if (w->two_pass && w->verify)
+		return cli_usage(&cli_run, "--two-pass and --verify: the second pass is exact, and there is "
+					   "nothing to verify");
+	if (w->two_pass && w->exact_for_unsure)
+		return cli_usage(&cli_run,
+				 "--two-pass and --exact-for: the second pass is exact for all that "
+				 "is unsure");
+	if (w->verify && w->exact_for_unsure)
+		return cli_usage(&cli_run, "--verify judges the table alone, without --exact-for");
+	if (w->output && w->write && !strcmp(w->output, "-") && !strcmp(w->write, "-"))
+		return cli_usage(&cli_run, "-o - and -w - cannot both be standard output");
+	return CLI_DONE;
+}
+
+static int parse(int argc, char **argv, struct wishes *w)
+{
+	int option, which = -1;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "+r:i:w:o:c:qh", options, &which)) != -1) {
+		if (option == 'h')
+			return fputs(cli_run.help, stdout), CLI_HELPED;
+		if (option == '?')
+			return cli_usage(&cli_run, "'%s' is no option, or wants a value", argv[optind - 1]);
+		if (take(option, optarg, w))
+			return cli_usage(&cli_run, "%s: that is no value for it",
+					 optarg ? optarg : argv[optind - 1]);
+	}
+	return CLI_DONE;
+}
+
+/* The machine may stand before the options or behind them. */
+int run_options(int argc, char **argv, struct wishes *w)
+{
+	int error;
+
+	*w = (struct wishes){.table = {.size = sizeof w->table}};
+	if (argc > 1 && argv[1][0] != '-') {
+		w->machine = argv[1];
+		argc--;
+		argv++;
+	}
+	error = parse(argc, argv, w);
+	if (error)
+		return error;
+	if (!w->machine && optind < argc)
+		w->machine = argv[optind++];
+	if (!w->machine)
+		return cli_usage(&cli_run,
+				 "which machine? ('inkling check --list' names those that are there)");
+	error = contradiction(w);
+	return error ? error : join(argc - optind, argv + optind, &w->filter);
+}

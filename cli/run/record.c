@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* inkling run: NDJSON, one object a line. Strings are UTF-8; other bytes are written as U+FFFD. */
+#include <inttypes.h>
+
+#include "run.h"
+
+/* -------------------------------------------------------------------- strings */
+
+/* The length of the UTF-8 sequence there, or 0: it is none. */
+static unsigned sequence(const unsigned char *s)
+{
+	unsigned n = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
+
+	if ((n == 2 && s[0] < 0xc2) || (n == 3 && s[0] == 0xe0 && s[1] < 0xa0) ||
+	    (n == 3 && s[0] == 0xed && s[1] > 0x9f) || (n == 4 && s[0] == 0xf0 && s[1] < 0x90) ||
+	    (n == 4 && (s[0] > 0xf4 || (s[0] == 0xf4 && s[1] > 0x8f))))
+		return 0;
+	for (unsigned i = 1; i < n; i++)
+		if (s[i] >> 6 != 2)
+			return 0;
+	return n;
+}
+
+static void put_string(FILE *to, const char *text)
+{
+	putc('"', to);
+	for (const unsigned char *s = (const unsigned char *)text; *s;) {
+		unsigned n = sequence(s);
+
+		if (*s == '"' || *s == '\\')
+			fprintf(to, "\\%c", *s);
+		else if (n == 1 && *s < 0x20)
+			fprintf(to, "\\u%04x", *s);
+		else if (n)
+			fwrite(s, 1, n, to);
+		else
+			fputs("\\ufffd", to);
+		s += n ? n : 1;
+	}
+	putc('"', to);
+}
+
+static void put_name(FILE *to, const char *before, const char *name)
+{
+	fputs(before, to);
+	put_string(to, name);
+	putc(':', to);
+}
+
+/* -------------------------------------------------------------------- reports */
+
+static const char *protocol_name(unsigned protocol)
+{
+	switch (protocol) {
+	case INK_PROTOCOL_TCP:
+		return "tcp";
+	case INK_PROTOCOL_UDP:
+		return "udp";
+	case INK_PROTOCOL_SCTP:
+		return "sctp";
+	case INK_PROTOCOL_ICMP:
+	case INK_PROTOCOL_ICMPV6:
+		return "icmp";
+	default:
+		return "ip";
+	}
+}
+
+static const char *state_name(const struct session *s, ink_answer state)
+{
+	if (state < 0)
+		return state == INK_ABSENT ? "absent" : "unsure";
+	return s->view->state_names[s->view->state_of[state]];
+}
+
+static void put_ends(FILE *to, const struct ink_packet *p)
+{
+	char source[INK_ADDRESS_SIZE], destination[INK_ADDRESS_SIZE];
+
+	ink_address_text(p->source, p->version, source);
+	ink_address_text(p->destination, p->version, destination);
+	fprintf(to, ",\"src\":\"%s\",\"sport\":%u,\"dst\":\"%s\",\"dport\":%u,\"protocol\":\"%s\"", source,
+		p->sport, destination, p->dport, protocol_name(p->protocol));
+}
+
+void record_report(struct session *s, const struct ink_moved *m)
+{
+	const struct ink_packet *p = m->packet;
+	char community[INK_COMMUNITY_ID_SIZE];
+	FILE *to = s->records;
+
+	if (!to)
+		return;
+	fprintf(to, "{\"type\":\"report\",\"time\":%" PRIu64 ".%09u,\"packet\":%" PRIu64 ",\"report\":",
+		p->time / 1000000000, (unsigned)(p->time % 1000000000), m->number);
+	put_string(to, m->action->report);
+	put_ends(to, p);
+	fputs(",\"event\":", to);
+	put_string(to, s->view->event_names[s->view->event_of[m->event]]);
+	fputs(",\"from\":", to);
+	put_string(to, state_name(s, m->move.from));
+	fputs(",\"to\":", to);
+	put_string(to, state_name(s, m->move.to));
+	if (s->w->community_id && ink_packet_community_id(p, 0, community) == 0)
+		fprintf(to, ",\"community_id\":\"%s\"", community);
+	fputs("}\n", to);
+}
+
+/* -------------------------------------------------------------------- summary */
+
+static void put_skipped(FILE *to, const uint64_t *skipped)
+{
+	const char *before = "";
+
+	fputs(",\"skipped\":{", to);
+	for (unsigned i = INK_NOT_SKIPPED + 1; i < INK_SKIPS; i++)
+		if (skipped[i]) {
+			put_name(to, before, ink_skip_name((enum ink_skip)i));
+			fprintf(to, "%" PRIu64, skipped[i]);
+			before = ",";
+		}
+	putc('}', to);
+}
+
+/* Flows by written state; null where the kind cannot tell. */
+static void put_census(FILE *to, const struct session *s)
+{
+	struct ink_counts counts;
+	const char *before = "";
+
+	if (ink_census(s->table, &counts)) {
+		fputs(",\"census\":null", to);
+		return;
+	}
+	fputs(",\"census\":{", to);
+	for (unsigned written = 0; written < s->view->states; written++) {
+		uint64_t n = 0;
+
+		for (unsigned i = 0; i < s->view->rules.states; i++)
+			n += s->view->state_of[i] == written ? counts.state[i] : 0;
+		put_name(to, before, s->view->state_names[written]);
+		fprintf(to, "%" PRIu64, n);
+		before = ",";
+	}
+	fprintf(to, "%s\"unsure\":%" PRIu64 "}", before, counts.unsure);
+}
+
+static void put_counts(FILE *to, const struct session *s)
+{
+	fputs(",\"counts\":{", to);
+	for (unsigned i = 0; i < s->view->counters; i++) {
+		put_name(to, i ? "," : "", s->view->counter_names[i]);
+		fprintf(to, "%" PRIu64, ink_track_counters(s->track)[i]);
+	}
+	putc('}', to);
+}
+
+static void put_table(FILE *to, const char *name, const struct ink_table *table)
+{
+	struct ink_stats t = {.size = sizeof t};
+
+	ink_stats(table, &t);
+	fprintf(to,
+		",\"%s\":{\"bytes\":%" PRIu64 ",\"cells\":%" PRIu64 ",\"flows\":%" PRIu64
+		",\"side_flows\":%" PRIu64 ",\"collisions\":%" PRIu64 ",\"refused\":%" PRIu64
+		",\"replaced\":%" PRIu64 ",\"marked\":%" PRIu64 ",\"expired\":%" PRIu64 "}",
+		name, t.bytes, t.cells, t.flows, t.side_flows, t.collisions, t.refused, t.replaced, t.marked,
+		t.expired);
+}
+
+static void put_verify(FILE *to, const struct session *s)
+{
+	const struct tally *t = s->verifier ? verifier_tally(s->verifier) : NULL;
+
+	if (!t) {
+		fputs(",\"verify\":null", to);
+		return;
+	}
+	fprintf(to, ",\"verify\":{\"steps\":%" PRIu64 ",\"flows\":%" PRIu64, t->steps, t->all_flows);
+	for (unsigned d = 0; d < DIFFERENCES; d++)
+		fprintf(to, ",\"%s\":{\"events\":%" PRIu64 ",\"flows\":%" PRIu64 "}",
+			difference_name((enum difference)d), t->events[d], t->flows[d]);
+	fputs(",\"counts\":{", to);
+	for (unsigned i = 0; i < s->view->counters; i++) {
+		put_name(to, i ? "," : "", s->view->counter_names[i]);
+		fprintf(to, "%" PRIu64, ink_track_counters_beside(s->track)[i]);
+	}
+	fputs("}}", to);
+}
+
+void record_summary(FILE *to, struct session *s, const struct session *first)
+{
+	struct ink_track_stats k = {.size = sizeof k};
+	struct ink_capture_stats c = {.size = sizeof c};
+
+	ink_track_stats(s->track, &k);
+	ink_capture_stats(s->capture, &c);
+	fputs("{\"type\":\"summary\",\"machine\":", to);
+	put_string(to, s->view->name);
+	fprintf(to, ",\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"seconds\":%.9f", c.packets, c.bytes,
+		(double)(c.last - c.first) / 1e9);
+	put_skipped(to, c.skipped);
+	fprintf(to,
+		",\"flows\":%" PRIu64 ",\"expired\":%" PRIu64 ",\"unsure\":%" PRIu64 ",\"reports\":%" PRIu64
+		",\"saved\":%" PRIu64 ",\"dropped_by_kernel\":%" PRIu64,
+		k.begun, k.expired, k.unsure, s->reports, s->saved, c.dropped + c.dropped_by_interface);
+	put_census(to, s);
+	put_counts(to, s);
+	put_table(to, "table", first ? first->table : s->table);
+	if (first)
+		put_table(to, "second_table", s->table);
+	if (s->slow)
+		put_table(to, "slow_table", s->slow);
+	if (s->candidates)
+		put_table(to, "candidates", s->candidates);
+	put_verify(to, s);
+	fputs("}\n", to);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* inkling run: a machine over a capture or an interface. */
+#include <stdlib.h>
+
+#include "run.h"
+
+static const char help[] =
+	"usage: inkling run MACHINE (-r FILE | -i INTERFACE) [OPTIONS] [FILTER]\n"
+	"\n"
+	"Runs a state machine over traffic, keeps a few bits of state for every flow, and\n"
+	"says what happened. MACHINE is a file, if it has a slash in its name or ends in\n"
+	".fsm, or the name of a bundled machine ('inkling check --list').\n"
+	"\n"
+	"  -r FILE           read a capture (pcap, pcapng; - = standard input)\n"
+	"  -i INTERFACE      listen to an interface, until interrupted\n"
+	"  -w FILE           write the packets that the machine saves\n"
+	"  -c N              stop after N packets\n"
+	"  -o FILE           write reports and the summary as NDJSON (- = standard output)\n"
+	"  -q                no summary for people\n"
+	"  FILTER            only packets that match, as tcpdump has it\n"
+	"\n"
+	"the table:\n"
+	"  --flows N         flows to hold at once (default 1M)\n"
+	"  --memory SIZE     memory for all of the table\n"
+	"  --error P         highest share of strangers answered (default 1/1024)\n"
+	"  --kind K          line (default), compact, dleft, exact, stateful, direct, kbf\n"
+	"  --full POLICY     when there is no room: unsure (default), refuse, replace\n"
+	"  --age-bits N      1 or 2, for time-outs (default 1)\n"
+	"  --seed N          fixes the secret and all chance; else they are random\n"
+	"\n"
+	"the work:\n"
+	"  --no-timeouts     time stands still: the whole input is one phase\n"
+	"  --verify          an exact table runs beside; says how often the other was wrong\n"
+	"  --two-pass        find candidates in little memory, then confirm them exactly\n"
+	"  --exact-for unsure   flows that the table does not know go on in an exact one\n"
+	"  --community-id    reports have the Community ID of the connection\n"
+	"  --outermost       look into no tunnel\n"
+	"\n"
+	"Signals: INT and TERM end with the summary, USR1 shows it, HUP reloads the machine.\n"
+	"Exits with 0, 1 if something failed (also a capture that ends too early, after what\n"
+	"was readable has been processed), 2 for wrong usage.\n"
+	"\n"
+	"example: inkling run tcp -r capture.pcap --verify\n";
+
+static int run(int argc, char **argv)
+{
+	struct wishes w;
+	int result = run_options(argc, argv, &w);
+
+	if (!result)
+		result = run_session(&w);
+	free(w.filter);
+	return result == CLI_HELPED ? CLI_DONE : result;
+}
+
+const struct cli_command cli_run = {"run", "runs a machine over a capture or an interface", help, run};

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * inkling run: opens what is wished for, and passes packets through it.
+ *
+ * With --two-pass there are two sessions. The first finds candidates: flows
+ * that made a report, that the table was unsure about, or that it refused; all
+ * it remembers of them is their ids. The second reads the file again with an
+ * exact table and passes everything by that is no candidate.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "run.h"
+
+enum { BATCH = 256, DEFAULT_FLOWS = 1000000 };
+
+/* ----------------------------------------------------------------- signals */
+
+static struct ink_capture *volatile listening;
+static volatile sig_atomic_t interrupted, asked, reload;
+
+static void on_signal(int signal)
+{
+	if (signal == SIGUSR1)
+		asked = 1;
+	else if (signal == SIGHUP)
+		reload = 1;
+	else {
+		interrupted = 1;
+		if (listening)
+			ink_capture_stop(listening);
+	}
+}
+
+static void listen_to_signals(void)
+{
+	struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	static const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
+
+	sigemptyset(&a.sa_mask);
+	for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+		sigaction(signals[i], &a, NULL);
+}
+
+/* ----------------------------------------------------------------- actions */
+
+static void trouble(struct session *s, const char *with, int error)
+{
+	if (s->trouble)
+		return;
+	s->trouble = error;
+	s->trouble_with = with;
+}
+
+static void save_packet(struct session *s, const struct ink_packet *p)
+{
+	int error = s->dump ? ink_dump_packet(s->dump, p) : 0;
+
+	if (error)
+		trouble(s, s->w->write, error);
+	else
+		s->saved++;
+}
+
+static void act(struct session *s, const struct ink_moved *m)
+{
+	const struct ink_action *a = m->action;
+
+	if (a->report) {
+		s->reports++;
+		record_report(s, m);
+	}
+	if (a->saves)
+		save_packet(s, m->packet);
+	if (a->verdict == INK_DROP)
+		s->dropped++;
+}
+
+static int lost(const struct ink_moved *m)
+{
+	return m->error || m->move.from == INK_DONT_KNOW;
+}
+
+static void on_moved(const struct ink_moved *m, void *user)
+{
+	struct session *s = user;
+
+	if (s->verifier)
+		verifier_see(s->verifier, m);
+	if (s->w->two_pass && !s->second) {
+		if ((lost(m) || m->action->report) && ink_set(s->candidates, m->id, 0))
+			trouble(s, "the candidates", -ENOMEM);
+		return;
+	}
+	act(s, m);
+}
+
+/* ----------------------------------------------------------------- opening */
+
+static struct ink_options exact_options(const struct session *s, unsigned states)
+{
+	return (struct ink_options){.size = sizeof(struct ink_options),
+				    .kind = INK_EXACT,
+				    .states = states,
+				    .flows = 1,
+				    .seed = s->w->table.seed};
+}
+
+/* An exact table that runs the machine too. */
+static struct ink_table *exact_machine(const struct session *s, struct ink_why *why)
+{
+	struct ink_options o = exact_options(s, s->view->rules.states);
+
+	o.age_bits = s->view->timeouts && !s->w->no_timeouts;
+	o.rules = &s->view->rules;
+	return ink_create(&o, why);
+}
+
+static struct ink_table *main_table(const struct session *s, struct ink_why *why)
+{
+	struct ink_options o = s->w->table;
+
+	if (s->second)
+		return exact_machine(s, why);
+	o.states = s->view->rules.states;
+	o.rules = &s->view->rules;
+	if (!o.flows && !o.bytes)
+		o.flows = DEFAULT_FLOWS;
+	if (!o.age_bits)
+		o.age_bits = s->view->timeouts && !s->w->no_timeouts;
+	return ink_create(&o, why);
+}
+
+static int open_tables(struct session *s)
+{
+	struct ink_why why = {"no memory"};
+	struct ink_options ids = exact_options(s, 1);
+	int timeouts = s->view->timeouts && !s->w->no_timeouts;
+
+	s->table = main_table(s, &why);
+	if (s->table && s->w->verify && !(s->beside = exact_machine(s, &why)))
+		return cli_failed("%s", why.text);
+	if (s->table && s->w->verify && !(s->verifier = verifier_make(s->w->table.seed, timeouts, &why)))
+		return cli_failed("%s", why.text);
+	if (s->table && s->w->exact_for_unsure && !(s->slow = exact_machine(s, &why)))
+		return cli_failed("%s", why.text);
+	if (s->table && s->w->two_pass && !s->candidates && !(s->candidates = ink_create(&ids, &why)))
+		return cli_failed("%s", why.text);
+	return s->table ? CLI_DONE : cli_failed("%s", why.text);
+}
+
+static int open_input(struct session *s)
+{
+	struct ink_capture_options o = {.size = sizeof o,
+					.file = s->w->file,
+					.interface = s->w->interface,
+					.filter = s->w->filter,
+					.parse = s->w->outermost ? INK_OUTERMOST : 0};
+	struct ink_why why = {""};
+
+	s->capture = ink_capture_open(&o, &why);
+	return s->capture ? CLI_DONE : cli_failed("%s", why.text);
+}
+
+static int open_track(struct session *s)
+{
+	struct ink_track_options o = {.size = sizeof o,
+				      .machine = s->machine,
+				      .table = s->table,
+				      .beside = s->beside,
+				      .slow = s->slow,
+				      .only = s->second ? s->candidates : NULL,
+				      .link = ink_capture_link(s->capture),
+				      .seed = s->w->table.seed,
+				      .no_timeouts = s->w->no_timeouts,
+				      .every = s->verifier || (s->w->two_pass && !s->second),
+				      .moved = on_moved,
+				      .user = s};
+	struct ink_why why = {""};
+
+	s->track = ink_track_open(&o, &why);
+	return s->track ? CLI_DONE : cli_failed("%s", why.text);
+}
+
+static int open_output(struct session *s)
+{
+	const struct wishes *w = s->w;
+	struct ink_why why = {""};
+
+	if (w->two_pass && !s->second)
+		return CLI_DONE;
+	if (w->output)
+		s->records = strcmp(w->output, "-") ? fopen(w->output, "w") : stdout;
+	if (w->output && !s->records)
+		return cli_failed("%s: cannot write it: %s", w->output, strerror(errno));
+	if (w->write)
+		s->dump = ink_dump_open(w->write, ink_capture_link(s->capture), &why);
+	return w->write && !s->dump ? cli_failed("%s", why.text) : CLI_DONE;
+}
+
+static int open_session(struct session *s)
+{
+	int error;
+
+	s->machine = cli_machine(s->w->machine, 0, NULL);
+	if (!s->machine)
+		return CLI_FAILED;
+	s->view = ink_machine_view(s->machine);
+	error = open_tables(s);
+	if (!error)
+		error = open_input(s);
+	if (!error)
+		error = open_track(s);
+	return error ? error : open_output(s);
+}
+
+/* What could not be written is an error, even if all else went well. */
+static int close_output(struct session *s)
+{
+	struct ink_why why = {""};
+	int result = CLI_DONE;
+
+	if (s->dump && ink_dump_close(s->dump, &why))
+		result = cli_failed("%s", why.text);
+	if (s->records && (s->records == stdout ? fflush(stdout) : fclose(s->records)))
+		result = cli_failed("%s: cannot write it: %s", s->w->output, strerror(errno));
+	s->records = NULL;
+	s->dump = NULL;
+	return result;
+}
+
+static void close_session(struct session *s)
+{
+	close_output(s);
+	ink_track_close(s->track);
+	ink_capture_close(s->capture);
+	ink_free(s->table);
+	ink_free(s->beside);
+	ink_free(s->slow);
+	verifier_free(s->verifier);
+	ink_machine_free(s->machine);
+}
+
+/* ------------------------------------------------------------------ reloading */
+
+/* States of the same name get the same numbers, so that the flows keep theirs. */
+static void reload_machine(struct session *s)
+{
+	struct ink_machine *new = cli_machine(s->w->machine, 0, s->machine);
+	struct ink_why why = {"it is wrong"};
+
+	reload = 0;
+	if (!new || ink_track_exchange(s->track, new, &why)) {
+		cli_failed("%s: %s; the old machine goes on", s->w->machine, why.text);
+		ink_machine_free(new);
+		return;
+	}
+	ink_machine_free(s->machine);
+	s->machine = new;
+	s->view = ink_machine_view(new);
+	fprintf(stderr, "inkling: %s: reloaded\n", s->w->machine);
+}
+
+/* --------------------------------------------------------------------- the loop */
+
+static uint64_t file_size(const char *file)
+{
+	struct stat found;
+
+	return file && stat(file, &found) == 0 ? (uint64_t)found.st_size : 0;
+}
+
+/* A frame takes its bytes and 16 in a file; that is near enough. */
+static void show_progress(struct session *s, uint64_t size)
+{
+	struct ink_capture_stats c = {.size = sizeof c};
+	double done;
+
+	if (!size)
+		return;
+	ink_capture_stats(s->capture, &c);
+	done = (double)(c.bytes + 16 * c.packets) / (double)size;
+	cli_progress(s->second        ? "second pass"
+		     : s->w->two_pass ? "first pass"
+				      : "reading",
+		     done < .99 ? done : .99);
+}
+
+static void answer_signals(struct session *s)
+{
+	if (reload)
+		reload_machine(s);
+	if (!asked)
+		return;
+	asked = 0;
+	summary_show(stderr, s, NULL);
+}
+
+/* The number of packets to read next; 0: that was all that was wished for. */
+static size_t room_left(const struct session *s, uint64_t read)
+{
+	uint64_t left = s->w->packets ? s->w->packets - read : BATCH;
+
+	return left < BATCH ? (size_t)left : BATCH;
+}
+
+static int pass_packets(struct session *s)
+{
+	static struct ink_packet packet[BATCH];
+	struct ink_packets p = {.at = packet};
+	uint64_t read = 0, batches = 0, size = file_size(s->w->file);
+	struct ink_why why = {""};
+	int error = 0;
+
+	while ((p.room = room_left(s, read)) && !interrupted && !s->trouble) {
+		error = ink_capture_read(s->capture, &p, &why);
+		if (error || p.end)
+			break;
+		read += p.n;
+		if (ink_track_packets(s->track, &p))
+			return cli_failed("the table has lost its rules");
+		answer_signals(s);
+		if (++batches % 1024 == 0)
+			show_progress(s, size);
+	}
+	cli_progress_end();
+	return error ? cli_failed("%s", why.text) : CLI_DONE;
+}
+
+/* Also where reading failed: what was readable has been processed, and counts. */
+static int run_pass(struct session *s)
+{
+	int result;
+
+	listening = s->capture;
+	result = pass_packets(s);
+	listening = NULL;
+	if (ink_track_end(s->track) && !result && !s->w->quiet)
+		fprintf(stderr, "inkling: this kind of table cannot count its flows: rows for the end did "
+				"not fire\n");
+	if (s->trouble)
+		result = cli_failed("%s: %s", s->trouble_with, strerror(-s->trouble));
+	return result;
+}
+
+/* -------------------------------------------------------------------- all of it */
+
+static int show_results(struct session *s, const struct session *first)
+{
+	int to_stdout = s->records == stdout;
+
+	if (s->records)
+		record_summary(s->records, s, first);
+	if (!s->w->quiet && !to_stdout)
+		summary_show(stdout, s, first);
+	return close_output(s);
+}
+
+static int run_one(const struct wishes *w)
+{
+	struct session s = {.w = w};
+	int result = open_session(&s), shown;
+
+	if (!result) {
+		result = run_pass(&s);
+		shown = show_results(&s, NULL);
+		result = result ? result : shown;
+	}
+	close_session(&s);
+	return result;
+}
+
+static int run_second(const struct wishes *w, const struct session *first)
+{
+	struct session s = {.w = w, .second = 1, .candidates = first->candidates};
+	int result = open_session(&s), shown;
+
+	if (!result) {
+		result = run_pass(&s);
+		shown = show_results(&s, first);
+		result = result ? result : shown;
+	}
+	close_session(&s);
+	return result;
+}
+
+static int run_two(const struct wishes *w)
+{
+	struct session first = {.w = w};
+	int result = open_session(&first);
+
+	if (!result)
+		result = run_pass(&first);
+	if (!result)
+		result = run_second(w, &first);
+	ink_free(first.candidates);
+	close_session(&first);
+	return result;
+}
+
+/* All tables have the same secret, so that an id means the same flow to each. */
+static int choose_seed(struct wishes *w)
+{
+	while (!w->table.seed)
+		if (getrandom(&w->table.seed, sizeof w->table.seed, 0) != (ssize_t)sizeof w->table.seed)
+			return cli_failed("no random numbers: %s", strerror(errno));
+	return CLI_DONE;
+}
+
+int run_session(const struct wishes *wished)
+{
+	struct wishes w = *wished;
+	int error = choose_seed(&w);
+
+	if (error)
+		return error;
+	listen_to_signals();
+	return w.two_pass ? run_two(&w) : run_one(&w);
+}
