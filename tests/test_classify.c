@@ -103,6 +103,8 @@ static void tests_of_ports_and_addresses(void **state)
 	assert_fails("port {1, 3, 5, 7, 9, 81}", &t);
 	assert_holds("src port {1, 3, 5, 7, 9, 999-1001}", &t);
 	assert_fails("port 0", &i); /* has none */
+	assert_fails("src port 0", &i);
+	assert_fails("dst port 0", &i);
 	assert_holds("host 10.0.0.1", &t);
 	assert_holds("src host 10.0.0.1", &t);
 	assert_fails("dst host 10.0.0.1", &t);
@@ -597,6 +599,18 @@ static void pictures_are_found_in_mpeg_ts(void **state)
 	bytes[188] = 0x46;
 	assert_fails("ts", &p);
 
+	/* scrambled; inside the header of the PES packet; behind an adaptation field */
+	bytes[188] = 0x47;
+	bytes[3] = 0x90;
+	assert_fails("picture I", &p);
+	ts_packet(bytes, 256, 1, "\0\0\1\xe0\0\0\x80\0\6\0\0\1\0\x55\x8", 15);
+	assert_fails("picture I", &p);
+	ts_packet(bytes, 256, 0, "\7\0\0\1\0\x55\x8\7\0\0\1\0\x55\x10", 14);
+	bytes[3] = 0x30;
+	assert_holds("picture P", &p);
+	bytes[3] = 0x20; /* nothing but the field */
+	assert_fails("picture P or picture I", &p);
+
 	/* a code over two TS packets, another PID between them */
 	memset(half, 0xff, sizeof half);
 	memcpy(half + 181, "\0\0\1", 3);
@@ -606,6 +620,17 @@ static void pictures_are_found_in_mpeg_ts(void **state)
 	p = udp_of(bytes, 3 * 188);
 	assert_holds("picture P", &p);
 	assert_fails("picture I", &p);
+
+	/* a code over two datagrams: the first of them leaves a tail, which is for the first PID of the second */
+	p = udp_of(bytes, 188);
+	assert_int_equal(ink_video_pictures(&p, 0).tail, 3);
+	ts_packet(bytes, 256, 0, "\0\x55\x10", 3);
+	ts_packet(bytes + 188, 257, 0, "\0\x55\x10", 3);
+	p = udp_of(bytes, 2 * 188);
+	assert_int_equal(ink_video_pictures(&p, 0).last, INK_PICTURE_NONE);
+	assert_int_equal(ink_video_pictures(&p, 3).last, INK_PICTURE_P);
+	assert_int_equal(ink_video_pictures(&p, 3).started[INK_PICTURE_P], 1);
+	p = udp_of(bytes, 3 * 188);
 
 	/* audio and tables are not looked at */
 	ts_packet(bytes, 256, 1, "\0\0\1\xc0\0\0\x80\0\0\0\0\1\0\x55\x10", 15);
@@ -627,8 +652,10 @@ static void pictures_are_found_behind_the_header_of_rfc_2250(void **state)
 
 	(void)state;
 	assert_holds("picture B", &p);
-	p = udp_of(bytes, rtp(bytes, 32, "\4\0\0\0\0\0\1\0\x55\x18\0\0\1\0\x55\x10", 16));
-	assert_holds("picture P", &p); /* T is set: four bytes more are header */
+	p = udp_of(bytes, rtp(bytes, 32, "\4\0\0\0\0\0\1\0\x55\x18", 10));
+	assert_fails("picture B", &p); /* T is set: four bytes more are header */
+	p = udp_of(bytes, rtp(bytes, 32, "\4\0\0\0\0\0\0\0\0\0\1\0\x55\x10", 14));
+	assert_holds("picture P", &p);
 	p = udp_of(bytes, rtp(bytes, 32, "\0\0\0\0\0\0\1\0\x55\x28", 10));
 	assert_fails("picture B or picture P or picture I", &p); /* type 5 is none */
 }

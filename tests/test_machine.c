@@ -131,6 +131,7 @@ static void names_that_nobody_knows_are_told_with_the_nearest(void **state)
 	assert_error("a: synack\nevent syn_ack = tcp", 1, 4, "no event 'synack'; did you mean 'syn_ack'?");
 	assert_error("a: tiemout", 1, 4, "no event 'tiemout'; did you mean 'timeout'?");
 	assert_error("expendable b", 1, 12, "no state 'b'");
+	assert_error("be: e -> eb", 1, 10, "no state 'eb'; did you mean 'be'?");
 	assert_error("a: e / count losses\nevent f = losess > 5", 2, 11,
 		     "no counter 'losess'; did you mean 'losses'?");
 	assert_error("a: e / count c\nevent f = c > 5% of d", 2, 21, "no counter 'd'");
@@ -338,6 +339,8 @@ static void an_event_that_can_never_happen_is_a_warning(void **state)
 		"event f = udp and picture I and picture B\na: f",
 		"event f = udp and from low and from high\na: f",
 		"event f = udp or not udp\nevent g = any\na: f, g",
+		"event f = ack and picture I\na: f", /* one is TCP, the other UDP */
+		"event f = udp and dst port {80-85, 86-90}\nevent g = udp and dst port 80-90\na: f, g",
 	};
 	char text[1000];
 
@@ -511,6 +514,17 @@ static void a_start_event_without_a_row_begins_anew(void **state)
 	assert_int_equal(v->rules.starts[1], 0);
 	assert_int_equal(v->rules.rows[0].next, 0);                        /* one, s: stays, by a row */
 	assert_int_equal(v->rules.rows[v->rules.events].next, INK_NO_ROW); /* two, s */
+	ink_machine_free(m);
+
+	/* also where every other event has a row, to remember the tail */
+	m = made("machine m\nkey flow\nremember tail\nstart event s = payload 7\nevent i = picture I\n"
+		 "event r = udp\nabsent: s -> one\none: i / count c | timeout 1s -> absent\n");
+	v = ink_machine_view(m);
+	assert_int_equal(v->rules.states, 6);
+	for (unsigned i = 0; i < 6; i++) {
+		assert_int_equal(v->rules.rows[i].next, INK_NO_ROW); /* s, leaving tail i */
+		assert_int_equal(v->rules.rows[12 + i].next, i);     /* r */
+	}
 	ink_machine_free(m);
 }
 

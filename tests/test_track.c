@@ -51,6 +51,58 @@ static void a_reverse_event_lands_on_the_other_end(void **state)
 	assert_int_equal(counted("answered"), 1);
 }
 
+static void a_reverse_event_turns_ports_too(void **state)
+{
+	(void)state;
+	track_with(
+		"machine m\nkey flow\nevent ask = syn and not ack\nreverse event answer = syn and ack\n"
+		"absent: ask -> asking\nasking: answer -> absent / count answered | timeout 1s -> absent\n",
+		NULL);
+	give_tcp(SYN, 0);
+	give_tcp(SYN | ACK, 0);
+	assert_string_equal(state_now(), "asking");
+	give_tcp(SYN | ACK, 1);
+	assert_int_equal(counted("answered"), 1);
+}
+
+/* A table so small that flows collide, and without a side table to put them in. */
+static void flows_in_doubt_have_rows_too(void **state)
+{
+	const struct ink_machine_view *v;
+	struct ink_options t = {.size = sizeof t, .kind = INK_DLEFT, .age_bits = 1, .seed = 1, .flows = 64};
+	struct ink_track_options o = {.size = sizeof o};
+	struct ink_counts left;
+
+	(void)state;
+	machine = made("machine m\nkey connection\nstart event syn = syn\nevent ack = ack\nabsent: syn -> a\n"
+		       "a: ack | timeout 10s -> absent\n"
+		       "unsure: * / count met | timeout 20s / count expired | end / count left\n");
+	v = ink_machine_view(machine);
+	t.states = v->rules.states;
+	t.rules = &v->rules;
+	t.geometry = (struct ink_geometry){.d = 2, .b = 4, .h = 8, .f = 3};
+	table = ink_create(&t, NULL);
+	assert_non_null(table);
+	o.machine = machine;
+	o.table = table;
+	track = ink_track_open(&o, NULL);
+	for (unsigned i = 0; i < 60; i++) {
+		struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
+
+		p.clock = 1;
+		p.sport = (uint16_t)(2000 + i);
+		give(p);
+	}
+	ink_census(table, &left);
+	assert_true(left.unsure > 0);
+	ink_track_end(track);
+	assert_int_equal(counted("left"), left.unsure);
+	assert_true(counted("met") > 0);
+	assert_int_equal(counted("expired"), 0);
+	assert_int_equal(ink_track_time(track, 100000000000ull), 0);
+	assert_int_equal(counted("expired"), left.unsure);
+}
+
 static void end_rows_fire_for_every_flow_left(void **state)
 {
 	(void)state;
@@ -235,6 +287,129 @@ static void the_table_beside_makes_the_same_steps(void **state)
 	ink_machine_free(m);
 }
 
+/* The machine that follows `machine`; NULL with a complaint. */
+static struct ink_machine *successor(const char *text)
+{
+	struct ink_machine_options o = {.size = sizeof o, .file = "x.fsm", .complain = note, .like = machine};
+
+	n_told = 0;
+	return ink_machine_make(text, strlen(text), &o);
+}
+
+/* States in another order, one more, other rows; the counter `done` goes on. */
+static const char later[] =
+	"machine m\nkey connection\nremember initiator\n"
+	"start event syn = tcp and syn and not ack\nevent synack = syn and ack\n"
+	"event rst = rst\nevent ack = ack\n"
+	"absent: syn -> opening\n"
+	"reset: timeout 1s -> absent\n"
+	"done: rst -> reset | * | timeout 2h -> absent\n"
+	"answered: ack from initiator -> done / count new, count done | timeout 10s -> absent\n"
+	"opening: syn | synack from responder -> answered | timeout 20s -> absent\n";
+
+static void another_machine_goes_on_with_the_flows(void **state)
+{
+	struct ink_machine *old;
+	struct ink_options t = {
+		.size = sizeof t, .kind = INK_EXACT, .flows = 10, .age_bits = 1, .states = 20};
+	struct ink_track_options o = {.size = sizeof o};
+	struct ink_why why = {""};
+
+	(void)state;
+	track_with(handshake, NULL);
+	ink_track_close(track);
+	ink_free(table);
+	t.rules = &ink_machine_view(machine)->rules;
+	o.table = table = ink_create(&t, NULL); /* with room for more states */
+	o.machine = old = machine;
+	track = ink_track_open(&o, NULL);
+	give_tcp(SYN, 1);
+	give_tcp(SYN | ACK, 0);
+	machine = successor(later);
+	assert_non_null(machine);
+	assert_int_equal(ink_track_exchange(track, machine, &why), 0);
+	ink_machine_free(old);
+	assert_string_equal(state_now(), "answered");
+	give_tcp(ACK, 0);
+	assert_string_equal(state_now(), "answered"); /* it still knows who began */
+	give_tcp(ACK, 1);
+	assert_string_equal(state_now(), "done");
+	assert_int_equal(counted("new"), 1);
+	assert_int_equal(counted("done"), 1);
+	give_tcp(RST, 1);
+	assert_string_equal(state_now(), "reset");
+}
+
+static void a_machine_that_does_not_fit_is_refused_and_the_old_one_stays(void **state)
+{
+	char text[1000];
+	struct ink_machine *other;
+	struct ink_why why = {""};
+
+	(void)state;
+	track_with(handshake, NULL);
+	give_tcp(SYN, 0);
+
+	/* a state is gone, or remembers something else */
+	snprintf(text, sizeof text, "%s", handshake);
+	memcpy(strstr(text, "done: "), "none: ", 6);
+	memcpy(strstr(text, "-> done"), "-> none", 7);
+	assert_null(successor(text));
+	assert_non_null(strstr(told[0].text, "state 'done' of the machine before is missing"));
+	snprintf(text, sizeof text, "%s", handshake);
+	memcpy(strstr(text, "done: *"), "done: * from initiator", 7);
+	snprintf(strstr(text, "done: *"), 60, "done: * from initiator | timeout 1h -> absent\n");
+	assert_null(successor(text));
+	assert_non_null(strstr(told[0].text, "'done' does not remember what it did"));
+
+	/* more states than the table has */
+	other = successor(later);
+	assert_non_null(other);
+	assert_int_equal(ink_track_exchange(track, other, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "states"));
+	ink_machine_free(other);
+
+	/* not made for it */
+	other = made(later);
+	assert_int_equal(ink_track_exchange(track, other, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "is not where it was"));
+	ink_machine_free(other);
+	other = ink_machine_load("p2p", NULL, NULL);
+	assert_int_equal(ink_track_exchange(track, other, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "another key"));
+	ink_machine_free(other);
+
+	give_tcp(SYN | ACK, 1);
+	assert_string_equal(state_now(), "answered");
+}
+
+static void after_an_exchange_time_goes_on(void **state)
+{
+	struct ink_machine *old;
+	struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
+	char text[1000];
+
+	(void)state;
+	track_with(handshake, NULL);
+	old = machine;
+	p.clock = 5000000000000ull;
+	give(p);
+	assert_int_equal(ink_track_time(track, p.clock + 8000000000ull), 0);
+	snprintf(text, sizeof text, "%s", handshake);
+	memcpy(strstr(text, "timeout 10s"), "timeout 16s", 11);
+	machine = successor(text);
+	assert_non_null(machine);
+	assert_int_equal(ink_track_exchange(track, machine, NULL), 0);
+	ink_machine_free(old);
+	p.clock += 8000000000ull;
+	p.sport++;
+	give(p);
+	assert_int_equal(ink_track_time(track, p.clock + 15900000000ull), 0);
+	assert_int_equal(counted("unanswered"), 1); /* the first, whose ticks were longer */
+	assert_int_equal(ink_track_time(track, p.clock + 20000000000ull), 0);
+	assert_int_equal(counted("unanswered"), 2);
+}
+
 static void a_filter_that_is_wrong_is_told_when_tracking_begins(void **state)
 {
 	struct ink_machine *m =
@@ -263,6 +438,8 @@ int main(void)
 		TRACKED(counters_are_seen_by_the_next_packet),
 		TRACKED(a_counter_compares_with_a_share_of_another),
 		TRACKED(a_reverse_event_lands_on_the_other_end),
+		TRACKED(a_reverse_event_turns_ports_too),
+		TRACKED(flows_in_doubt_have_rows_too),
 		TRACKED(end_rows_fire_for_every_flow_left),
 		TRACKED(time_outs_come_between_the_packets),
 		TRACKED(no_flow_ends_early),
@@ -271,6 +448,9 @@ int main(void)
 		TRACKED(the_numbers_of_a_run_are_kept),
 		TRACKED(blocks_of_any_size_come_to_the_same),
 		TRACKED(the_table_beside_makes_the_same_steps),
+		TRACKED(another_machine_goes_on_with_the_flows),
+		TRACKED(a_machine_that_does_not_fit_is_refused_and_the_old_one_stays),
+		TRACKED(after_an_exchange_time_goes_on),
 		cmocka_unit_test(a_filter_that_is_wrong_is_told_when_tracking_begins),
 	};
 

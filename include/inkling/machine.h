@@ -61,6 +61,8 @@ struct ink_machine_options {
 	size_t size;
 	const char *file; /* for complaints; default: the name given to ink_machine_load, or "machine" */
 	int strict;       /* non-zero: warnings are errors */
+	const struct ink_machine
+		*like; /* states of the same name get the same numbers; see ink_track_exchange */
 	void (*complain)(const struct ink_complaint *complaint, void *user); /* or NULL */
 	void *user;
 };

@@ -81,6 +81,15 @@ int ink_track_packets(struct ink_track *track, const struct ink_packets *packets
 int ink_track_time(struct ink_track *track, uint64_t clock);
 
 /*
+ * Goes on with another machine, which was made with the present one as
+ * options.like, so that the flows keep their states. Counters of the same name
+ * keep their values. The old machine is no longer needed then; the new one has
+ * to outlive the tracker. -EINVAL (it was made otherwise, has another key, or
+ * needs more states than a table has; a filter is wrong), -ENOMEM: all stays.
+ */
+int ink_track_exchange(struct ink_track *track, const struct ink_machine *machine, struct ink_why *why);
+
+/*
  * The input has ended: the `end` rows fire for every flow left. Since the table
  * keeps no ids, they fire by the numbers of flows in each state; the flows
  * themselves stay where they are. To be called once.

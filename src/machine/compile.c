@@ -113,15 +113,51 @@ static unsigned code_of(const struct ink_state *s, struct memory k)
 	return s->base + (s->splits ? k.initiator * tails_of(s) : 0) + (s->tails ? k.tail : 0);
 }
 
+static const struct ink_state *state_named(const struct ink_machine *m, const char *name)
+{
+	for (unsigned i = 0; m && i < m->n_states; i++)
+		if (!strcmp(m->states[i].name, name))
+			return &m->states[i];
+	return NULL;
+}
+
+/* The first number of a state: that of its namesake in the machine whose flows live on, or the next that is free. */
+static unsigned base_of(const struct ink_state *s, const struct ink_machine *like, struct ink_text *text,
+			unsigned *next)
+{
+	const struct ink_state *old = state_named(like, s->name);
+	unsigned base = *next;
+
+	if (old && (old->splits != s->splits || old->tails != s->tails))
+		ink_text_error(text, s->at, "'%s' does not remember what it did in the machine before",
+			       s->name);
+	if (old)
+		return old->base;
+	*next += copies_of(s);
+	return base;
+}
+
+static unsigned number_bases(struct ink_machine *m, const struct ink_machine *like, struct ink_text *text)
+{
+	unsigned next = like ? like->view.rules.states : 0;
+
+	for (unsigned i = 0; like && i < like->n_states; i++)
+		if (!state_named(m, like->states[i].name))
+			ink_text_error(text, 0,
+				       "state '%s' of the machine before is missing: its flows live on",
+				       like->states[i].name);
+	for (unsigned i = 0; i < m->n_states; i++)
+		m->states[i].base = base_of(&m->states[i], like, text, &next);
+	return next;
+}
+
 static int number_states(struct ink_machine *m, struct ink_text *text)
 {
-	unsigned n = 0;
+	unsigned n = number_bases(m, text->options ? text->options->like : NULL, text);
 	uint16_t *of;
 
-	for (unsigned i = 0; i < m->n_states; i++) {
-		m->states[i].base = n;
-		n += copies_of(&m->states[i]);
-	}
+	if (text->errors)
+		return -EINVAL;
 	if (n > INK_MAX_STATES) {
 		ink_text_error(text, 0, "%u states, with what they remember %u: %d are possible", m->n_states,
 			       n, INK_MAX_STATES);

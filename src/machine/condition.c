@@ -107,10 +107,10 @@ static const struct ink_condition *join(struct ink_parser *p, enum ink_condition
 					       .pictures = a->pictures || b->pictures});
 }
 
-/* Two that always give the same result for the same packet. */
+/* Two that always give the same result for the same packet. Chances have their number as length. */
 static int same_test(const struct ink_test *a, const struct ink_test *b)
 {
-	if (a->field != b->field || a->field == INK_FIELD_CHANCE || a->field == INK_FIELD_COUNTER)
+	if (a->field != b->field || a->field == INK_FIELD_COUNTER)
 		return 0;
 	if (a->n_ranges != b->n_ranges || a->n_prefixes != b->n_prefixes || a->length != b->length)
 		return 0;

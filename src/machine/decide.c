@@ -308,7 +308,7 @@ static struct facts learn(const struct decider *d, const struct facts *facts, un
 	struct facts f = *facts;
 
 	for (unsigned w = 0; w < WORDS; w++) {
-		f.holds.word[w] |= more->holds.word[w] & ~f.known.word[w];
+		f.holds.word[w] |= more->holds.word[w];
 		f.known.word[w] |= more->known.word[w];
 	}
 	return f;

@@ -64,7 +64,7 @@ struct ink_range {
 };
 
 struct ink_prefix {
-	uint8_t address[16]; /* IPv4 in the first 4; bits behind the prefix are 0 */
+	uint8_t address[16]; /* IPv4 in the first 4; bits behind the prefix count for nothing */
 	uint8_t version, bits;
 };
 
@@ -85,8 +85,8 @@ struct ink_test {
 	unsigned n_ranges, n_prefixes, length;
 	const struct ink_range *ranges; /* sorted, apart from each other */
 	const struct ink_prefix *prefixes;
-	const char *bytes;          /* INK_FIELD_BEGINS, INK_FIELD_FILTER; a 0 behind them */
-	uint64_t threshold;         /* INK_FIELD_CHANCE: of 2^64; UINT64_MAX: always */
+	const char *bytes;  /* INK_FIELD_BEGINS, INK_FIELD_FILTER; a 0 behind them */
+	uint64_t threshold; /* INK_FIELD_CHANCE: of 2^64; UINT64_MAX: always. Its number is in length */
 	struct ink_against against; /* INK_FIELD_COUNTER */
 };
 

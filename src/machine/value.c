@@ -263,13 +263,6 @@ static int address_of(const char *text, struct ink_prefix *prefix)
 	return inet_pton(prefix->version == 6 ? AF_INET6 : AF_INET, text, prefix->address) == 1;
 }
 
-/* Bits behind the prefix count for nothing. */
-static void cut(struct ink_prefix *prefix)
-{
-	for (unsigned bit = prefix->bits; bit < 128; bit++)
-		prefix->address[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
-}
-
 static int parse_bits(struct ink_parser *p, struct ink_prefix *prefix)
 {
 	struct ink_token at = p->now;
@@ -302,8 +295,5 @@ int ink_parse_prefix(struct ink_parser *p, struct ink_prefix *prefix)
 	if (!address_of(text, prefix))
 		return no_number(p, "address");
 	ink_parser_next(p);
-	if (parse_bits(p, prefix))
-		return -1;
-	cut(prefix);
-	return 0;
+	return parse_bits(p, prefix);
 }

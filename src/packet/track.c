@@ -34,6 +34,7 @@ struct ink_track {
 	const struct ink_machine_view *v;
 	struct ink_classifier *classifier;
 	int started;     /* a packet has come */
+	uint64_t clock;  /* the latest that was seen */
 	uint64_t origin; /* the clock at tick `first` */
 	uint64_t first;  /* the table's tick when the first packet came */
 	uint64_t now;    /* the tick it is */
@@ -200,7 +201,7 @@ static void start(struct ink_track *k, uint64_t clock)
 
 	ink_stats(k->o.table, &s);
 	k->first = k->now = s.now;
-	k->origin = clock;
+	k->origin = k->clock = clock;
 	k->started = 1;
 }
 
@@ -212,8 +213,9 @@ int ink_track_time(struct ink_track *k, uint64_t clock)
 		return 0;
 	if (!k->started)
 		start(k, clock);
-	if (clock <= k->origin)
+	if (clock <= k->clock)
 		return 0;
+	k->clock = clock;
 	now = k->first + (clock - k->origin) / k->v->tick;
 	return now > k->now ? tick(k, now) : 0;
 }
@@ -225,7 +227,7 @@ static int is_reverse(const struct ink_track *k, uint16_t event)
 	return k->m->events[k->v->event_of[event]].reverse;
 }
 
-/* The id of the flow that a packet in the other direction would belong to. */
+/* The id of the flow that a packet in the other direction would belong to. (Where both are one there are no reverse events.) */
 static uint64_t reverse_id(const struct ink_track *k, const struct ink_packet *p)
 {
 	struct ink_packet turned = *p;
@@ -235,7 +237,6 @@ static uint64_t reverse_id(const struct ink_track *k, const struct ink_packet *p
 	memcpy(turned.destination, p->source, sizeof turned.destination);
 	turned.sport = p->dport;
 	turned.dport = p->sport;
-	turned.flags ^= INK_FROM_HIGH;
 	return ink_id(k->o.table, key, ink_packet_key(&turned, k->v->key, key));
 }
 
@@ -334,6 +335,69 @@ void ink_track_end(struct ink_track *k)
 		return;
 	ink_census(k->o.beside, &left);
 	count_states(k, k->counters_beside, k->v->on_end, &left);
+}
+
+/* ------------------------------------------------------- another machine */
+
+/* Every state is still there, under its number. */
+static int check_states(const struct ink_machine_view *old, const struct ink_machine_view *new,
+			struct ink_why *why)
+{
+	if (old->key != new->key)
+		return ink_because(why, -EINVAL, "machine %s: its flows have another key", new->name);
+	for (unsigned i = 0; i < old->rules.states; i++)
+		if (i >= new->rules.states ||
+		    strcmp(old->state_names[old->state_of[i]], new->state_names[new->state_of[i]]) != 0)
+			return ink_because(why, -EINVAL, "machine %s: state '%s' is not where it was",
+					   new->name, old->state_names[old->state_of[i]]);
+	return 0;
+}
+
+/* Both tables get the rules, or none does. */
+static int exchange_rules(struct ink_track *k, const struct ink_machine_view *new, struct ink_why *why)
+{
+	int error = ink_set_rules(k->o.table, &new->rules, why);
+
+	if (!error && k->o.beside && (error = ink_set_rules(k->o.beside, &new->rules, why)) != 0)
+		ink_set_rules(k->o.table, &k->v->rules, NULL);
+	return error;
+}
+
+static void keep_counters(const struct ink_machine_view *old, const struct ink_machine_view *new,
+			  uint64_t *counters)
+{
+	uint64_t kept[INK_COUNTERS_MOST] = {0};
+
+	for (unsigned i = 0; i < new->counters; i++)
+		for (unsigned j = 0; j < old->counters; j++)
+			if (!strcmp(new->counter_names[i], old->counter_names[j]))
+				kept[i] = counters[j];
+	memcpy(counters, kept, sizeof kept);
+}
+
+int ink_track_exchange(struct ink_track *k, const struct ink_machine *machine, struct ink_why *why)
+{
+	const struct ink_machine_view *new = ink_machine_view(machine);
+	struct ink_classifier *classifier;
+	int error = check_states(k->v, new, why);
+
+	if (error)
+		return error;
+	classifier = ink_classifier_make(machine, k->o.link, k->o.seed, why);
+	if (!classifier)
+		return -errno;
+	error = exchange_rules(k, new, why);
+	if (error)
+		return ink_classifier_free(classifier), error;
+	keep_counters(k->v, new, k->counters);
+	keep_counters(k->v, new, k->counters_beside);
+	ink_classifier_free(k->classifier);
+	k->classifier = classifier;
+	k->m = machine;
+	k->v = new;
+	k->first = k->now; /* ticks may be of another length from here on */
+	k->origin = k->clock;
+	return 0;
 }
 
 /* ------------------------------------------------------------------ looking */
