@@ -102,6 +102,7 @@ static void tests_of_ports_and_addresses(void **state)
 	assert_holds("port {1, 3, 5, 7, 9, 80}", &t); /* as a bit map */
 	assert_fails("port {1, 3, 5, 7, 9, 81}", &t);
 	assert_holds("src port {1, 3, 5, 7, 9, 999-1001}", &t);
+	i.sport = i.dport = 0;
 	assert_fails("port 0", &i); /* has none */
 	assert_fails("src port 0", &i);
 	assert_fails("dst port 0", &i);

@@ -339,7 +339,6 @@ static void an_event_that_can_never_happen_is_a_warning(void **state)
 		"event f = udp and picture I and picture B\na: f",
 		"event f = udp and from low and from high\na: f",
 		"event f = udp or not udp\nevent g = any\na: f, g",
-		"event f = ack and picture I\na: f", /* one is TCP, the other UDP */
 		"event f = udp and dst port {80-85, 86-90}\nevent g = udp and dst port 80-90\na: f, g",
 	};
 	char text[1000];
@@ -354,6 +353,15 @@ static void an_event_that_can_never_happen_is_a_warning(void **state)
 			fail_msg("%s: %s", shadowed[i], n_told ? told[0].text : "no warning");
 		ink_machine_free(m);
 	}
+}
+
+/* One flag is of TCP, pictures are in UDP; no test of the protocol has been made before. */
+static void tests_of_different_protocols_exclude_each_other(void **state)
+{
+	(void)state;
+	assert_warning("machine m\nkey connection\nevent f = ack and picture I\nevent e = tcp\n"
+		       "absent: e, f -> a\na: timeout 1s -> absent\n",
+		       3, 7, "event 'f' can never happen");
 }
 
 static void an_event_that_can_happen_is_not_warned_of(void **state)
@@ -699,6 +707,7 @@ int main(void)
 		cmocka_unit_test(a_state_that_cannot_be_reached_is_a_warning),
 		cmocka_unit_test(a_state_that_flows_never_leave_is_a_warning),
 		cmocka_unit_test(an_event_that_can_never_happen_is_a_warning),
+		cmocka_unit_test(tests_of_different_protocols_exclude_each_other),
 		cmocka_unit_test(an_event_that_can_happen_is_not_warned_of),
 		cmocka_unit_test(what_has_no_effect_is_a_warning),
 		cmocka_unit_test(only_states_that_need_it_are_split),

@@ -323,19 +323,26 @@ static void another_machine_goes_on_with_the_flows(void **state)
 	o.table = table = ink_create(&t, NULL); /* with room for more states */
 	o.machine = old = machine;
 	track = ink_track_open(&o, NULL);
+	give_tcp(SYN, 0);
+	give_tcp(SYN | ACK, 1);
+	give_tcp(ACK, 0);
+	assert_int_equal(ink_track_time(track, 3 * 3600 * 1000000000ull), 0);
+	assert_string_equal(state_now(), "absent"); /* one has come and gone */
 	give_tcp(SYN, 1);
 	give_tcp(SYN | ACK, 0);
 	machine = successor(later);
 	assert_non_null(machine);
 	assert_int_equal(ink_track_exchange(track, machine, &why), 0);
 	ink_machine_free(old);
+	assert_int_equal(counted("done"), 1);
+	assert_int_equal(counted("new"), 0);
 	assert_string_equal(state_now(), "answered");
 	give_tcp(ACK, 0);
 	assert_string_equal(state_now(), "answered"); /* it still knows who began */
 	give_tcp(ACK, 1);
 	assert_string_equal(state_now(), "done");
 	assert_int_equal(counted("new"), 1);
-	assert_int_equal(counted("done"), 1);
+	assert_int_equal(counted("done"), 2);
 	give_tcp(RST, 1);
 	assert_string_equal(state_now(), "reset");
 }
