@@ -153,7 +153,7 @@ static void track(const struct ink_machine *m, const uint8_t *data, size_t size)
 		make_packet(&packets[i], i, data, size);
 	if (k) {
 		insist(ink_track_packets(k, &batch) == 0);
-		ink_track_end(k);
+		insist(ink_track_end(k) == 0);
 	}
 	ink_track_close(k);
 	insist(ink_check(o.table, NULL) == 0);

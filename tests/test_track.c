@@ -95,7 +95,7 @@ static void flows_in_doubt_have_rows_too(void **state)
 	}
 	ink_census(table, &left);
 	assert_true(left.unsure > 0);
-	ink_track_end(track);
+	assert_int_equal(ink_track_end(track), 0);
 	assert_int_equal(counted("left"), left.unsure);
 	assert_true(counted("met") > 0);
 	assert_int_equal(counted("expired"), 0);
@@ -114,8 +114,22 @@ static void end_rows_fire_for_every_flow_left(void **state)
 		give(p);
 	}
 	assert_int_equal(counted("unanswered"), 0);
-	ink_track_end(track);
+	assert_int_equal(ink_track_end(track), 0);
 	assert_int_equal(counted("unanswered"), 500);
+}
+
+static void a_table_without_census_says_that_it_cannot_end(void **state)
+{
+	struct ink_track_options o = {.size = sizeof o};
+	struct ink_options t = {.size = sizeof t, .kind = INK_STATEFUL, .flows = 100, .states = 7};
+
+	(void)state;
+	o.beside = ink_create(&t, NULL);
+	assert_non_null(o.beside);
+	track_with(handshake, &o);
+	assert_int_equal(ink_set_rules(o.beside, NULL, NULL), 0);
+	assert_int_equal(ink_track_end(track), -ENOTSUP);
+	ink_free(o.beside);
 }
 
 static void time_outs_come_between_the_packets(void **state)
@@ -448,6 +462,7 @@ int main(void)
 		TRACKED(a_reverse_event_turns_ports_too),
 		TRACKED(flows_in_doubt_have_rows_too),
 		TRACKED(end_rows_fire_for_every_flow_left),
+		TRACKED(a_table_without_census_says_that_it_cannot_end),
 		TRACKED(time_outs_come_between_the_packets),
 		TRACKED(no_flow_ends_early),
 		TRACKED(without_time_outs_time_stands_still),

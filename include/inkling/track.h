@@ -92,9 +92,10 @@ int ink_track_exchange(struct ink_track *track, const struct ink_machine *machin
 /*
  * The input has ended: the `end` rows fire for every flow left. Since the table
  * keeps no ids, they fire by the numbers of flows in each state; the flows
- * themselves stay where they are. To be called once.
+ * themselves stay where they are. To be called once. 0, or -ENOTSUP: a table
+ * is of a kind that has no census, and its `end` rows did not fire.
  */
-void ink_track_end(struct ink_track *track);
+int ink_track_end(struct ink_track *track);
 
 /* The machine's counters, view.counters of them; they live as long as the tracker. */
 const uint64_t *ink_track_counters(const struct ink_track *track);

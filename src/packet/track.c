@@ -325,16 +325,22 @@ int ink_track_packets(struct ink_track *k, const struct ink_packets *packets)
 	return error;
 }
 
-void ink_track_end(struct ink_track *k)
+static int end_table(const struct ink_track *k, const struct ink_table *t, uint64_t *counters)
 {
 	struct ink_counts left;
+	int error = ink_census(t, &left);
 
-	ink_census(k->o.table, &left);
-	count_states(k, k->counters, k->v->on_end, &left);
-	if (!k->o.beside)
-		return;
-	ink_census(k->o.beside, &left);
-	count_states(k, k->counters_beside, k->v->on_end, &left);
+	if (!error)
+		count_states(k, counters, k->v->on_end, &left);
+	return error;
+}
+
+int ink_track_end(struct ink_track *k)
+{
+	int error = end_table(k, k->o.table, k->counters);
+	int other = k->o.beside ? end_table(k, k->o.beside, k->counters_beside) : 0;
+
+	return error ? error : other;
 }
 
 /* ------------------------------------------------------- another machine */
