@@ -37,7 +37,10 @@ static void mistakes_of_syntax_are_told_with_their_place(void **state)
 	assert_error("event = tcp", 1, 7, "expected the event's name, found '='");
 	assert_error("event f tcp", 1, 9, "expected '=', found 'tcp'");
 	assert_error("event f = tcp and", 1, 18, "expected a condition, found the end of the file");
-	assert_error("event f = (tcp or udp\nevent g = udp", 2, 1, "expected 'and', 'or' or ')'");
+	assert_error("event f = (tcp or udp\nevent g = udp", 1, 22,
+		     "expected 'and', 'or' or ')', found the end of the line");
+	assert_error("event f =\n\n  # nothing\nevent g = udp", 1, 10,
+		     "expected a condition, found the end of the line");
 	assert_error("event f = src 80", 1, 15, "expected 'port' or 'host'");
 	assert_error("event f = port x", 1, 16, "expected a number, a range, a set");
 	assert_error("event f = port {80 81}", 1, 20, "expected ',' or '}'");
@@ -84,6 +87,7 @@ static void words_that_are_none_are_told(void **state)
 	assert_error("a: e / report \"\\x0g\"", 1, 16, "no escape");
 	assert_error("a: e / report \"\\x00\"", 1, 15, "cannot have a 0");
 	assert_error("event f = payload begins \"\"", 1, 26, "an empty string says nothing");
+	assert_error("event f = filter \"a\\x00\"", 1, 18, "a filter cannot have a 0");
 	assert_error("event f = port 12x", 1, 16, "'12x' is no whole number");
 	assert_error("event f = port 0x", 1, 16, "'0x' is no whole number");
 	assert_error("event f = port 1.5", 1, 16, "'1.5' is no whole number");

@@ -63,8 +63,6 @@ static void resolve_tests(struct ink_machine *m, struct ink_text *text)
 	for (unsigned i = 0; i < m->n_tests; i++) {
 		struct ink_against *a = &m->tests[i].against;
 
-		if (m->tests[i].field == INK_FIELD_FILTER && strlen(m->tests[i].bytes) != m->tests[i].length)
-			ink_text_error(text, 0, "a filter cannot have a 0 in it");
 		if (m->tests[i].field != INK_FIELD_COUNTER)
 			continue;
 		a->counter = counter_number(m, text, a->name, a->at);

@@ -388,9 +388,12 @@ static const struct ink_condition *parse_bytes(struct ink_parser *p, enum ink_fi
 
 	if (ink_parse_string(p, what, &test.bytes, &test.length))
 		return NULL;
-	if (test.length)
+	if (!test.length)
+		ink_text_error(p->text, at, "an empty string says nothing");
+	else if (field == INK_FIELD_FILTER && strlen(test.bytes) != test.length)
+		ink_text_error(p->text, at, "a filter cannot have a 0 in it");
+	else
 		return test_node(p, &test);
-	ink_text_error(p->text, at, "an empty string says nothing");
 	return NULL;
 }
 
@@ -485,7 +488,7 @@ static const struct ink_condition *parse_word(struct ink_parser *p)
 		return parse_chance(p);
 	if (ink_parser_takes(p, "filter"))
 		return parse_bytes(p, INK_FIELD_FILTER, "a filter in quotes");
-	if (p->now.kind == TOKEN_NAME)
+	if (p->now.kind == TOKEN_NAME && !(ink_token_first(p->text, &p->now) && ink_parser_sees_item(p)))
 		return parse_let_name(p);
 	return ink_parser_expected(p, "a condition"), NULL;
 }

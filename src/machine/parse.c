@@ -20,7 +20,7 @@ enum { ITEM_WORDS = sizeof item_words / sizeof item_words[0] };
 
 /* -------------------------------------------------------------- where to go on */
 
-static int sees_item_word(const struct ink_parser *p)
+int ink_parser_sees_item(const struct ink_parser *p)
 {
 	for (unsigned i = 0; i < ITEM_WORDS; i++)
 		if (ink_parser_sees(p, item_words[i]))
@@ -40,7 +40,7 @@ static int sees_states(const struct ink_parser *p)
 static int sees_item(const struct ink_parser *p)
 {
 	return p->now.kind == TOKEN_END ||
-	       (ink_token_first(p->text, &p->now) && (sees_item_word(p) || sees_states(p)));
+	       (ink_token_first(p->text, &p->now) && (ink_parser_sees_item(p) || sees_states(p)));
 }
 
 static void find_item(struct ink_parser *p)
@@ -401,8 +401,8 @@ static int parse_target(struct ink_parser *p, struct ink_written_row *row)
 /* What may follow a row: another one, or an item; if it is a new line, what is wrong with it is said there. */
 static int ends_well(struct ink_parser *p, const struct ink_written_row *row)
 {
-	if (ink_parser_sees(p, "|") || p->now.kind == TOKEN_END || sees_item_word(p) || sees_states(p) ||
-	    ink_token_first(p->text, &p->now))
+	if (ink_parser_sees(p, "|") || p->now.kind == TOKEN_END || ink_parser_sees_item(p) ||
+	    sees_states(p) || ink_token_first(p->text, &p->now))
 		return 0;
 	return ink_parser_expected(
 		p, row->action.n_countings || row->packet_action ? "',', '|' or a new line with another item"
@@ -543,7 +543,7 @@ static int parse_item(struct ink_parser *p)
 		return parse_let(p);
 	if (ink_parser_takes(p, "expendable"))
 		return parse_expendable(p);
-	if (sees_item_word(p))
+	if (ink_parser_sees_item(p))
 		return parse_event(p);
 	return -2;
 }
@@ -555,6 +555,7 @@ static void unknown_item(struct ink_parser *p)
 
 	for (unsigned i = 0; p->now.kind == TOKEN_NAME && i < ITEM_WORDS; i++)
 		ink_near_offer(&near, item_words[i]);
+	p->before = 0; /* nothing is missing there */
 	if (near.best)
 		ink_text_error(p->text, p->now.at, "no item begins with '%.*s'%s", (int)p->now.length,
 			       p->text->bytes + p->now.at, ink_near_hint(&near, hint));

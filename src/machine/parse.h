@@ -15,6 +15,7 @@ struct ink_parser {
 	struct ink_machine *m;
 	struct ink_text *text;
 	struct ink_token now;
+	uint32_t before; /* where the token before it ended */
 	unsigned nesting;
 };
 
@@ -22,10 +23,15 @@ void ink_parser_next(struct ink_parser *p);
 struct ink_token ink_parser_behind(const struct ink_parser *p); /* the token behind the current one */
 
 int ink_parser_sees(const struct ink_parser *p, const char *word);
+int ink_parser_sees_item(const struct ink_parser *p); /* a word that begins an item; a state's name is none */
 int ink_parser_takes(struct ink_parser *p, const char *word); /* goes on if it sees it */
 int ink_parser_wants(struct ink_parser *p, const char *word); /* complains if it does not */
 
-/* Complains that something else was expected; `expected` is what. -1. */
+/*
+ * Complains that something else was expected; `expected` is what. If the
+ * current token begins a line, what is missing is missing at the end of the
+ * line before. -1.
+ */
 int ink_parser_expected(struct ink_parser *p, const char *expected);
 
 int ink_parse_name(struct ink_parser *p, const char *what, const char **name);

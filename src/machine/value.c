@@ -12,6 +12,7 @@
 
 void ink_parser_next(struct ink_parser *p)
 {
+	p->before = p->now.at + p->now.length;
 	p->now = ink_token_at(p->text, p->now.at + p->now.length);
 	if (p->m->arena.failed)
 		p->now = (struct ink_token){TOKEN_END, p->text->length, 0, NULL};
@@ -44,7 +45,9 @@ int ink_parser_expected(struct ink_parser *p, const char *expected)
 	if (p->now.kind == TOKEN_BAD)
 		ink_text_error(p->text, p->now.at, "%s", p->now.wrong);
 	else if (p->now.kind == TOKEN_END)
-		ink_text_error(p->text, p->now.at, "expected %s, found the end of the file", expected);
+		ink_text_error(p->text, p->before, "expected %s, found the end of the file", expected);
+	else if (ink_token_first(p->text, &p->now) && p->before)
+		ink_text_error(p->text, p->before, "expected %s, found the end of the line", expected);
 	else
 		ink_text_error(p->text, p->now.at, "expected %s, found '%.*s'", expected, (int)length,
 			       p->text->bytes + p->now.at);
