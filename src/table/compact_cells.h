@@ -442,12 +442,13 @@ static int displace(struct ink_table *t, const struct place *p, struct entry e)
 	return displace_from(t, p->first, e) || displace_from(t, p->second, e) ? 0 : -ENOSPC;
 }
 
-/* Some items before an insert: if it will have to displace, the lines for that are fetched too. */
+/* As in line_cells.h. */
 INK_HOT void place_prepare(const struct ink_table *t, const struct place *p)
 {
 	unsigned slots = shape_of(t)->slots;
 
-	if ((int)(count_at(t, p->first) >= slots) & (int)(count_at(t, p->second) >= slots))
+	if (t->counters.displaced &&
+	    ((int)(count_at(t, p->first) >= slots) & (int)(count_at(t, p->second) >= slots)))
 		fetch_others(t, p->first);
 }
 

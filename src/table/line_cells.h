@@ -394,12 +394,15 @@ static int displace(struct ink_table *t, const struct place *p, uint32_t entry)
 	return displace_from(t, p->at.first, entry) || displace_from(t, p->at.second, entry) ? 0 : -ENOSPC;
 }
 
-/* Some items before an insert: if it will have to displace, the lines for that are fetched too. */
+/*
+ * Some items before an insert: if it will have to displace, the lines for that
+ * are fetched too. Until the first one has, the table is too empty to ask.
+ */
 INK_HOT void place_prepare(const struct ink_table *t, const struct place *p)
 {
 	const struct ink_line_shape *s = shape_of(t);
 
-	if (!CELLS_SHARED &&
+	if (!CELLS_SHARED && t->counters.displaced &&
 	    !(line_slots(s, line_at(t, p->at.first), 0) | line_slots(s, line_at(t, p->at.second), 0)))
 		fetch_others(t, p->at.first, 0);
 }
