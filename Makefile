@@ -9,8 +9,10 @@ build:
 	@scripts/configure build
 	@ninja -C build
 
+# A million connections, and what is known of each in a few bits, beside the truth.
 demo: build
-	@build/inkling demo
+	build/inkling generate -w - --flows 1M --concurrent 200k --data 1 --payload 20 | \
+		build/inkling run tcp -r - --verify
 
 test:
 	@scripts/packages test

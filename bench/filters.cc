@@ -32,6 +32,15 @@ struct ink_options filter(enum ink_kind kind, size_t n, uint32_t counter_bits, u
 	return o;
 }
 
+/* Sums have no ages. */
+struct ink_options sums(size_t n)
+{
+	struct ink_options o = filter(INK_KBF, n, 0, 0);
+
+	o.age_bits = 0;
+	return o;
+}
+
 /* `direct`, by those who know the state. A modify would have to know the old one too, which slices do not say. */
 class given_state final : public table
 {
@@ -163,6 +172,8 @@ void filters::enter()
 	enter("stateful, batched", filter(INK_STATEFUL, n, INK_NO_COUNTERS, 0), true);
 	enter("  in one line", filter(INK_STATEFUL, n, INK_NO_COUNTERS, INK_BLOOM_BLOCKED), true);
 	enter("  with counters", filter(INK_STATEFUL, n, 4, 0), true);
+	enter("kbf", sums(n), false);
+	enter("kbf, batched", sums(n), true);
 	enter("direct", direct, false);
 	enter("direct, batched", direct, true);
 	all.push_back({ "  state given", direct, std::make_unique<given_state>(direct), {}, 0, 0, 0, 0 });

@@ -108,29 +108,45 @@ static void show_counts(FILE *to, const struct session *s)
 		line(to, "written", s->w->write, s->saved);
 }
 
-/* What others would take for as many flows at once. */
-static void show_memory(FILE *to, const struct ink_table *table, const char *label)
+static struct ink_stats stats_of(const struct ink_table *table)
 {
 	struct ink_stats t = {.size = sizeof t};
-	uint64_t flows;
 
 	ink_stats(table, &t);
-	flows = t.flows > t.cells ? t.flows : t.cells;
-	fprintf(to, "%-*s%s for %s flows; nf_conntrack's %d B a flow would be %s\n", LABEL, label,
-		sized(t.bytes), grouped(flows), CONNTRACK_BYTES, sized(flows * CONNTRACK_BYTES));
+	return t;
+}
+
+static void show_size(FILE *to, const char *label, const struct ink_table *table)
+{
+	struct ink_stats t = stats_of(table);
+
+	fprintf(to, "%-*s%-*s%*s flows held\n", LABEL, label, NAME, sized(t.bytes), NUMBER, grouped(t.flows));
+}
+
+/* What others would take for the flows that it holds. */
+static void show_peers(FILE *to, const struct ink_table *table)
+{
+	struct ink_stats t = stats_of(table);
+	struct ink_options exact = {.size = sizeof exact, .kind = INK_EXACT, .states = 1, .flows = t.flows};
+	struct ink_plan plan = {.size = sizeof plan};
+
+	if (t.flows && ink_plan(&exact, &plan, NULL) == 0)
+		fprintf(to, "%-*sas many take %s with whole ids, %s in nf_conntrack (%d B a flow)\n", LABEL,
+			"", sized(plan.bytes), sized(t.flows * CONNTRACK_BYTES), CONNTRACK_BYTES);
 }
 
 static void show_tables(FILE *to, const struct session *s, const struct session *first)
 {
-	show_memory(to, first ? first->table : s->table, "table");
+	show_size(to, "table", first ? first->table : s->table);
+	show_peers(to, first ? first->table : s->table);
 	if (first)
-		show_memory(to, s->table, "second pass");
+		show_size(to, "second pass", s->table);
 	if (s->candidates)
-		show_memory(to, s->candidates, "candidates");
+		show_size(to, "candidates", s->candidates);
 	if (s->slow)
-		show_memory(to, s->slow, "slow path");
+		show_size(to, "slow path", s->slow);
 	if (s->beside)
-		show_memory(to, s->beside, "exact");
+		show_size(to, "exact", s->beside);
 }
 
 static void show_verify(FILE *to, const struct session *s)
@@ -145,9 +161,16 @@ static void show_verify(FILE *to, const struct session *s)
 			grouped(t->events[d]), NUMBER, grouped(t->flows[d]));
 }
 
+static const char *input_name(const struct wishes *w)
+{
+	if (!w->file)
+		return w->interface;
+	return strcmp(w->file, "-") ? w->file : "standard input";
+}
+
 void summary_show(FILE *to, struct session *s, const struct session *first)
 {
-	fprintf(to, "%s on %s\n\n", s->view->name, s->w->file ? s->w->file : s->w->interface);
+	fprintf(to, "%s on %s\n\n", s->view->name, input_name(s->w));
 	show_packets(to, s);
 	show_flows(to, s);
 	show_census(to, s);
