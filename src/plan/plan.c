@@ -57,6 +57,8 @@ static int check_geometry(const struct ink_options *o, struct ink_why *why)
 		return ink_because(why, -EINVAL, "geometry: k and m are for stateful, direct and kbf");
 	if (g->b > INK_MOST_BUCKETS)
 		return ink_because(why, -EINVAL, "options: %u lines or buckets; 2^28 are possible", g->b);
+	if (g->dleft_flags && o->kind != INK_DLEFT)
+		return ink_because(why, -EINVAL, "geometry: dleft_flags are for dleft");
 	if (g->dleft_flags & ~(INK_DLEFT_COPY | INK_DLEFT_REINSERT | INK_DLEFT_KEEP))
 		return ink_because(why, -EINVAL, "options: dleft_flags %#x are unknown", g->dleft_flags);
 	return 0;
