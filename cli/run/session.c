@@ -36,14 +36,17 @@ static void on_signal(int signal)
 	}
 }
 
+/* A read that waits goes on after USR1 and HUP; INT and TERM end it. */
 static void listen_to_signals(void)
 {
-	struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-	static const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
+	struct sigaction a = {.sa_handler = on_signal};
 
 	sigemptyset(&a.sa_mask);
-	for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
-		sigaction(signals[i], &a, NULL);
+	sigaction(SIGINT, &a, NULL);
+	sigaction(SIGTERM, &a, NULL);
+	a.sa_flags = SA_RESTART;
+	sigaction(SIGUSR1, &a, NULL);
+	sigaction(SIGHUP, &a, NULL);
 }
 
 /* ----------------------------------------------------------------- actions */
