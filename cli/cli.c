@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ------------------------------------------------------------------ complaints */
@@ -195,6 +196,17 @@ struct ink_machine *cli_machine(const char *name, int strict, const struct ink_m
 	if (!machine && !told)
 		cli_failed("%s", why.text);
 	return machine;
+}
+
+/* ----------------------------------------------------------------------- files */
+
+int cli_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	if (!a || !b || !strcmp(a, "-") || !strcmp(b, "-") || stat(a, &x) || stat(b, &y))
+		return 0;
+	return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 /* -------------------------------------------------------------------- progress */

@@ -57,6 +57,9 @@ const char *cli_show_share(double share, char *text, size_t size);
  */
 struct ink_machine *cli_machine(const char *name, int strict, const struct ink_machine *like);
 
+/* Non-zero if both paths lead to one regular file. Either may be NULL, and "-" is no file. */
+int cli_same_file(const char *a, const char *b);
+
 /* Long work on a terminal says how far it is; elsewhere nothing is printed. */
 void cli_progress(const char *what, double done);
 void cli_progress_end(void);

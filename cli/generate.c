@@ -277,6 +277,8 @@ static int run(int argc, char **argv)
 	if (error)
 		return error == CLI_HELPED ? CLI_DONE : error;
 	error = generate(&w, &truth);
+	if (!error && cli_same_file(w.capture, w.truth))
+		error = cli_failed("%s: is the capture, and the truth would overwrite it", w.truth);
 	if (!error && w.truth)
 		error = write_truth(&w, &truth);
 	if (!error)

@@ -86,7 +86,7 @@ event syn = tcp and syn and not ack
 absent : syn -> seen / save
 seen : syn | end -> absent
 end
-"$inkling" run save.fsm -r x.pcap --kind exact --no-timeouts -w saved.pcap -o saved.json -q
+"$inkling" run ./save.fsm -r x.pcap --kind exact --no-timeouts -w saved.pcap -o saved.json -q 2>/dev/null
 "$inkling" run tcp -r saved.pcap -o again.json -q
 same "packets saved" "$(of saved saved.json)" "$(of packets again.json)"
 
@@ -106,6 +106,13 @@ exits 1 "no-such-interface" run tcp -i no-such-interface
 exits 1 "filter 'port http of'" run tcp -r x.pcap port http of
 exits 1 "bytes are too few" run tcp -r x.pcap --memory 100
 exits 1 "nowhere/x: " run tcp -r x.pcap -o nowhere/x
+cp x.pcap input.pcap
+exits 1 "is the input" run tcp -r input.pcap -o input.pcap
+exits 1 "is the input" run tcp -r input.pcap -w ./input.pcap
+cmp x.pcap input.pcap || fail "the input was overwritten"
+exits 1 "makes no reports" run tcp -r x.pcap --two-pass
+exits 1 "forgets cells, not flows" run tcp -r x.pcap --kind stateful
+exits 1 "try --no-timeouts" run tcp -r x.pcap --kind kbf
 exits 2 "which machine" run
 exits 2 "a capture or an interface" run tcp
 exits 2 "a capture or an interface" run tcp -r x.pcap -i lo

@@ -164,8 +164,10 @@ static int parse(int argc, char **argv, struct wishes *w)
 		if (option == '?')
 			return cli_usage(&cli_run, "'%s' is no option, or wants a value", argv[optind - 1]);
 		if (take(option, optarg, w))
-			return cli_usage(&cli_run, "%s: that is no value for it",
-					 optarg ? optarg : argv[optind - 1]);
+			return option < KIND ? cli_usage(&cli_run, "-%c %s: that is no value for it", option,
+							 optarg)
+					     : cli_usage(&cli_run, "--%s %s: that is no value for it",
+							 options[which].name, optarg);
 	}
 	return CLI_DONE;
 }

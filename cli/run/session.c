@@ -153,7 +153,9 @@ static int open_tables(struct session *s)
 		return cli_failed("%s", why.text);
 	if (s->table && s->w->two_pass && !s->candidates && !(s->candidates = ink_create(&ids, &why)))
 		return cli_failed("%s", why.text);
-	return s->table ? CLI_DONE : cli_failed("%s", why.text);
+	if (s->table)
+		return CLI_DONE;
+	return cli_failed("%s%s", why.text, errno == ENOTSUP && timeouts ? " (try --no-timeouts)" : "");
 }
 
 static int open_input(struct session *s)
@@ -189,6 +191,16 @@ static int open_track(struct session *s)
 	return s->track ? CLI_DONE : cli_failed("%s", why.text);
 }
 
+/* To open a file for writing empties it: it must not be the one that is being read, or written already. */
+static int check_outputs(const struct wishes *w)
+{
+	if (cli_same_file(w->file, w->output) || cli_same_file(w->file, w->write))
+		return cli_failed("%s: is the input, and would be overwritten", w->file);
+	if (cli_same_file(w->write, w->output))
+		return cli_failed("%s: cannot be written by -o and by -w", w->write);
+	return CLI_DONE;
+}
+
 static int open_output(struct session *s)
 {
 	const struct wishes *w = s->w;
@@ -196,6 +208,8 @@ static int open_output(struct session *s)
 
 	if (w->two_pass && !s->second)
 		return CLI_DONE;
+	if (check_outputs(w))
+		return CLI_FAILED;
 	if (w->output)
 		s->records = strcmp(w->output, "-") ? fopen(w->output, "w") : stdout;
 	if (w->output && !s->records)
@@ -203,6 +217,27 @@ static int open_output(struct session *s)
 	if (w->write)
 		s->dump = ink_dump_open(w->write, ink_capture_link(s->capture), &why);
 	return w->write && !s->dump ? cli_failed("%s", why.text) : CLI_DONE;
+}
+
+/* Two passes look for flows that report, and filters forget cells, not flows: such machines cannot be run so. */
+static int check_machine(const struct session *s)
+{
+	const struct ink_machine_view *v = s->view;
+	int filter = s->w->table.kind == INK_STATEFUL || s->w->table.kind == INK_DIRECT, reports = 0,
+	    counts = 0;
+
+	for (unsigned i = 0; i < v->actions; i++)
+		reports |= v->action[i].report != NULL;
+	for (unsigned i = 0; i <= v->rules.states; i++)
+		counts |= v->on_timeout[i] != 0;
+	if (s->w->two_pass && !reports)
+		return cli_failed("%s: makes no reports, so --two-pass has nothing to look for",
+				  s->w->machine);
+	if (filter && counts && !s->w->no_timeouts)
+		return cli_failed("%s: counts flows that time out, and the kind %s forgets cells, not flows; "
+				  "--no-timeouts, or another kind",
+				  s->w->machine, cli_kind_name(s->w->table.kind));
+	return CLI_DONE;
 }
 
 static int open_session(struct session *s)
@@ -213,7 +248,9 @@ static int open_session(struct session *s)
 	if (!s->machine)
 		return CLI_FAILED;
 	s->view = ink_machine_view(s->machine);
-	error = open_tables(s);
+	error = check_machine(s);
+	if (!error)
+		error = open_tables(s);
 	if (!error)
 		error = open_input(s);
 	if (!error)

@@ -93,7 +93,7 @@ static void show_census(FILE *to, const struct session *s)
 
 		for (unsigned i = 0; i < v->rules.states; i++)
 			n += v->state_of[i] == written ? counts.state[i] : 0;
-		line(to, written ? "" : "at the end", v->state_names[written], n);
+		line(to, written ? "" : "states", v->state_names[written], n);
 	}
 	if (counts.unsure)
 		line(to, "", "unsure", counts.unsure);
@@ -123,22 +123,23 @@ static void show_size(FILE *to, const char *label, const struct ink_table *table
 	fprintf(to, "%-*s%-*s%*s flows held\n", LABEL, label, NAME, sized(t.bytes), NUMBER, grouped(t.flows));
 }
 
-/* What others would take for the flows that it holds. */
-static void show_peers(FILE *to, const struct ink_table *table)
+/* What others would take for the flows that it is made for. */
+static void show_peers(FILE *to, const struct session *s, const struct ink_table *table)
 {
 	struct ink_stats t = stats_of(table);
-	struct ink_options exact = {.size = sizeof exact, .kind = INK_EXACT, .states = 1, .flows = t.flows};
+	uint64_t flows = s->w->table.flows ? s->w->table.flows : t.cells;
+	struct ink_options exact = {.size = sizeof exact, .kind = INK_EXACT, .states = 1, .flows = flows};
 	struct ink_plan plan = {.size = sizeof plan};
 
-	if (t.flows && ink_plan(&exact, &plan, NULL) == 0)
-		fprintf(to, "%-*sas many take %s with whole ids, %s in nf_conntrack (%d B a flow)\n", LABEL,
-			"", sized(plan.bytes), sized(t.flows * CONNTRACK_BYTES), CONNTRACK_BYTES);
+	if (ink_plan(&exact, &plan, NULL) == 0)
+		fprintf(to, "%-*smade for %s; as many take %s with whole ids, %s in nf_conntrack\n", LABEL,
+			"", grouped(flows), sized(plan.bytes), sized(flows * CONNTRACK_BYTES));
 }
 
 static void show_tables(FILE *to, const struct session *s, const struct session *first)
 {
 	show_size(to, "table", first ? first->table : s->table);
-	show_peers(to, first ? first->table : s->table);
+	show_peers(to, s, first ? first->table : s->table);
 	if (first)
 		show_size(to, "second pass", s->table);
 	if (s->candidates)
