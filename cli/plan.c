@@ -32,6 +32,7 @@ static const char help[] =
 struct wish {
 	struct ink_options options;
 	int all;
+	int ages_given;
 };
 
 /* ---------------------------------------------------------------------- options */
@@ -96,6 +97,7 @@ static int take(int option, const char *text, struct wish *w)
 	case KIND:
 		return kind_or_all(text, w);
 	case AGE_BITS:
+		w->ages_given = 1;
 		return small(text, &w->options.age_bits);
 	case HASHES:
 		return small(text, &g->k);
@@ -138,7 +140,7 @@ static int parse(int argc, char **argv, struct wish *w)
 		return cli_usage(&cli_plan, "how many flows, or how much memory? (--flows, --memory)");
 	if (w->all && shapes_a_filter(&w->options.geometry))
 		return cli_usage(&cli_plan, "--hashes, --counter-bits, --threshold and --blocked need "
-					    "--kind stateful or direct");
+					    "--kind stateful, direct or kbf");
 	return CLI_DONE;
 }
 
@@ -270,7 +272,7 @@ static int run(int argc, char **argv)
 	for (unsigned kind = INK_LINE; kind <= INK_KBF; kind++)
 		if (w.all || wanted == kind) {
 			w.options.kind = (enum ink_kind)kind;
-			if (w.all && kind == INK_KBF)
+			if (kind == INK_KBF && !w.ages_given)
 				w.options.age_bits = 0;
 			planned[kind] = show_kind(&w.options) == 0;
 			any |= planned[kind];

@@ -268,6 +268,10 @@ static int no_such_shape(const struct ink_file *f, const struct header *h)
 				      "no table has the geometry k %u m %u counter bits %u threshold %u "
 				      "bloom flags %u with codes of %u bits",
 				      h->k, h->m, h->counter_bits, h->threshold, h->bloom_flags, code);
+	if (h->kind == INK_KBF)
+		return ink_file_wrong(f, -EBADMSG,
+				      "no table has the geometry h %u f %u q %u k %u m %u with %u states",
+				      h->h, h->f, h->q, h->k, h->m, h->states);
 	return ink_file_wrong(f, -EBADMSG,
 			      "no table has the geometry d %u b %u h %u f %u q %u with codes of %u bits",
 			      h->d, h->b, h->h, h->f, h->q, code);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # check.sh INKLING: the commands `check` and `draw` from their command lines: what they say, and their exit codes.
 set -eu
-inkling=$1
+inkling=$(realpath "$1")
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 

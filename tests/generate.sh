@@ -1,7 +1,7 @@
 #!/bin/sh
 # generate.sh INKLING: the command `generate` from its command line: what it writes, what it says, its exit codes.
 set -eu
-inkling=$1
+inkling=$(realpath "$1")
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 

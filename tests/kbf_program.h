@@ -193,7 +193,7 @@ static inline void check_key(struct program *p, unsigned key)
 	int right = answer == INK_KBF_VALUE && p->live[key] != NONE && value.length == (size_t)p->live[key];
 
 	if (e)
-		must(p, e->symbol == INK_GONE ? answer == INK_KBF_ABSENT : answer == INK_KBF_VALUE,
+		must(p, e->symbol == INK_PENDING_GONE ? answer == INK_KBF_ABSENT : answer == INK_KBF_VALUE,
 		     "a key that waits is answered exactly");
 	if (!p->proper || p->live[key] == NONE)
 		return;

@@ -496,6 +496,42 @@ static void steps_follow_the_rules(void **state)
 	assert_int_equal(stats_now().occupied, 0);
 }
 
+/* A start event without a row begins a flow anew that is known by its id, also one that waits. */
+static void a_waiting_flow_begins_anew(void **state)
+{
+	static const struct ink_row rows[] = {{INK_NO_ROW, 1}, {INK_NO_ROW, 1}, {INK_NO_ROW, 1},
+					      {INK_NO_ROW, 1}, {2, 7},          {INK_NO_ROW, 9}};
+	static const uint8_t starts[1] = {1};
+	struct ink_timing timings[5]; /* nothing is ever looked at */
+	struct ink_rules rules = {.size = sizeof rules,
+				  .states = 4,
+				  .events = 1,
+				  .rows = rows,
+				  .starts = starts,
+				  .timings = timings};
+	struct ink_move m;
+	struct churn c;
+	uint64_t i;
+
+	(void)state;
+	for (i = 0; i < 5; i++)
+		timings[i] = (struct ink_timing){.period = 0, .timeout = INK_ABSENT};
+	begin_churn(&c, 4, 5000, .1);
+	assert_int_equal(ink_set_rules(t, &rules, NULL), 0);
+	i = find_unsure(&c);
+	assert_int_equal(ink_modify(t, c.ids[i], 3), 0);
+	assert_int_equal(ink_step(t, c.ids[i], 0, &m), 0);
+	assert_true(m.from == INK_ABSENT && m.to == 2 && m.action == 7);
+	assert_int_equal(ink_peek(t, c.ids[i]), 2);
+	c.states[i] = 2;
+	unsure_now(&c);
+	for (i = 0; i < c.n; i++)
+		churn_done(&c, ink_delete(t, c.ids[i]));
+	ink_tick(t, 1, NULL);
+	assert_int_equal(stats_now().side_flows, 0);
+	end_churn(&c);
+}
+
 /* ------------------------------------------------------------------ refusals */
 
 static void what_it_cannot_do_is_refused(void **state)
@@ -512,6 +548,10 @@ static void what_it_cannot_do_is_refused(void **state)
 	assert_int_equal(ink_plan(&o, &p, &why), -ENOTSUP);
 	assert_non_null(strstr(why.text, "age"));
 	o.age_bits = 0;
+	o.geometry.q = 1431655766; /* times 3 it would be 2 */
+	o.states = 3;
+	assert_int_equal(ink_plan(&o, &p, &why), -ERANGE);
+	o.geometry.q = 0;
 	o.error = 1e-30;
 	assert_int_equal(ink_plan(&o, &p, &why), -ERANGE);
 }
@@ -531,6 +571,7 @@ int main(void)
 		TEST(what_is_not_known_is_changed_and_deleted_by_the_side_table),
 		TEST(those_that_wait_are_settled),
 		TEST(a_full_side_table_says_busy_and_nothing_changes),
+		TEST(a_waiting_flow_begins_anew),
 		TEST(improper_use_leaves_the_table_sound),
 		TEST(a_snapshot_has_the_same_flows),
 		TEST(forged_geometries_are_refused),

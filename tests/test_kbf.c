@@ -296,7 +296,7 @@ static void settling_ends_when_nothing_more_can_be_done(void **state)
 			struct ink_place p = place_of(f, i);
 			struct ink_pending_entry e = {.id = p.id,
 						      .key = key_number(i),
-						      .symbol = INK_GONE,
+						      .symbol = INK_PENDING_GONE,
 						      .claim = INK_CLAIM_STORED};
 
 			ink_kbf_dict_add(f->dict, value_number(i % 20), NULL);

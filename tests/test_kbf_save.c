@@ -527,7 +527,7 @@ static void keys_that_wait_for_what_cannot_be_are_refused(void **state)
 	forge(&forged, &whole, at + 4, INK_CLAIM_MAYBE + 1);
 	assert_int_equal(try_filter(&forged, f->dict), 0);
 	forged = whole; /* new, and deleted */
-	image_put32(&forged, at, INK_GONE);
+	image_put32(&forged, at, INK_PENDING_GONE);
 	image_put32(&forged, at + 4, INK_CLAIM_NEW);
 	image_seal(&forged);
 	assert_int_equal(try_filter(&forged, f->dict), 0);

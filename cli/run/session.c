@@ -16,7 +16,7 @@
 
 #include "run.h"
 
-enum { BATCH = 256, DEFAULT_FLOWS = 1000000 };
+enum { BATCH = 256 };
 
 /* ----------------------------------------------------------------- signals */
 
@@ -65,8 +65,7 @@ static void save_packet(struct session *s, const struct ink_packet *p)
 
 	if (error)
 		trouble(s, s->w->write, error);
-	else
-		s->saved++;
+	s->saved += s->dump != NULL && !error;
 }
 
 static void act(struct session *s, const struct ink_moved *m)
@@ -95,7 +94,7 @@ static void on_moved(const struct ink_moved *m, void *user)
 	if (s->verifier)
 		verifier_see(s->verifier, m);
 	if (s->w->two_pass && !s->second) {
-		if ((lost(m) || m->action->report) && ink_set(s->candidates, m->id, 0))
+		if ((lost(m) || m->action->report || m->action->saves) && ink_set(s->candidates, m->id, 0))
 			trouble(s, "the candidates", -ENOMEM);
 		return;
 	}
@@ -287,22 +286,29 @@ static void close_session(struct session *s)
 
 /* ------------------------------------------------------------------ reloading */
 
+static void use_machine(struct session *s, struct ink_machine *machine)
+{
+	ink_machine_free(s->machine);
+	s->machine = machine;
+	s->view = ink_machine_view(machine);
+	fprintf(stderr, "inkling: %s: reloaded\n", s->w->machine);
+}
+
 /* States of the same name get the same numbers, so that the flows keep theirs. */
 static void reload_machine(struct session *s)
 {
-	struct ink_machine *new = cli_machine(s->w->machine, 0, s->machine);
+	struct ink_machine *fresh = cli_machine(s->w->machine, 0, s->machine);
 	struct ink_why why = {"it is wrong"};
 
 	reload = 0;
-	if (!new || ink_track_exchange(s->track, new, &why)) {
-		cli_failed("%s: %s; the old machine goes on", s->w->machine, why.text);
-		ink_machine_free(new);
+	if (fresh && ink_machine_view(fresh)->timeouts && !s->view->timeouts)
+		snprintf(why.text, sizeof why.text, "it has time-outs, and the table keeps no ages");
+	else if (fresh && ink_track_exchange(s->track, fresh, &why) == 0) {
+		use_machine(s, fresh);
 		return;
 	}
-	ink_machine_free(s->machine);
-	s->machine = new;
-	s->view = ink_machine_view(new);
-	fprintf(stderr, "inkling: %s: reloaded\n", s->w->machine);
+	cli_failed("%s: %s; the old machine goes on", s->w->machine, why.text);
+	ink_machine_free(fresh);
 }
 
 /* --------------------------------------------------------------------- the loop */
@@ -389,6 +395,11 @@ static int run_pass(struct session *s)
 
 /* -------------------------------------------------------------------- all of it */
 
+static int dump_to_stdout(const struct wishes *w)
+{
+	return w->write && !strcmp(w->write, "-");
+}
+
 static int show_results(struct session *s, const struct session *first)
 {
 	int to_stdout = s->records == stdout;
@@ -396,7 +407,7 @@ static int show_results(struct session *s, const struct session *first)
 	if (s->records)
 		record_summary(s->records, s, first);
 	if (!s->w->quiet && !to_stdout)
-		summary_show(stdout, s, first);
+		summary_show(dump_to_stdout(s->w) ? stderr : stdout, s, first);
 	return close_output(s);
 }
 

@@ -102,10 +102,16 @@ static void show_census(FILE *to, const struct session *s)
 static void show_counts(FILE *to, const struct session *s)
 {
 	for (unsigned i = 0; i < s->view->counters; i++)
-		line(to, i ? "" : "counts", s->view->counter_names[i], ink_track_counters(s->track)[i]);
+		line(to,
+		     i           ? ""
+		     : s->second ? "candidates'"
+				 : "counts",
+		     s->view->counter_names[i], ink_track_counters(s->track)[i]);
 	line(to, "reports", s->w->output ? s->w->output : "made (-o shows them)", s->reports);
 	if (s->w->write)
 		line(to, "written", s->w->write, s->saved);
+	if (s->dropped)
+		line(to, "verdicts", "drop", s->dropped);
 }
 
 static struct ink_stats stats_of(const struct ink_table *table)
@@ -127,13 +133,13 @@ static void show_size(FILE *to, const char *label, const struct ink_table *table
 static void show_peers(FILE *to, const struct session *s, const struct ink_table *table)
 {
 	struct ink_stats t = stats_of(table);
-	uint64_t flows = s->w->table.flows ? s->w->table.flows : t.cells;
+	uint64_t flows = s->w->table.flows ? s->w->table.flows : s->w->table.bytes ? t.flows : DEFAULT_FLOWS;
 	struct ink_options exact = {.size = sizeof exact, .kind = INK_EXACT, .states = 1, .flows = flows};
 	struct ink_plan plan = {.size = sizeof plan};
 
-	if (ink_plan(&exact, &plan, NULL) == 0)
-		fprintf(to, "%-*smade for %s; as many take %s with whole ids, %s in nf_conntrack\n", LABEL,
-			"", grouped(flows), sized(plan.bytes), sized(flows * CONNTRACK_BYTES));
+	if (flows && ink_plan(&exact, &plan, NULL) == 0)
+		fprintf(to, "%-*s %s flows take %s with whole ids, %s in nf_conntrack\n", LABEL, "",
+			grouped(flows), sized(plan.bytes), sized(flows * CONNTRACK_BYTES));
 }
 
 static void show_tables(FILE *to, const struct session *s, const struct session *first)

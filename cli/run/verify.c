@@ -4,13 +4,9 @@
  *
  * Every step has two moves, and where they came from is the answer of each
  * table. A ledger, exact as well, keeps for each flow which differences it has
- * had, so that flows are counted once, and two marks by which time is told from
- * error:
- *
- *     there before   both tables have had this flow in the same state
- *     true before    the exact table has had it
- *
- * The ledger's state is that set of bits.
+ * had, so that flows are counted once, and one mark by which time is told from
+ * error: "there before", both tables have had this flow in the same state. The
+ * ledger's state is that set of bits.
  */
 #include <stdlib.h>
 

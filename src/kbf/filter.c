@@ -119,8 +119,8 @@ static enum ink_kbf_answer query_at(const struct ink_kbf *f, const struct ink_pl
 	struct ink_reading r;
 
 	if (e)
-		return answer_with(f, e->symbol == INK_GONE ? INK_KBF_ABSENT : INK_KBF_VALUE, e->symbol,
-				   value);
+		return answer_with(f, e->symbol == INK_PENDING_GONE ? INK_KBF_ABSENT : INK_KBF_VALUE,
+				   e->symbol, value);
 	r = ink_kbf_read(f, p);
 	return answer_with(f, r.answer, r.symbol, value);
 }
@@ -154,7 +154,7 @@ static void store(struct ink_kbf *f, const struct ink_place *p, uint32_t symbol)
 
 static void change(struct ink_kbf *f, const struct ink_place *p, struct ink_reading old, uint32_t symbol)
 {
-	if (symbol == INK_GONE)
+	if (symbol == INK_PENDING_GONE)
 		ink_kbf_take(f, p, old.link, old.symbol);
 	else
 		ink_kbf_exchange(f, p, old, symbol);
@@ -171,7 +171,7 @@ static int try_at(struct ink_kbf *f, const struct ink_pending_entry *e, const st
 		change(f, p, r, e->symbol);
 	else if (e->claim == INK_CLAIM_STORED)
 		f->counters.strays++;
-	else if (e->symbol != INK_GONE)
+	else if (e->symbol != INK_PENDING_GONE)
 		store(f, p, e->symbol);
 	f->counters.settled += r.answer == INK_KBF_VALUE || e->claim != INK_CLAIM_STORED;
 	return 1;
@@ -221,7 +221,7 @@ struct wish {
 /* The value's symbol. A new value comes last of all, when nothing else can fail any more. */
 static int symbol_for(struct ink_kbf *f, const struct wish *w, uint32_t *symbol)
 {
-	*symbol = INK_GONE;
+	*symbol = INK_PENDING_GONE;
 	if (!w->value)
 		return 0;
 	if (f->dict->count >= f->symbols && ink_kbf_dict_find(f->dict, *w->value, symbol) == -ENOENT)
@@ -255,7 +255,7 @@ static int retarget(struct ink_kbf *f, struct ink_pending_entry *e, const struct
 
 	if (error)
 		return error;
-	if (symbol == INK_GONE && e->claim == INK_CLAIM_NEW)
+	if (symbol == INK_PENDING_GONE && e->claim == INK_CLAIM_NEW)
 		ink_pending_remove(&f->pending, e);
 	else
 		e->symbol = symbol;
@@ -295,7 +295,7 @@ static int insert_at(struct ink_kbf *f, const struct ink_place *p, const struct 
 	enum ink_kbf_answer answer;
 
 	if (e)
-		return e->symbol == INK_GONE ? retarget(f, e, w) : exists(f);
+		return e->symbol == INK_PENDING_GONE ? retarget(f, e, w) : exists(f);
 	answer = ink_kbf_read(f, p).answer;
 	if (answer == INK_KBF_VALUE)
 		return exists(f);
@@ -309,7 +309,7 @@ static int change_at(struct ink_kbf *f, const struct ink_place *p, const struct 
 	struct ink_reading r;
 
 	if (e)
-		return e->symbol == INK_GONE ? -ENOENT : retarget(f, e, w);
+		return e->symbol == INK_PENDING_GONE ? -ENOENT : retarget(f, e, w);
 	r = ink_kbf_read_to_change(f, p);
 	if (r.answer == INK_KBF_ABSENT)
 		return -ENOENT;
@@ -450,7 +450,7 @@ static void count_pending(const struct ink_kbf *f, struct ink_kbf_stats *s)
 	s->pending = f->pending.count;
 	for (uint32_t i = 0; i < f->pending.count; i++) {
 		s->pending_new += f->pending.entries[i].claim == INK_CLAIM_NEW;
-		s->pending_deleted += f->pending.entries[i].symbol == INK_GONE;
+		s->pending_deleted += f->pending.entries[i].symbol == INK_PENDING_GONE;
 	}
 }
 

@@ -20,12 +20,12 @@
 
 enum ink_claim { INK_CLAIM_NEW = 1, INK_CLAIM_STORED = 2, INK_CLAIM_MAYBE = 3 };
 
-#define INK_GONE UINT32_MAX
+#define INK_PENDING_GONE UINT32_MAX
 
 struct ink_pending_entry {
 	uint64_t id;
 	struct ink_bytes key; /* a copy */
-	uint32_t symbol;      /* or INK_GONE */
+	uint32_t symbol;      /* or INK_PENDING_GONE */
 	enum ink_claim claim;
 	uint64_t
 		imprint; /* of its cells, when it was tried last: as long as they stay, it need not be again */

@@ -478,8 +478,8 @@ static int read_entry(struct cursor *c, const struct ink_kbf *f, struct ink_pend
 	e->id = ink_kbf_id(f, e->key);
 	if (claim < INK_CLAIM_NEW || claim > INK_CLAIM_MAYBE)
 		return 0;
-	return e->symbol == INK_GONE ? claim != INK_CLAIM_NEW
-				     : e->symbol < f->dict->count && e->symbol < f->symbols;
+	return e->symbol == INK_PENDING_GONE ? claim != INK_CLAIM_NEW
+					     : e->symbol < f->dict->count && e->symbol < f->symbols;
 }
 
 static int read_pending(const struct ink_file *file, const struct filter_header *h, struct ink_kbf *f)
@@ -487,7 +487,7 @@ static int read_pending(const struct ink_file *file, const struct filter_header 
 	struct cursor c = {(unsigned char *)f->body + f->links * ink_link_bytes(f), h->pending_bytes};
 
 	for (uint32_t i = 0; i < h->pending; i++) {
-		struct ink_pending_entry e;
+		struct ink_pending_entry e = {0};
 
 		if (!read_entry(&c, f, &e) || ink_pending_find(&f->pending, e.id, e.key))
 			return ink_file_wrong(file, -EBADMSG, "waiting key %u is none", i);

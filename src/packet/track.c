@@ -152,22 +152,35 @@ static int step_all(struct ink_track *k)
 	return error == -EINVAL ? error : 0;
 }
 
+/* Only that a table has no rules is an error of the whole; one that cannot grow refuses the flow. */
+static int step_slowly(struct ink_track *k, size_t i)
+{
+	k->slowly[i] = 1;
+	k->stats.slow++;
+	k->errors[i] = ink_step(k->o.slow, k->ids[i], k->events[i], &k->moves[i]);
+	return k->errors[i] == -EINVAL ? -EINVAL : 0;
+}
+
 /* What the table refused or does not know is the slow one's, from this step on. */
-static int step_slowly(struct ink_track *k)
+static int take_over(struct ink_track *k)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < k->n && !error; i++) {
-		unsigned refused = k->errors[i] == -ENOSPC, unsure = k->moves[i].from == INK_DONT_KNOW;
+		int refused = k->errors[i] == -ENOSPC, unsure = k->moves[i].from == INK_DONT_KNOW;
 
-		k->stats.refused += refused;
-		k->stats.unsure += unsure;
-		k->slowly[i] = k->o.slow && (refused || unsure);
-		k->stats.slow += k->slowly[i];
-		if (k->slowly[i])
-			error = ink_step(k->o.slow, k->ids[i], k->events[i], &k->moves[i]);
+		k->stats.refused += (unsigned)refused;
+		k->stats.unsure += (unsigned)unsure;
+		if (k->o.slow && (refused || unsure))
+			error = step_slowly(k, i);
 	}
 	return error;
+}
+
+/* With a slow table steps come one by one, since each may depend on who has the flow. */
+static int is_slow(const struct ink_track *k)
+{
+	return k->o.slow && k->n == 1 && ink_peek(k->o.slow, k->ids[0]) != INK_ABSENT;
 }
 
 static int flush(struct ink_track *k)
@@ -176,9 +189,9 @@ static int flush(struct ink_track *k)
 
 	if (!k->n)
 		return 0;
-	error = step_all(k);
-	if (!error)
-		error = step_slowly(k);
+	error = is_slow(k) ? step_slowly(k, 0) : step_all(k);
+	if (!error && !k->slowly[0])
+		error = take_over(k);
 	for (size_t i = 0; !error && i < k->n; i++)
 		note_move(k, i);
 	k->stats.steps += k->n;
@@ -238,8 +251,10 @@ int ink_track_time(struct ink_track *k, uint64_t clock)
 	if (clock <= k->clock)
 		return 0;
 	k->clock = clock;
+	if (clock - k->origin < (k->now - k->first + 1) * k->v->tick)
+		return 0;
 	now = k->first + (clock - k->origin) / k->v->tick;
-	return now > k->now ? tick(k, now) : 0;
+	return tick(k, now);
 }
 
 /* ----------------------------------------------------------------- packets */
@@ -267,16 +282,19 @@ static int queue(struct ink_track *k, const struct ink_packet *p, uint16_t event
 {
 	int error = ink_track_time(k, p->clock);
 
+	if (error)
+		return error;
 	if (is_reverse(k, event))
 		id = reverse_id(k, p);
 	if (k->o.only && ink_peek(k->o.only, id) == INK_ABSENT)
-		return k->stats.passed_by++, error;
+		return k->stats.passed_by++, 0;
 	k->packets[k->n] = p;
 	k->events[k->n] = event;
 	k->numbers[k->n] = k->stats.packets;
 	k->ids[k->n] = id;
+	k->slowly[k->n] = 0;
 	k->tails[k->n++] = 0;
-	return error;
+	return k->o.slow ? flush(k) : 0;
 }
 
 static void note_packet(struct ink_track *k, const struct ink_packet *p, uint16_t event)
@@ -303,6 +321,8 @@ static int track_block(struct ink_track *k, const struct ink_packets *block)
 		note_packet(k, &block->at[i], events[i]);
 		if (events[i] != INK_NO_EVENT)
 			error = queue(k, &block->at[i], events[i], ids[i]);
+		else
+			error = ink_track_time(k, block->at[i].clock);
 	}
 	return error ? error : flush(k);
 }
@@ -312,6 +332,8 @@ static unsigned tail_of(const struct ink_track *k, uint64_t id)
 {
 	ink_answer state = k->m->tails > 1 ? ink_peek(k->o.table, id) : INK_ABSENT;
 
+	if (k->m->tails > 1 && k->o.slow && ink_peek(k->o.slow, id) != INK_ABSENT)
+		state = ink_peek(k->o.slow, id);
 	return state >= 0 && (unsigned)state < k->v->rules.states ? k->m->tail_of[state] : 0;
 }
 
@@ -387,7 +409,6 @@ static int check_states(const struct ink_machine_view *old, const struct ink_mac
 	return 0;
 }
 
-/* Both tables get the rules, or none does. */
 /* All tables, or none: those that have the new rules already get the old ones back. */
 static int exchange_rules(struct ink_track *k, const struct ink_machine_view *new, struct ink_why *why)
 {

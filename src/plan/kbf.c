@@ -19,8 +19,7 @@
 
 enum {
 	MOST_SYMBOLS = 12, /* in classes; more states than half of that have one */
-	MOST_CLASSES = MOST_SYMBOLS,
-	LOAD_STEPS = 40 /* halvings of an interval: more than a double has use for */
+	LOAD_STEPS = 40    /* halvings of an interval: more than a double has use for */
 };
 
 #define LEAST_LOAD .25 /* below, more cells only dilute */
@@ -61,6 +60,7 @@ static double load_for(const struct choice *c, double ceiling)
 
 /* Where one flow in twenty is in doubt, more room for their changes is no help. */
 #define MOST_DOUBT .05
+#define MOST_SIDE (1u << 30)
 
 static uint32_t side_entries(const struct wish *w, double flows, double unsure)
 {
@@ -68,7 +68,10 @@ static uint32_t side_entries(const struct wish *w, double flows, double unsure)
 
 	if (w->o->geometry.side == INK_NO_SIDE)
 		return 0;
-	return w->o->geometry.side ? w->o->geometry.side : (uint32_t)(ceil(waiting + 6 * sqrt(waiting)) + 16);
+	if (w->o->geometry.side)
+		return w->o->geometry.side;
+	waiting = ceil(waiting + 6 * sqrt(waiting)) + 16;
+	return waiting < MOST_SIDE ? (uint32_t)waiting : MOST_SIDE;
 }
 
 /* With `share` cells in each of the k shares, and n flows. */
@@ -77,7 +80,7 @@ static struct ink_plan plan_for(const struct choice *c, uint64_t share, uint64_t
 	struct ink_plan p = {.size = sizeof p,
 			     .kind = INK_KBF,
 			     .flows = n,
-			     .load = (double)n / (double)share,
+			     .load = (double)n / (double)(c->k * share),
 			     .state_bits = c->w->coding.state_bits,
 			     .geometry = {.h = c->bags->mask_bytes,
 					  .f = c->bags->most,
@@ -85,7 +88,7 @@ static struct ink_plan plan_for(const struct choice *c, uint64_t share, uint64_t
 					  .k = c->k,
 					  .m = (uint32_t)(c->k * share)}};
 
-	ink_odds_of(c->odds, c->k, p.load, &p.error, &p.unsure);
+	ink_odds_of(c->odds, c->k, (double)n / (double)share, &p.error, &p.unsure);
 	p.geometry.side = side_entries(c->w, (double)n, p.unsure);
 	p.bytes = sizeof(struct ink_table) +
 		  ink_body_round(ink_cells_bytes(&p, c->w->o->full) + ink_side_bytes(p.geometry.side));
@@ -140,7 +143,8 @@ static int flows_fit(uint64_t n, const void *about)
 static void most_flows(const struct choice *c, struct best *best)
 {
 	struct search q = {c, load_for(c, c->w->o->error)};
-	uint64_t n = q.load > 0 && flows_fit(1, &q) ? largest(1, c->w->o->bytes * 8, flows_fit, &q) : 0;
+	uint64_t bytes = c->w->o->bytes, end = bytes < INK_MOST_FLOWS / 8 ? bytes * 8 : INK_MOST_FLOWS;
+	uint64_t n = q.load > 0 && flows_fit(1, &q) ? largest(1, end, flows_fit, &q) : 0;
 
 	if (c->w->o->geometry.m)
 		n = (uint64_t)((double)pinned_share(c) * q.load);
@@ -207,7 +211,7 @@ static int try_all(const struct wish *w, search_fn *search, struct best *best)
 	int error = 0;
 
 	if (pinned)
-		return pinned * w->o->states <= INK_BAG_STATES ? try_classes(w, pinned, search, best) : 0;
+		return pinned <= INK_BAG_STATES / w->o->states ? try_classes(w, pinned, search, best) : 0;
 	for (uint32_t classes = 1; classes <= (most ? most : 1) && !error; classes++)
 		error = try_classes(w, classes, search, best);
 	return error;

@@ -30,6 +30,8 @@
  */
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "bag.h"
 #include "draw.h"
@@ -145,7 +147,7 @@ static inline struct ink_side_entry *waiting(const struct ink_table *t, const st
 
 static int wait_to_be(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
-	if (!t->side.capacity || !ink_side_add(&t->side, p->home, id, state))
+	if (!ink_side_add(&t->side, p->home, id, state))
 		return -EBUSY;
 	ink_bump(&t->counters.overflowed);
 	return 0;
@@ -179,7 +181,7 @@ static void try_one(struct ink_table *t)
 		try_again(t, &s->entries[s->hand]);
 }
 
-static void kbf_sweep_side(struct ink_table *t)
+static void try_all(struct ink_table *t)
 {
 	for (uint32_t i = 0; t->side.capacity && i < t->side.head->fresh; i++)
 		if (t->side.entries[i].used)
@@ -295,9 +297,13 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, uint64_t id, i
 	return 0;
 }
 
-/* What was found is another flow's: this one comes into its cells. */
+/* What was found is another flow's: this one comes into its cells. One that waits is known by its id and begins anew. */
 INK_HOT int begin_at(struct ink_table *t, const struct place *p, uint64_t id, ink_answer to)
 {
+	struct ink_side_entry *e = waiting(t, p, id);
+
+	if (e)
+		return ink_side_recode(e, to == INK_ABSENT ? leaving(t) : (unsigned)to), 0;
 	return to == INK_ABSENT ? 0 : insert_at(t, p, id, (unsigned)to);
 }
 
@@ -316,12 +322,21 @@ static uint32_t kbf_unit_cells(const struct ink_table *t)
 	return 1;
 }
 
-/* Nothing rests here, and so nothing ends. */
+/*
+ * Nothing rests here, and so nothing ends; but every tick tries those that
+ * wait. The flag makes tick.c sweep also where no state is looked at.
+ */
 static void kbf_sweep(struct ink_table *t, uint64_t from, uint64_t to)
 {
-	(void)t;
 	(void)from;
-	(void)to;
+	t->aging.flagged = 1;
+	if (to == kbf_units(t))
+		try_all(t);
+}
+
+static void kbf_sweep_side(struct ink_table *t)
+{
+	(void)t;
 }
 
 static uint64_t kbf_occupied(const struct ink_table *t)
@@ -356,11 +371,32 @@ static const char *check_waiting(const struct ink_table *t)
 	return NULL;
 }
 
-/* The masks may be a file's: nothing that follows from the number of states is taken from there. */
+/* What follows from the number of states is made again and compared; where there is no memory for it, it is believed. */
+static const char *check_masks(const struct ink_table *t)
+{
+	const struct ink_kbf_shape *s = kbf_of(t);
+	uint64_t bytes = ink_kbf_masks_bytes(&t->plan.geometry);
+	unsigned char *again = calloc(1, bytes);
+	int same = 1;
+
+	if (again) {
+		ink_bag_fill_masks(&s->bags, again);
+		same = !memcmp(again, s->masks, bytes);
+	}
+	free(again);
+	for (const unsigned char *gap = (const unsigned char *)(s->cells + kbf_units(t)); gap < s->masks;
+	     gap++)
+		same &= !*gap;
+	return same ? NULL : "the masks are not those of so many states";
+}
+
 static const char *kbf_check(const struct ink_table *t)
 {
 	const struct ink_kbf_shape *s = kbf_of(t);
 	const char *wrong = ink_side_check(&t->side);
+
+	if (!wrong)
+		wrong = check_masks(t);
 
 	if (!wrong)
 		wrong = check_waiting(t);
@@ -382,6 +418,7 @@ static void kbf_shape(struct ink_table *t)
 				    .cells = t->body};
 	s->masks = (unsigned char *)t->body + ink_kbf_masks_at(g);
 	ink_bag_fill_masks(&s->bags, s->masks);
+	t->aging.flagged = 1;
 }
 
 /* ------------------------------------------------------------------ the kind */
