@@ -260,6 +260,14 @@ void ink_id_batch(const struct ink_table *table, const struct ink_keys *keys, ui
 
 /* ------------------------------------------------------------- the verbs */
 
+/*
+ * Said for `line`, `compact`, `dleft` and `exact`. In `stateful`, `direct` and
+ * `kbf` an insert always succeeds and goes into the cells, also if the table
+ * answers for the id already. In `kbf` a modify or delete in doubt returns 0
+ * and waits in the side table (-EBUSY: that is full), and ink_modify_from and
+ * ink_delete_in take the caller's word for one of several states.
+ */
+
 /* The flow's state. Touches: the flow's time begins anew. Never fails. */
 ink_answer ink_lookup(struct ink_table *table, uint64_t id);
 
@@ -361,7 +369,7 @@ int ink_tick_portion(struct ink_table *table, uint64_t now, uint64_t cells, stru
 
 /*
  * Counts the entries by state. Beside writers the counts are of no one moment.
- * 0, or -ENOTSUP and all counts 0: `stateful` and `direct` cannot, for a flow
+ * 0, or -ENOTSUP and all counts 0: `stateful`, `direct` and `kbf` cannot, for a flow
  * is in no one place there.
  */
 int ink_census(const struct ink_table *table, struct ink_counts *counts);
@@ -378,13 +386,14 @@ struct ink_stats {
 	uint64_t now;        /* the tick number */
 	uint64_t collisions; /* inserts that met a match */
 	uint64_t displaced;  /* entries moved to make room */
-	uint64_t overflowed; /* inserts that the side table took for lack of room */
-	uint64_t refused;    /* inserts that failed with -ENOSPC */
-	uint64_t replaced;   /* expendable entries dropped to make room */
-	uint64_t marked;     /* entries that became don't-know */
-	uint64_t expired;    /* entries whose time was over */
-	const char *simd;    /* "portable", "avx2" */
-	uint64_t occupied;   /* cells that are not empty */
+	uint64_t
+		overflowed; /* inserts that the side table took for lack of room; kbf: changes that had to wait */
+	uint64_t refused;  /* inserts that failed with -ENOSPC */
+	uint64_t replaced; /* expendable entries dropped to make room */
+	uint64_t marked;   /* entries that became don't-know */
+	uint64_t expired;  /* entries whose time was over */
+	const char *simd;  /* "portable", "avx2" */
+	uint64_t occupied; /* cells that are not empty */
 };
 
 /* `stats->size` must be set. Walks the table. */
