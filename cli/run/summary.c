@@ -138,7 +138,7 @@ static void show_peers(FILE *to, const struct session *s, const struct ink_table
 	struct ink_plan plan = {.size = sizeof plan};
 
 	if (flows && ink_plan(&exact, &plan, NULL) == 0)
-		fprintf(to, "%-*s %s flows take %s with whole ids, %s in nf_conntrack\n", LABEL, "",
+		fprintf(to, "%-*s%s flows take %s with whole ids, %s in nf_conntrack\n", LABEL, "",
 			grouped(flows), sized(plan.bytes), sized(flows * CONNTRACK_BYTES));
 }
 

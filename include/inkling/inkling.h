@@ -212,8 +212,8 @@ struct ink_plan {
 /*
  * Plans a table: flows and error give the fewest bytes; bytes and error give
  * the most flows; flows and bytes give the smallest error. `unsure` is worked
- * out for `stateful` and `direct`, for flows that were only inserted, in states
- * that are equally frequent; there the ceiling `error` holds for it too. In
+ * out for `stateful`, `direct` and `kbf`, for flows that were only inserted (in
+ * `kbf`: also in churn), in states that are equally frequent; there the ceiling `error` holds for it too. In
  * `dleft` it is left 0; in the others it is 0. `plan->size` must be set. -EINVAL: the
  * options contradict themselves; -ERANGE: the kind does not reach that;
  * -ENOTSUP: the kind cannot do that. Thread-safe.
@@ -380,7 +380,7 @@ struct ink_stats {
 	size_t size;
 	uint64_t bytes;      /* allocated, rules apart */
 	uint64_t cells;      /* entries that fit, side table apart */
-	uint64_t flows;      /* entries held, of all kinds; stateful, direct: an estimate */
+	uint64_t flows;      /* entries held, of all kinds; stateful, direct, kbf: an estimate */
 	uint64_t side_flows; /* of these in the side table */
 	uint64_t side_cells; /* entries that fit there */
 	uint64_t now;        /* the tick number */
