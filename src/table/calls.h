@@ -105,7 +105,6 @@ struct item {
 	const struct ink_batch *b;
 	size_t i;
 	const struct place *p;
-	const struct hint *h; /* only where the loop looks ahead */
 };
 
 typedef int (*item_fn)(struct ink_table *t, const struct item *item);
@@ -115,12 +114,8 @@ static inline size_t block_from(size_t i, size_t n)
 	return n - i < BLOCK ? n - i : BLOCK;
 }
 
-/*
- * What the loop does with a block besides. To look at all its places before
- * the first item is worked on keeps more of them in flight than a processor
- * can by itself; but only verbs that neither add nor move entries may.
- */
-enum ahead { AHEAD_NOTHING, AHEAD_LOOK, AHEAD_PREPARE, AHEAD_STORE };
+/* What the loop does with a block besides fetching its places: prepares to store, and knows the states. */
+enum ahead { AHEAD_NOTHING, AHEAD_PREPARE, AHEAD_STORE };
 
 /* What is fetched of a block. */
 INK_HOT struct ink_batch part_of(const struct ink_batch *b, size_t from, enum ahead ahead)
@@ -136,7 +131,6 @@ INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *b, item_fn wor
 	size_t n = b->n;
 	struct ink_batch part;
 	struct place places[2][BLOCK], *now = places[0], *next = places[1];
-	struct hint hints[BLOCK];
 	int first_error = 0;
 
 	if (n == 0)
@@ -153,10 +147,8 @@ INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *b, item_fn wor
 		}
 		for (size_t i = 0; ahead >= AHEAD_PREPARE && i < items; i++)
 			place_prepare(t, &now[i]);
-		for (size_t i = 0; ahead == AHEAD_LOOK && i < items; i++)
-			hints[i] = cell_look(t, &now[i]);
 		for (size_t i = 0; i < items; i++) {
-			int error = work(t, &(struct item){b, start + i, &now[i], &hints[i]});
+			int error = work(t, &(struct item){b, start + i, &now[i]});
 
 			if (error && !first_error)
 				first_error = error;
@@ -176,7 +168,9 @@ INK_HOT int told(const struct item *x, int error)
 
 INK_HOT int item_lookup(struct ink_table *t, const struct item *x)
 {
-	x->b->answers[x->i] = lookup_at(t, x->p, x->h, x->b->ids[x->i]);
+	struct hint h = cell_look(t, x->p);
+
+	x->b->answers[x->i] = lookup_at(t, x->p, &h, x->b->ids[x->i]);
 	return 0;
 }
 
@@ -198,7 +192,9 @@ INK_HOT int item_set(struct ink_table *t, const struct item *x)
 
 INK_HOT int item_modify(struct ink_table *t, const struct item *x)
 {
-	return told(x, modify_at(t, x->p, x->h, x->b->ids[x->i],
+	struct hint h = cell_look(t, x->p);
+
+	return told(x, modify_at(t, x->p, &h, x->b->ids[x->i],
 				 (struct ink_change){INK_ANY_STATE, x->b->states[x->i]}));
 }
 
@@ -214,7 +210,7 @@ INK_HOT int item_step(struct ink_table *t, const struct item *x)
 
 static void verb_lookup_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	in_batch(t, b, item_lookup, AHEAD_LOOK);
+	in_batch(t, b, item_lookup, AHEAD_NOTHING);
 }
 
 static void verb_peek_batch(const struct ink_table *t, const struct ink_batch *b)
@@ -234,7 +230,7 @@ static int verb_set_batch(struct ink_table *t, const struct ink_batch *b)
 
 static int verb_modify_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return in_batch(t, b, item_modify, AHEAD_LOOK);
+	return in_batch(t, b, item_modify, AHEAD_NOTHING);
 }
 
 static int verb_delete_batch(struct ink_table *t, const struct ink_batch *b)

@@ -20,9 +20,7 @@
  *   overflowed, flag_overflow                was a flow of this place refused?
  *   insert_enter, insert_leave       held around an insert (many writers)
  *   struct hint, cell_look(t, place) what a glance at the place's memory shows
- *   cell_found(t, place, hint, spot) matches: 0, 1 or 2; the spot is the first. The
- *                                    hint may be older than changes that neither
- *                                    added entries nor moved them
+ *   cell_found(t, place, hint, spot) matches: 0, 1 or 2; the spot is the first
  *   cell_recode(t, spot, code)       writes a code; 0: it has changed, look again
  *   cell_clear(t, spot)              removes the entry; likewise
  *   cell_put(t, place, code)         stores a new entry; 0 or -ENOSPC
