@@ -160,7 +160,7 @@ static int read_one(struct ink_capture *c, struct ink_packets *packets)
 	}
 	if (said == 1)
 		pool_packet(c, &packets->at[packets->n], header, bytes);
-	else if (said == PCAP_ERROR)
+	else if (said == PCAP_ERROR && !is_stopped(c)) /* what stopped it may have broken a read off */
 		c->error = libpcap_failed(c);
 	packets->n += c->stats.packets - before;
 	return said;
