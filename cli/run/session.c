@@ -411,31 +411,17 @@ static int show_results(struct session *s, const struct session *first)
 	return close_output(s);
 }
 
-static int run_one(const struct wishes *w)
+/* Opens, runs, shows and closes; `first` is the pass before, or NULL. */
+static int run_and_show(struct session *s, const struct session *first)
 {
-	struct session s = {.w = w};
-	int result = open_session(&s), shown;
+	int result = open_session(s), shown;
 
 	if (!result) {
-		result = run_pass(&s);
-		shown = show_results(&s, NULL);
+		result = run_pass(s);
+		shown = show_results(s, first);
 		result = result ? result : shown;
 	}
-	close_session(&s);
-	return result;
-}
-
-static int run_second(const struct wishes *w, const struct session *first)
-{
-	struct session s = {.w = w, .second = 1, .candidates = first->candidates};
-	int result = open_session(&s), shown;
-
-	if (!result) {
-		result = run_pass(&s);
-		shown = show_results(&s, first);
-		result = result ? result : shown;
-	}
-	close_session(&s);
+	close_session(s);
 	return result;
 }
 
@@ -446,8 +432,11 @@ static int run_two(const struct wishes *w)
 
 	if (!result)
 		result = run_pass(&first);
-	if (!result)
-		result = run_second(w, &first);
+	if (!result) {
+		struct session second = {.w = w, .second = 1, .candidates = first.candidates};
+
+		result = run_and_show(&second, &first);
+	}
 	ink_free(first.candidates);
 	close_session(&first);
 	return result;
@@ -470,5 +459,5 @@ int run_session(const struct wishes *wished)
 	if (error)
 		return error;
 	listen_to_signals();
-	return w.two_pass ? run_two(&w) : run_one(&w);
+	return w.two_pass ? run_two(&w) : run_and_show(&(struct session){.w = &w}, NULL);
 }
