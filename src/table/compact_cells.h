@@ -457,20 +457,18 @@ INK_HOT void place_prepare(const struct ink_table *t, const struct place *p)
 /* The expendable entry of a line that has rested longest, or 0. */
 static int line_expendable(struct ink_table *t, uint32_t line, struct spot *oldest)
 {
+	struct ink_victim victim = {0, 0};
 	struct tenant who;
 	struct walk k;
-	int found = 0;
 
 	walk_begin(t, line, &k);
 	while (walk_next(shape_of(t), &k, &who)) {
-		unsigned code = code_get(shape_of(t), k.w, who.slot), age = code & t->coding.age_top;
+		unsigned code = code_get(shape_of(t), k.w, who.slot);
 
-		if (ink_is_expendable(t, code) && (!found || age < (oldest->code & t->coding.age_top))) {
+		if (ink_is_expendable(t, code) && ink_chosen(t, &victim, code & t->coding.age_top))
 			*oldest = (struct spot){line, who.entry.bucket, who.slot, code};
-			found = 1;
-		}
 	}
-	return found;
+	return victim.equals != 0;
 }
 
 static int cell_drop_expendable(struct ink_table *t, const struct place *p)

@@ -377,29 +377,28 @@ static void cell_mark_all(struct ink_table *t, const struct place *p)
 
 /* ------------------------------------------------------------------ the policy */
 
-/* If an expendable entry of the bucket is older than the oldest so far, it is the oldest. */
-static void bucket_expendable(struct ink_table *t, uint64_t bucket, struct spot *oldest)
+static void bucket_expendable(struct ink_table *t, uint64_t bucket, struct ink_victim *victim,
+			      uint64_t *chosen)
 {
 	const struct ink_dleft_shape *s = shape_of(t);
 
 	for (uint64_t cell = bucket * s->h; cell < (bucket + 1) * s->h; cell++) {
 		uint64_t value = cell_read(t, cell);
-		unsigned code = code_in(t, value), age = code & t->coding.age_top;
+		unsigned code = code_in(t, value);
 
-		if (value && ink_is_expendable(t, code) && age < oldest->code)
-			*oldest = (struct spot){.cell = cell, .code = age};
+		if (value && ink_is_expendable(t, code) && ink_chosen(t, victim, code & t->coding.age_top))
+			*chosen = cell;
 	}
 }
 
-/* The spot's code is an age here: what was not touched for longest goes, and of equals the leftmost. */
 static int cell_drop_expendable(struct ink_table *t, const struct place *p)
 {
-	unsigned none = t->coding.age_top + 1;
-	struct spot oldest = {.code = none};
+	struct ink_victim victim = {0, 0};
+	struct spot s = {.cell = 0};
 
 	for (uint32_t i = 0; i < shape_of(t)->d; i++)
-		bucket_expendable(t, p->bucket[i], &oldest);
-	return oldest.code != none && cell_clear(t, &oldest);
+		bucket_expendable(t, p->bucket[i], &victim, &s.cell);
+	return victim.equals && cell_clear(t, &s);
 }
 
 /* --------------------------------------------------------------------- the time */

@@ -414,19 +414,16 @@ static int line_expendable(struct ink_table *t, uint32_t line, struct spot *olde
 {
 	const struct ink_line_shape *s = shape_of(t);
 	uint64_t used = s->slots & ~line_slots(s, line_at(t, line), 0);
-	int found = 0;
+	struct ink_victim victim = {0, 0};
 
 	for (; used; used &= used - 1) {
 		struct spot here = {.at = slot_spot(line_at(t, line), (unsigned)__builtin_ctzll(used))};
-		unsigned top = t->coding.age_top;
 
 		spot_read(s, &here);
-		if (ink_is_expendable(t, here.code) && (!found || (here.code & top) < (oldest->code & top))) {
+		if (ink_is_expendable(t, here.code) && ink_chosen(t, &victim, here.code & t->coding.age_top))
 			*oldest = here;
-			found = 1;
-		}
 	}
-	return found;
+	return victim.equals != 0;
 }
 
 static int cell_drop_expendable(struct ink_table *t, const struct place *p)

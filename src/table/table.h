@@ -312,6 +312,31 @@ static inline int ink_is_expendable(const struct ink_table *t, unsigned code)
 	return t->program && state < t->states && t->program->timings[state].expendable;
 }
 
+/* An expendable entry that is to make room: the one that has rested longest, and of equals one by lot. */
+struct ink_victim {
+	unsigned age, equals; /* so many were seen; 0: none yet */
+};
+
+/*
+ * Is an entry of that age the victim, of those seen so far? The first of equals
+ * would be the one that was stored last, for that is where room was made; a
+ * flood would then drop the newest flows and keep its own. The lot is drawn from
+ * how many were replaced already, so that a loaded table goes on as the saved one.
+ */
+static inline int ink_chosen(const struct ink_table *t, struct ink_victim *v, unsigned age)
+{
+	uint64_t lot = __atomic_load_n(&t->counters.replaced, __ATOMIC_RELAXED);
+
+	if (v->equals && age > v->age)
+		return 0;
+	if (age < v->age)
+		v->equals = 0;
+	v->age = age;
+	lot = lot * 0x9e3779b97f4a7c15ull + ++v->equals * 0xbf58476d1ce4e5b9ull;
+	lot = (lot ^ lot >> 31) * 0x94d049bb133111ebull;
+	return (lot >> 32) * v->equals >> 32 == 0;
+}
+
 static inline void ink_counts_add(const struct ink_table *t, struct ink_counts *counts, unsigned code)
 {
 	unsigned state = ink_code_state(&t->coding, code);
