@@ -6,7 +6,8 @@
 #include <inkling/inkling.h>
 #include <inkling/machine.h>
 
-enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+/* And between functions: only help was asked for, and given. */
+enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_HELPED = -1 };
 
 /* A command: its name, one line for the overview, its help, and what it does. */
 struct cli_command {

@@ -61,8 +61,6 @@ struct wish {
 
 /* ---------------------------------------------------------------------- options */
 
-enum { CLI_HELPED = -1 };
-
 enum how { COUNT, PART, TIME, FORMAT };
 
 /* Where an option's value goes, and how it is written. */

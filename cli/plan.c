@@ -37,8 +37,6 @@ struct wish {
 
 /* ---------------------------------------------------------------------- options */
 
-enum { CLI_HELPED = -1 };
-
 enum { STATES, FLOWS, MEMORY, ERROR, KIND, AGE_BITS, WRITERS, HASHES, COUNTER_BITS, THRESHOLD, BLOCKED };
 
 static const struct option options[] = {

@@ -42,7 +42,6 @@ struct wishes {
 };
 
 /* CLI_DONE: all is read. CLI_HELPED: only help was asked for. Else what to exit with. */
-enum { CLI_HELPED = -1 };
 int run_options(int argc, char **argv, struct wishes *w);
 
 /* ------------------------------------------------------------------ verify */

@@ -27,6 +27,7 @@
  */
 #include <errno.h>
 
+#include "../draw.h"
 #include "set.h"
 
 struct place {
@@ -35,22 +36,14 @@ struct place {
 
 /* ------------------------------------------------------------------- places */
 
-/* The finalizer of splitmix64: every bit of x reaches every bit of the result. */
-COUNT_HOT uint64_t mix(uint64_t x)
-{
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	return x ^ x >> 31;
-}
-
-/* Each step of splitmix64 gives two draws. */
+/* As draw.h: each step gives two draws. */
 COUNT_HOT void place_of(const struct ink_count *c, uint64_t id, struct place *p)
 {
 	uint32_t k = c->plan.geometry.k;
 	uint64_t pair = 0;
 
 	for (uint32_t i = 0; i < k; i++) {
-		pair = i % 2 ? pair >> 32 : mix(id + i / 2 * 0x9e3779b97f4a7c15ull);
+		pair = i % 2 ? pair >> 32 : ink_draw_pair(id, i);
 		p->counter[i] = c->starts[i] + below(pair & 0xffffffff, c->starts[i + 1] - c->starts[i]);
 	}
 }

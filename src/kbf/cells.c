@@ -127,7 +127,7 @@ uint64_t ink_kbf_imprint(const struct ink_kbf *f, const struct ink_place *p)
 			struct ink_cell c = ink_cell_at(f, &f->link[link], p->at[i]);
 			uint64_t sums = (uint64_t)c.sums.s2 << 32 | c.sums.s1;
 
-			imprint = ink_kbf_mix(imprint + sums * 16 + c.count + 1);
+			imprint = ink_mix(imprint + sums * 16 + c.count + 1);
 		}
 	return imprint | 1;
 }

@@ -27,6 +27,7 @@
 #ifndef INKLING_KBF_FILTER_H
 #define INKLING_KBF_FILTER_H
 
+#include "../draw.h"
 #include "../id.h"
 #include "dict.h"
 #include "pending.h"
@@ -128,15 +129,7 @@ struct ink_place {
 	uint32_t at[INK_KBF_MOST_K]; /* cells in a link, one in each part */
 };
 
-/* The finalizer of splitmix64. */
-static inline uint64_t ink_kbf_mix(uint64_t x)
-{
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-	x = (x ^ x >> 27) * 0x94d049bb133111eb;
-	return x ^ x >> 31;
-}
-
-/* Each half of a mixed id chooses a cell, by multiplication: any number of cells will do. */
+/* Each half of a step of the draws chooses a cell, from the second step on. */
 static inline struct ink_place ink_place_of(const struct ink_kbf *f, uint64_t id)
 {
 	struct ink_place p;
@@ -144,12 +137,12 @@ static inline struct ink_place ink_place_of(const struct ink_kbf *f, uint64_t id
 
 	p.id = id;
 	for (uint32_t i = 0; i < f->k; i += 2) {
-		uint64_t mixed = ink_kbf_mix(id + (i / 2 + 1) * 0x9e3779b97f4a7c15);
+		uint64_t pair = ink_draw_pair(id, i + 2);
 
-		p.at[i] = (uint32_t)(part + (((mixed & UINT32_MAX) * f->part) >> 32));
+		p.at[i] = (uint32_t)(part + ink_draw_low(pair, f->part));
 		part += f->part;
 		if (i + 1 < f->k)
-			p.at[i + 1] = (uint32_t)(part + (((mixed >> 32) * f->part) >> 32));
+			p.at[i + 1] = (uint32_t)(part + ink_draw_high(pair, f->part));
 		part += f->part;
 	}
 	return p;

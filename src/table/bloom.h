@@ -34,7 +34,7 @@
 #include <string.h>
 
 #include "../why.h"
-#include "draw.h"
+#include "../draw.h"
 #include "table.h"
 
 enum { BLOOM_LINE_BITS = 512, BLOOM_LINE_BYTES = 64, BLOOM_WORD_BYTES = 8 };

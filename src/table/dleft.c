@@ -40,7 +40,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "draw.h"
+#include "../draw.h"
 #include "table.h"
 
 enum { CELLS_SHARED = 0, MAX_D = 8 };

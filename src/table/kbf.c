@@ -34,7 +34,7 @@
 #include <string.h>
 
 #include "bag.h"
-#include "draw.h"
+#include "../draw.h"
 #include "table.h"
 
 struct place {

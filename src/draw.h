@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Many independent numbers from one id, for kinds in which a flow has several
- * places: the steps of splitmix64 from the id on, two numbers from each.
+ * Many independent numbers from one id, for whatever has several places for it:
+ * the steps of splitmix64 from the id on, two numbers from each.
  */
 #ifndef INKLING_DRAW_H
 #define INKLING_DRAW_H
