@@ -16,7 +16,8 @@
  *   a stored flow   its own symbol stays; of the S - 1 others, drawn out of T - 1,
  *                   none may be left, or it reads "don't know".
  *
- * States are taken to be equally frequent.
+ * That the symbols are drawn at random is an approximation, good to a few percent:
+ * docs/structures.md. States are taken to be equally frequent.
  */
 #ifndef INKLING_ODDS_H
 #define INKLING_ODDS_H
