@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The experiments, in the order of the papers. */
+#include "lab.h"
+
+const struct experiment *const paper_experiments[] = {
+	NULL,
+};

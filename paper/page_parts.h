@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a page consists of, for those who show it: text.c, ndjson.c, html.c. Experiments write through page.h. */
+#ifndef INKLING_PAPER_PAGE_PARTS_H
+#define INKLING_PAPER_PAGE_PARTS_H
+
+#include "lab.h"
+#include "page.h"
+
+enum part_kind { PART_TEXT, PART_HEADING, PART_SKIPPED, PART_TABLE, PART_PLOT, PART_CLAIM };
+
+struct cell {
+	enum { CELL_BLANK, CELL_WORD, CELL_NUMBER, CELL_SPREAD } kind;
+	char *word;
+	struct spread number; /* a plain one is its middle */
+};
+
+struct page_table {
+	char *id, *title;
+	struct page_column *columns;
+	size_t width;
+	struct cell *cells;  /* rows of `width` */
+	size_t rows, filled; /* filled: cells of the last row */
+};
+
+struct point {
+	double x;
+	struct spread y;
+	bool whisker;
+};
+
+struct page_series {
+	enum page_style style;
+	char *name;
+	struct point *points;
+	size_t count;
+};
+
+struct page_plot {
+	char *id, *title;
+	struct page_axis x, y;
+	struct page_series **series; /* pointers: experiments hold on to them */
+	size_t count;
+};
+
+struct claim {
+	char *text;
+	double value, low, high; /* -INFINITY or INFINITY: no such bound */
+	bool met;
+};
+
+struct part {
+	enum part_kind kind;
+	union {
+		char *text;
+		struct page_table *table;
+		struct page_plot *plot;
+		struct claim claim;
+	};
+};
+
+struct page {
+	const struct experiment *experiment;
+	double took; /* seconds, for the eyes only: never part of a result */
+	struct part *parts;
+	size_t count;
+};
+
+struct page *page_new(const struct experiment *experiment);
+void page_free(struct page *page);
+
+/* The cell in row `row`, column `column`. */
+const struct cell *table_cell(const struct page_table *table, size_t row, size_t column);
+
+/* A number with so many digits that count, without needless zeros: "0.00123", "12.3", "1,081,344", "3.9e-06". */
+const char *show_number(double number, int digits, char *text, size_t size);
+
+/* A cell as people read it: "12.3", "12.3 (11.9 to 12.8)", "FCF 1", "". */
+const char *show_cell(const struct cell *cell, const struct page_column *column, char *text, size_t size);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How sure a measured number is. */
+#ifndef INKLING_PAPER_STATISTICS_H
+#define INKLING_PAPER_STATISTICS_H
+
+#include <stddef.h>
+
+struct spread {
+	double middle, low, high;
+};
+
+/* Mean, least and greatest of some numbers. */
+struct spread spread_of(const double *numbers, size_t count);
+
+/* The same times a factor: shares to percents. */
+struct spread spread_times(struct spread spread, double factor);
+
+/*
+ * A share that was measured as `hits` of `trials`, with the interval that holds the
+ * true one in 99 of 100 measurements (Wilson's; right for few hits too).
+ */
+struct spread interval_99(double hits, double trials);
+
+#endif
