@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The experiments, in the order of the papers. */
-#include "lab.h"
+#include "experiments.h"
 
 const struct experiment *const paper_experiments[] = {
 	NULL,

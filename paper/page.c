@@ -78,11 +78,22 @@ void page_skipped(struct page *page, const char *format, ...)
 
 /* ----------------------------------------------------------------------- tables */
 
+/* Its columns are known by their names. */
+static bool are_distinct(const struct page_column *columns, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (!strcmp(columns[i].name, columns[j].name))
+				return false;
+	return true;
+}
+
 struct page_table *page_table(struct page *page, const char *id, const char *title,
 			      const struct page_column *columns, size_t count)
 {
 	struct page_table *table = lab_alloc(1, sizeof *table);
 
+	assert(are_distinct(columns, count));
 	*table = (struct page_table){.id = copy(id), .title = copy(title), .width = count};
 	table->columns = lab_alloc(count, sizeof *columns);
 	for (size_t i = 0; i < count; i++)

@@ -43,7 +43,7 @@ __attribute__((format(printf, 2, 3))) void page_skipped(struct page *page, const
 
 /* ---------------------------------------------------------------------- tables */
 
-/* `digits`: how many of a number count (3 -> 0.00123, 12.3, 1234), 0 = 4. `unit` may be NULL. */
+/* Names differ within a table. `digits`: how many of a number count (3 -> 0.00123, 12.3, 1234), 0 = 4. `unit` may be NULL. */
 struct page_column {
 	const char *name;
 	const char *unit;

@@ -71,10 +71,4 @@ void page_free(struct page *page);
 /* The cell in row `row`, column `column`. */
 const struct cell *table_cell(const struct page_table *table, size_t row, size_t column);
 
-/* A number with so many digits that count, without needless zeros: "0.00123", "12.3", "1,081,344", "3.9e-06". */
-const char *show_number(double number, int digits, char *text, size_t size);
-
-/* A cell as people read it: "12.3", "12.3 (11.9 to 12.8)", "FCF 1", "". */
-const char *show_cell(const struct cell *cell, const struct page_column *column, char *text, size_t size);
-
 #endif

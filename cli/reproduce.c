@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* inkling reproduce: the tables and figures of the papers, run again, and a report of what came out. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "board.h"
+#include "cli.h"
+#include "show.h"
+
+static const char help[] =
+	"usage: inkling reproduce NAME... [OPTIONS]\n"
+	"       inkling reproduce all [OPTIONS]\n"
+	"       inkling reproduce list\n"
+	"\n"
+	"Runs experiments of the papers and puts the paper's number, ours, and what the\n"
+	"better structures do on the same work side by side. 'list' says what there is,\n"
+	"where it stands in the paper, and how long it takes.\n"
+	"\n"
+	"  --quick           smaller, all of them in two minutes\n"
+	"  --full            larger than the papers where that is worth it\n"
+	"  --seeds N         repetitions (default 3)\n"
+	"  --seed N          the first seed (default 1); the same seed gives the same numbers\n"
+	"  --html FILE       write a report with plots; it needs no other file\n"
+	"  -o FILE           write NDJSON (- = standard output, and no tables there)\n"
+	"  -j N              threads (default: one for each core)\n"
+	"\n"
+	"example: inkling reproduce table1 --quick --html report.html\n";
+
+enum { MOST_SEEDS = 100, MOST_WORKERS = 256 };
+
+struct wish {
+	struct lab lab;
+	const char *html, *ndjson;
+	FILE *html_file, *ndjson_file;
+	const struct experiment **chosen;
+	size_t count;
+};
+
+/* ---------------------------------------------------------------------- choosing */
+
+static size_t how_many(void)
+{
+	size_t count = 0;
+
+	while (paper_experiments[count])
+		count++;
+	return count;
+}
+
+static const struct experiment *find(const char *name)
+{
+	for (size_t i = 0; paper_experiments[i]; i++)
+		if (!strcmp(paper_experiments[i]->name, name))
+			return paper_experiments[i];
+	return NULL;
+}
+
+/* Each once, in the order of the list and not of the arguments. */
+static int choose(struct wish *wish, char **names, int count)
+{
+	bool all = count == 1 && !strcmp(names[0], "all");
+
+	for (int i = 0; i < count && !all; i++)
+		if (!find(names[i]))
+			return cli_usage(&cli_reproduce,
+					 "no experiment '%s'; 'inkling reproduce list' has the names",
+					 names[i]);
+	wish->chosen = lab_alloc(how_many(), sizeof *wish->chosen);
+	for (size_t i = 0; paper_experiments[i]; i++) {
+		bool wanted = all;
+
+		for (int j = 0; j < count && !wanted; j++)
+			wanted = find(names[j]) == paper_experiments[i];
+		if (wanted)
+			wish->chosen[wish->count++] = paper_experiments[i];
+	}
+	return CLI_DONE;
+}
+
+/* "40 s", "12 min". */
+static const char *show_seconds(double seconds, char *text, size_t size)
+{
+	if (seconds < 90)
+		snprintf(text, size, "%.0f s", seconds < 1 ? 1 : seconds);
+	else
+		snprintf(text, size, "%.0f min", seconds / 60);
+	return text;
+}
+
+static int list(void)
+{
+	char quick[16], normal[16];
+
+	printf("%-18s %-22s %8s %8s  %s\n", "name", "paper", "--quick", "normal", "what");
+	for (size_t i = 0; paper_experiments[i]; i++) {
+		const struct experiment *e = paper_experiments[i];
+
+		printf("%-18s %-22s %8s %8s  %s\n", e->name, e->where,
+		       show_seconds(e->seconds[LAB_QUICK], quick, sizeof quick),
+		       show_seconds(e->seconds[LAB_NORMAL], normal, sizeof normal), e->title);
+	}
+	printf("\nTimes are for one core; all cores are used.\n");
+	return CLI_DONE;
+}
+
+/* ----------------------------------------------------------------------- options */
+
+static int small(const char *text, uint64_t most, unsigned *number)
+{
+	uint64_t value;
+
+	if (cli_number(text, &value) || value > most)
+		return -EINVAL;
+	*number = (unsigned)value;
+	return 0;
+}
+
+static int set_size(struct wish *wish, enum lab_size size)
+{
+	if (wish->lab.size != LAB_NORMAL && wish->lab.size != size)
+		return cli_usage(&cli_reproduce, "--quick and --full contradict each other");
+	wish->lab.size = size;
+	return CLI_DONE;
+}
+
+static int take(struct wish *wish, int option, const char *name)
+{
+	switch (option) {
+	case 'q':
+		return set_size(wish, LAB_QUICK);
+	case 'f':
+		return set_size(wish, LAB_FULL);
+	case 'n':
+		if (small(optarg, MOST_SEEDS, &wish->lab.seeds))
+			return cli_usage(&cli_reproduce, "--seeds '%s': 1 to %d", optarg, MOST_SEEDS);
+		return CLI_DONE;
+	case 's':
+		if (cli_number(optarg, &wish->lab.seed))
+			return cli_usage(&cli_reproduce, "--seed '%s': a number from 1 on", optarg);
+		return CLI_DONE;
+	case 'j':
+		if (small(optarg, MOST_WORKERS, &wish->lab.workers))
+			return cli_usage(&cli_reproduce, "-j '%s': 1 to %d", optarg, MOST_WORKERS);
+		return CLI_DONE;
+	case 'w':
+		wish->html = optarg;
+		return CLI_DONE;
+	case 'o':
+		wish->ndjson = optarg;
+		return CLI_DONE;
+	case ':':
+		return cli_usage(&cli_reproduce, "'%s' wants a value", name);
+	default:
+		return cli_usage(&cli_reproduce, "'%s' is no option", name);
+	}
+}
+
+static int read_options(struct wish *wish, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"quick", no_argument, NULL, 'q'},       {"full", no_argument, NULL, 'f'},
+		{"seeds", required_argument, NULL, 'n'}, {"seed", required_argument, NULL, 's'},
+		{"html", required_argument, NULL, 'w'},  {NULL, 0, NULL, 0}};
+	int option, error = CLI_DONE;
+
+	opterr = 0;
+	while (!error && (option = getopt_long(argc, argv, ":o:j:", options, NULL)) != -1)
+		error = take(wish, option, argv[optind - 1]);
+	if (!error && optind == argc)
+		return cli_usage(&cli_reproduce,
+				 "which experiment? 'all', or names of 'inkling reproduce list'");
+	return error;
+}
+
+/* Before the work: who mistypes a folder should not learn it in half an hour. */
+static int open_files(struct wish *wish)
+{
+	bool plain = wish->ndjson && !strcmp(wish->ndjson, "-");
+
+	if (wish->html && !(wish->html_file = fopen(wish->html, "w")))
+		return cli_failed("%s: %s", wish->html, strerror(errno));
+	if (wish->ndjson && !(wish->ndjson_file = plain ? stdout : fopen(wish->ndjson, "w")))
+		return cli_failed("%s: %s", wish->ndjson, strerror(errno));
+	if (cli_same_file(wish->html, wish->ndjson))
+		return cli_usage(&cli_reproduce, "%s cannot be both the report and the NDJSON", wish->html);
+	return CLI_DONE;
+}
+
+static int close_file(FILE *file, const char *path)
+{
+	bool wrong = file && ferror(file);
+
+	if (file && ((file == stdout ? fflush(file) : fclose(file)) || wrong))
+		return cli_failed("%s: cannot be written", path);
+	return CLI_DONE;
+}
+
+/* ---------------------------------------------------------------------- progress */
+
+static double seconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void watch(const struct experiment *now, double done, void *user)
+{
+	double spent = seconds_now() - *(const double *)user;
+	char left[16] = "", bar[21] = "....................";
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	memset(bar, '#', (size_t)(done * 20));
+	if (done > 0.02)
+		show_seconds(spent * (1 - done) / done, left, sizeof left);
+	fprintf(stderr, "\r[%s] %3.0f %%  %-17s %s%-12s", bar, done * 100, now->name, left,
+		*left ? " left" : "");
+}
+
+static void watch_end(void)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r%72s\r", "");
+}
+
+/* --------------------------------------------------------------------- the command */
+
+static int run_one(struct wish *wish, const struct experiment *experiment, struct page *page)
+{
+	int error = board_run(&wish->lab, experiment, page);
+
+	watch_end();
+	if (error)
+		return cli_failed("%s: %s", experiment->name, board_why(wish->lab.board));
+	if (wish->ndjson_file != stdout) {
+		show_text(page, stdout);
+		fflush(stdout);
+	}
+	return CLI_DONE;
+}
+
+static void conclude(const struct wish *wish, const struct report *report)
+{
+	struct tally tally = tally_claims(report->pages, report->count);
+
+	if (report->count && wish->ndjson_file != stdout)
+		printf("%u of %u claims met%s\n", tally.met, tally.claims,
+		       wish->html ? "" : "; --html FILE draws the plots");
+	if (wish->html_file)
+		show_html(report, wish->html_file);
+	if (wish->ndjson_file)
+		show_ndjson(report, wish->ndjson_file);
+}
+
+/* What was done before something failed is still reported. */
+static int run_all(struct wish *wish)
+{
+	struct report report = {.lab = &wish->lab, .pages = lab_alloc(wish->count, sizeof *report.pages)};
+	double start = seconds_now();
+	int result = CLI_DONE;
+
+	wish->lab.board = board_new(watch, &start);
+	for (size_t i = 0; i < wish->count; i++)
+		board_expect(wish->lab.board, wish->chosen[i], wish->lab.size);
+	for (size_t i = 0; i < wish->count && !result; i++) {
+		struct page *page = report.pages[report.count++] = page_new(wish->chosen[i]);
+
+		result = run_one(wish, wish->chosen[i], page);
+	}
+	conclude(wish, &report);
+	for (size_t i = 0; i < report.count; i++)
+		page_free(report.pages[i]);
+	free(report.pages);
+	board_free(wish->lab.board);
+	return result;
+}
+
+static unsigned cores(void)
+{
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return online < 1 ? 1 : online > MOST_WORKERS ? MOST_WORKERS : (unsigned)online;
+}
+
+static int run(int argc, char **argv)
+{
+	struct wish wish = {.lab = {.size = LAB_NORMAL, .seeds = 3, .seed = 1, .workers = cores()}};
+	int result = read_options(&wish, argc, argv);
+
+	if (result)
+		return result;
+	if (argc - optind == 1 && !strcmp(argv[optind], "list"))
+		return list();
+	result = choose(&wish, argv + optind, argc - optind);
+	if (!result)
+		result = open_files(&wish);
+	if (!result)
+		result = run_all(&wish);
+	free(wish.chosen);
+	if (close_file(wish.html_file, wish.html) || close_file(wish.ndjson_file, wish.ndjson))
+		result = CLI_FAILED;
+	return result;
+}
+
+const struct cli_command cli_reproduce = {"reproduce", "run the papers' experiments, and report", help, run};
