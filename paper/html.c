@@ -160,7 +160,7 @@ static void show_claim(const struct claim *claim, FILE *to)
 		claim->met ? "met" : "missed");
 	show_escaped(claim->text, to);
 	fprintf(to, "<small>measured %s, asked for %s</small></div></div>\n",
-		show_number(claim->value, 4, value, sizeof value), show_bounds(claim, bounds, sizeof bounds));
+		show_short(claim->value, value, sizeof value), show_bounds(claim, bounds, sizeof bounds));
 }
 
 static void show_part(const struct part *part, FILE *to)

@@ -62,6 +62,15 @@ const char *show_number(double number, int digits, char *text, size_t size)
 	return text;
 }
 
+const char *show_short(double number, char *text, size_t size)
+{
+	if (fabs(number) >= 1e-4 && fabs(number) < 1e4)
+		snprintf(text, size, "%.4g", number);
+	else
+		show_number(number, 4, text, size);
+	return text;
+}
+
 const char *show_cell(const struct cell *cell, const struct page_column *column, char *text, size_t size)
 {
 	char low[32], middle[32], high[32];
@@ -83,8 +92,8 @@ const char *show_bounds(const struct claim *claim, char *text, size_t size)
 {
 	char low[32], high[32];
 
-	show_number(claim->low, 4, low, sizeof low);
-	show_number(claim->high, 4, high, sizeof high);
+	show_short(claim->low, low, sizeof low);
+	show_short(claim->high, high, sizeof high);
 	if (isinf(claim->low))
 		snprintf(text, size, "at most %s", high);
 	else if (isinf(claim->high))

@@ -20,6 +20,9 @@ const char *show_size(enum lab_size size);
 /* A number with so many digits that count: "0.00123", "12.3", "1,081,344", "3.9e-6". */
 const char *show_number(double number, int digits, char *text, size_t size);
 
+/* Four digits at most, and no needless zeros: for a number that stands alone. */
+const char *show_short(double number, char *text, size_t size);
+
 /* A cell as people read it: "12.3", "12.3 (11.9 .. 12.8)", "FCF 1", "". */
 const char *show_cell(const struct cell *cell, const struct page_column *column, char *text, size_t size);
 

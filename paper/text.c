@@ -109,8 +109,8 @@ static void show_claim(const struct claim *claim, FILE *to)
 {
 	char value[32], bounds[80];
 
-	fprintf(to, "\n  %s  %s (%s)\n", claim->met ? "met   " : "MISSED",
-		show_number(claim->value, 4, value, sizeof value), show_bounds(claim, bounds, sizeof bounds));
+	fprintf(to, "\n  %s  %s, asked for %s:\n", claim->met ? "met   " : "MISSED",
+		show_short(claim->value, value, sizeof value), show_bounds(claim, bounds, sizeof bounds));
 	wrap(claim->text, "          ", to);
 }
 
