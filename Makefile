@@ -19,6 +19,16 @@ test:
 	@scripts/packages test
 	@scripts/test
 
+# The report of the papers' experiments, looked at with a browser.
+test-browser: build
+	@scripts/packages browser
+	@scripts/test-browser
+
+# Every table and figure of the papers, in under half an hour, and a report to look at.
+reproduce: build
+	@scripts/packages reproduce
+	build/inkling reproduce all --html build/report.html -o build/report.ndjson
+
 fuzz:
 	@scripts/packages test
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/test fuzz
@@ -41,4 +51,4 @@ install: build
 clean:
 	rm -rf build build-*
 
-.PHONY: build demo test fuzz soak bench install clean
+.PHONY: build demo test test-browser reproduce fuzz soak bench install clean

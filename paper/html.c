@@ -36,7 +36,7 @@ static const char style[] =
 	"th,td{padding:.25rem .7rem .25rem 0;text-align:right;vertical-align:top;border-bottom:1px solid "
 	"var(--rule)}"
 	"th{vertical-align:bottom}th small,td small{display:block;color:var(--soft);font-weight:400}"
-	"td small{white-space:nowrap}.word{text-align:left}\n"
+	"td small,article td:first-child{white-space:nowrap}.word{text-align:left}\n"
 	".plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:1rem "
 	"2rem}"
 	"figure{margin:1rem 0;max-width:40rem}figcaption{font-weight:600;font-size:.9rem}"

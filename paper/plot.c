@@ -65,8 +65,8 @@ static void widen(struct scale *s, double number)
 	s->high = fmax(s->high, number);
 }
 
-/* A linear axis begins at 0 if that wastes less than it explains; a log one ends at whole decades. */
-static void round_ends(struct scale *s)
+/* A linear axis begins at 0 where that wastes at most `waste` of it; a log one ends at whole decades. */
+static void round_ends(struct scale *s, double waste)
 {
 	if (s->low > s->high)
 		s->low = s->high = 1;
@@ -77,11 +77,13 @@ static void round_ends(struct scale *s)
 			s->high *= 10;
 		return;
 	}
-	if (s->low > 0 && s->low < 0.6 * s->high)
+	if (s->low > 0 && s->low < waste * s->high)
 		s->low = 0;
 	if (s->low == s->high)
 		s->high += s->low != 0 ? fabs(s->low) : 1;
-	s->high += 0.04 * (s->high - s->low);
+	s->high += 0.04 * (s->high - s->low); /* marks are not cut in half */
+	if (s->low != 0)
+		s->low -= 0.04 * (s->high - s->low);
 }
 
 /* A log x axis of less than three decades keeps to its points: memory sizes rarely fill a decade. */
@@ -109,7 +111,7 @@ static struct scale scale_of(const struct page_plot *plot, bool is_x)
 		}
 	low = s.low;
 	high = s.high;
-	round_ends(&s);
+	round_ends(&s, is_x ? 0.2 : 0.6);
 	if (is_x)
 		trim(&s, low, high);
 	if (axis->low != axis->high) {
