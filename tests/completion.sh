@@ -27,4 +27,6 @@ offers --two-pass inkling run tcp --t
 offers compact inkling plan --kind com
 offers all inkling plan --kind a
 offers refuse inkling run tcp --full r
+offers list inkling reproduce l
+offers --seeds inkling reproduce all --se
 offers generate inkling help g

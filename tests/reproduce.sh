@@ -1,0 +1,47 @@
+#!/bin/sh
+# reproduce.sh INKLING: the command line of `reproduce`: what it takes, what it refuses, what it writes.
+set -eu
+inkling=$(realpath "$1")
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+
+exits() { # CODE WORDS ARGUMENT...: it exits with that code, and says these words, to whomever
+	code=$1 words=$2
+	shift 2
+	status=0
+	"$inkling" reproduce "$@" >said 2>&1 || status=$?
+	if [ "$status" != "$code" ] || ! grep -qF -e "$words" said; then
+		echo "reproduce $*: exit $status and not $code, or without '$words':"
+		cat said
+		exit 1
+	fi
+}
+
+exits 2 "which experiment?"
+exits 2 "no experiment 'tabel1'" tabel1
+exits 2 "no experiment 'tabel1'" dleft tabel1
+exits 2 "--seeds '0': 1 to 100" dleft --seeds 0
+exits 2 "--seeds '101': 1 to 100" dleft --seeds 101
+exits 2 "--seed '0': a number from 1 on" dleft --seed 0
+exits 2 "-j '0': 1 to" dleft -j 0
+exits 2 "'--html' wants a value" dleft --html
+exits 2 "'--no-such' is no option" dleft --no-such
+exits 2 "--quick and --full contradict each other" dleft --quick --full
+exits 1 "nowhere/r.html: No such file" dleft --quick --html nowhere/r.html
+exits 1 "nowhere/r.ndjson: No such file" dleft --quick -o nowhere/r.ndjson
+exits 2 "cannot be both" dleft --quick --html both -o both
+exits 0 "dleft" list
+
+# All ways to show it at once; the same seed gives the same numbers, on one thread and on three; another seed does not.
+exits 0 "claims met" dleft --quick --html r.html -o one -j 1
+grep -q '<article id="dleft">' r.html
+"$inkling" reproduce dleft --quick -o - -j 3 >three
+cmp one three
+grep -q '"type":"summary","size":"quick","seed":1' one
+"$inkling" reproduce dleft --quick -o - --seed 2 >other
+if cmp -s one other; then
+	echo "two seeds, the same numbers"
+	exit 1
+fi
+if [ -e /dev/full ]; then exits 1 "cannot be written" dleft --quick -o /dev/full; fi
