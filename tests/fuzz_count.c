@@ -13,77 +13,25 @@
  * A file must be refused with a reason, or make a set that is sound and stays
  * so in use.
  */
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
-
-#include <xxhash.h>
 
 #include <inkling/count.h>
 
 #include "count/set.h"
 #include "count_model.h"
+#include "image.h"
 #include "memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* As in docs/format.md. */
-enum {
-	AT_KIND = 16,
-	AT_D = 20,
-	AT_K = 36,
-	AT_M = 40,
-	AT_COUNTER_BITS = 48,
-	AT_PLANNED = 56,
-	AT_ITEMS = 112,
-	AT_BODY_LENGTH = 184,
-	AT_BODY_SUM = 192,
-	AT_HEADER_SUM = 4080,
-	AT_BODY = 4096,
-	MOST_BYTES = AT_BODY + (64 << 10)
-};
-
-struct image {
-	uint8_t bytes[MOST_BYTES];
-	size_t size;
-};
-
-static int file = -1; /* a memfd */
-static char path[32];
-
-static void insist(int condition)
-{
-	if (!condition)
-		abort();
-}
+enum { AT_D = 20, AT_K = 36, AT_M = 40, AT_COUNTER_BITS = 48, AT_PLANNED = 56, AT_ITEMS = 112 };
 
 /* -------------------------------------------------------------- making a file */
-
-static void put_sum(struct image *i, size_t at, size_t from, size_t to)
-{
-	XXH128_hash_t sum = XXH3_128bits(i->bytes + from, to - from);
-
-	memcpy(i->bytes + at, &sum.low64, 8);
-	memcpy(i->bytes + at + 8, &sum.high64, 8);
-}
-
-static void seal(struct image *i)
-{
-	if (i->size < AT_BODY)
-		return;
-	put_sum(i, AT_BODY_SUM, AT_BODY, i->size);
-	put_sum(i, AT_HEADER_SUM, 0, AT_HEADER_SUM);
-}
-
-static void make_of_bytes(struct image *i, const uint8_t *data, size_t size)
-{
-	i->size = size < MOST_BYTES ? size : MOST_BYTES;
-	memcpy(i->bytes, data, i->size);
-}
 
 static void put(struct image *i, size_t at, uint64_t value, size_t bytes)
 {
@@ -140,7 +88,7 @@ static void make_of_geometry(struct image *i, const uint8_t *data, size_t size)
 	put(i, AT_PLANNED, 1, 8);
 	put(i, AT_BODY_LENGTH, p.bytes - sizeof(struct ink_count), 8);
 	i->size = AT_BODY + p.bytes - sizeof(struct ink_count);
-	insist(i->size <= MOST_BYTES);
+	insist(i->size <= MOST_IMAGE);
 	used = ink_count_cells(&p) * ink_count_cell_bits(&p) / 8;
 	memcpy(i->bytes + AT_BODY, data + chosen, left < used ? left : used);
 	put(i, AT_ITEMS, items_in(i, &p), 8);
@@ -157,10 +105,9 @@ static const struct ink_count_options kinds[] = {
 	{.kind = INK_COUNT_STANDARD, .items = 1, .geometry = {.m = 500, .k = 3, .counter_bits = 2}},
 };
 
-enum { KINDS = sizeof kinds / sizeof kinds[0], MOST_SAVED = 3 * 4096 };
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-static uint8_t saved[KINDS][MOST_SAVED];
-static size_t sizes[KINDS];
+static struct image saved[KINDS];
 
 static void make_saved(unsigned kind)
 {
@@ -168,7 +115,6 @@ static void make_saved(unsigned kind)
 	char name[] = "/tmp/ink-fuzz-count-XXXXXX";
 	struct ink_count *c;
 	int fd = mkstemp(name);
-	ssize_t n;
 
 	o.size = sizeof o;
 	o.seed = 1;
@@ -176,35 +122,15 @@ static void make_saved(unsigned kind)
 	insist(c && fd >= 0);
 	for (uint64_t i = 0; i < 150; i++)
 		ink_count_add(c, id_number(i));
-	insist(ink_count_save(c, name, NULL) == 0);
-	close(fd);
+	insist(ink_count_save(c, name, NULL) == 0 && image_read(&saved[kind], name));
 	ink_count_free(c);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	n = read(fd, saved[kind], MOST_SAVED);
-	insist(n > AT_BODY && n < MOST_SAVED);
-	sizes[kind] = (size_t)n;
 	close(fd);
 	unlink(name);
 }
 
-static void make_of_saved(struct image *i, const uint8_t *data, size_t size)
-{
-	unsigned kind = size ? data[0] % KINDS : 0;
-
-	i->size = sizes[kind];
-	memcpy(i->bytes, saved[kind], i->size);
-	for (size_t k = 1; k + 3 <= size; k += 3)
-		i->bytes[(data[k] | (size_t)data[k + 1] << 8) % i->size] ^= data[k + 2];
-}
-
 static void prepare(void)
 {
-	if (file >= 0)
-		return;
-	file = memfd_create("set", MFD_CLOEXEC);
-	insist(file >= 0);
-	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-	for (unsigned kind = 0; kind < KINDS; kind++)
+	for (unsigned kind = 0; kind < KINDS && !saved[kind].size; kind++)
 		make_saved(kind);
 }
 
@@ -232,7 +158,7 @@ static void use(struct ink_count *c)
 static void load_and_use(enum ink_load how)
 {
 	struct ink_why why = {""};
-	struct ink_count *c = ink_count_load(path, how, &why);
+	struct ink_count *c = ink_count_load(image_path(), how, &why);
 
 	insist(c || why.text[0]);
 	if (!c)
@@ -266,15 +192,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	if (way < 3)
-		make_of_bytes(&i, data + 1, size - 1);
+		image_of_bytes(&i, data + 1, size - 1);
 	else if (way == 3)
-		make_of_saved(&i, data + 1, size - 1);
+		image_of_real(&i, &saved[data[1] % KINDS], data + 2, size - 2);
 	else
 		make_of_geometry(&i, data + 1, size - 1);
 	if (way > 1)
-		seal(&i);
-	insist(ftruncate(file, 0) == 0);
-	insist(pwrite(file, i.bytes, i.size, 0) == (ssize_t)i.size);
+		image_seal(&i);
+	insist(image_write(&i, image_path()));
 	load_and_use(INK_LOAD_READ);
 	load_and_use(INK_LOAD_MAP);
 	return 0;

@@ -12,12 +12,10 @@
  *     2  as 0, but the file of a dictionary
  *     3  as 1, but a real dictionary
  */
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "kbf/filter.h"
@@ -27,15 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { ENCODINGS = 3 };
 
-static char path[32];
 static struct image filters[ENCODINGS], dicts[ENCODINGS];
 static struct ink_kbf_dict *real[ENCODINGS]; /* that the filters are of */
-
-static void insist(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 static struct ink_bytes key_of(uint32_t i, char text[16])
 {
@@ -98,35 +89,17 @@ static void make_real(unsigned e)
 
 static void prepare(void)
 {
-	int file;
-
-	if (path[0])
+	if (real[0])
 		return;
-	file = memfd_create("snapshot", MFD_CLOEXEC);
-	insist(file >= 0);
-	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
 	for (unsigned e = 0; e < ENCODINGS; e++)
 		make_real(e);
-}
-
-static void make_of_bytes(struct image *i, const uint8_t *data, size_t size)
-{
-	i->size = size < MOST_IMAGE ? size : MOST_IMAGE;
-	memcpy(i->bytes, data, i->size);
-}
-
-static void make_of_real(struct image *i, const struct image *of, const uint8_t *data, size_t size)
-{
-	*i = *of;
-	for (size_t k = 0; k + 3 <= size; k += 3)
-		i->bytes[(data[k] | (size_t)data[k + 1] << 8) % i->size] ^= data[k + 2];
 }
 
 static void load_filter(enum ink_load how)
 {
 	for (unsigned e = 0; e < ENCODINGS; e++) {
 		struct ink_why why = {""};
-		struct ink_kbf *f = ink_kbf_load(path, real[e], how, &why);
+		struct ink_kbf *f = ink_kbf_load(image_path(), real[e], how, &why);
 
 		insist(f || why.text[0]);
 		if (!f)
@@ -147,7 +120,7 @@ static void load_dict(const struct image *i)
 	if (i->size >= AT_BODY && image_get32(i, AT_ENCODING) == INK_KBF_GREEDY &&
 	    image_get32(i, AT_MOST) > 200)
 		return;
-	o.dict = ink_kbf_dict_load(path, &why);
+	o.dict = ink_kbf_dict_load(image_path(), &why);
 	insist(o.dict || why.text[0]);
 	if (!o.dict)
 		return;
@@ -167,11 +140,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 2)
 		return 0;
 	if (way % 2 == 0)
-		make_of_bytes(&i, data + 1, size - 1);
+		image_of_bytes(&i, data + 1, size - 1);
 	else
-		make_of_real(&i, way == 1 ? &filters[which] : &dicts[which], data + 2, size - 2);
+		image_of_real(&i, way == 1 ? &filters[which] : &dicts[which], data + 2, size - 2);
 	image_seal(&i);
-	insist(image_write(&i, path));
+	insist(image_write(&i, image_path()));
 	if (way < 2) {
 		load_filter(INK_LOAD_READ);
 		load_filter(INK_LOAD_MAP);

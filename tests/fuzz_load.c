@@ -14,19 +14,17 @@
  * The file is loaded in both ways. A table that comes of it must be sound, must
  * bear some hundred operations, and must be sound after them.
  */
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
-
-#include <xxhash.h>
 
 #include <inkling/inkling.h>
 
+#include "image.h"
 #include "memory.h"
+#include "random.h"
 #include "side.h"
 #include "table/table.h"
 
@@ -38,61 +36,10 @@ enum {
 	AT_GEOMETRY = 44,
 	AT_FLOWS = 72,
 	AT_MORE_GEOMETRY = 212, /* from k on */
-	AT_CELLS_LENGTH = 176,
-	AT_BODY_LENGTH = 184,
-	AT_BODY_SUM = 192,
-	AT_HEADER_SUM = 4080,
-	AT_BODY = 4096
+	AT_CELLS_LENGTH = 176
 };
-
-/* The longest file that is made. A header may declare more: that is refused before anything is allocated. */
-enum { MOST_BYTES = AT_BODY + (128 << 10) };
-
-struct image {
-	uint8_t bytes[MOST_BYTES];
-	size_t size;
-};
-
-static int file = -1; /* a memfd */
-static char path[32];
-
-static void insist(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 /* -------------------------------------------------------------- making a file */
-
-static uint32_t get32(const struct image *i, size_t at)
-{
-	uint32_t value;
-
-	memcpy(&value, i->bytes + at, sizeof value);
-	return value;
-}
-
-static void put_sum(struct image *i, size_t at, size_t from, size_t to)
-{
-	XXH128_hash_t sum = XXH3_128bits(i->bytes + from, to - from);
-
-	memcpy(i->bytes + at, &sum.low64, 8);
-	memcpy(i->bytes + at + 8, &sum.high64, 8);
-}
-
-static void seal(struct image *i)
-{
-	if (i->size < AT_BODY)
-		return;
-	put_sum(i, AT_BODY_SUM, AT_BODY, i->size);
-	put_sum(i, AT_HEADER_SUM, 0, AT_HEADER_SUM);
-}
-
-static void make_of_bytes(struct image *i, const uint8_t *data, size_t size)
-{
-	i->size = size < MOST_BYTES ? size : MOST_BYTES;
-	memcpy(i->bytes, data, i->size);
-}
 
 /* The lengths that the geometry asks for; all that is made here fits. */
 static void put_lengths(struct image *i, const struct ink_plan *p, enum ink_full full)
@@ -100,7 +47,7 @@ static void put_lengths(struct image *i, const struct ink_plan *p, enum ink_full
 	uint64_t cells = ink_cells_bytes(p, full);
 	uint64_t body = ink_body_round(cells + ink_side_bytes(p->geometry.side));
 
-	insist(body <= MOST_BYTES - AT_BODY);
+	insist(body <= MOST_IMAGE - AT_BODY);
 	memcpy(i->bytes + AT_CELLS_LENGTH, &cells, sizeof cells);
 	memcpy(i->bytes + AT_BODY_LENGTH, &body, sizeof body);
 	i->size = AT_BODY + body;
@@ -239,20 +186,9 @@ static const struct ink_options kinds[] = {
 	 .geometry = {.k = 4, .m = 1000, .counter_bits = INK_NO_COUNTERS}},
 };
 
-enum { KINDS = sizeof kinds / sizeof kinds[0], MOST_SNAPSHOT = 4 * 4096 };
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-static uint8_t snapshots[KINDS][MOST_SNAPSHOT];
-static size_t sizes[KINDS];
-
-/* The finalizer of splitmix64. */
-static uint64_t id_number(uint64_t i)
-{
-	uint64_t x = (i + 1) * 0x9e3779b97f4a7c15;
-
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-	x = (x ^ x >> 27) * 0x94d049bb133111eb;
-	return x ^ x >> 31;
-}
+static struct image snapshots[KINDS];
 
 /* A table with some of everything in it. It cannot be saved to a memfd, since a save makes a new file. */
 static void make_snapshot(unsigned kind)
@@ -261,7 +197,6 @@ static void make_snapshot(unsigned kind)
 	char name[] = "/tmp/ink-fuzz-load-XXXXXX";
 	struct ink_table *t;
 	int fd = mkstemp(name);
-	ssize_t n;
 
 	o.size = sizeof o;
 	o.seed = 1;
@@ -271,42 +206,16 @@ static void make_snapshot(unsigned kind)
 		ink_insert(t, id_number(i), (unsigned)i % o.states);
 	for (uint64_t i = 0; i < 150; i += 4)
 		ink_delete(t, id_number(i));
-	insist(ink_save(t, name, NULL) == 0);
-	close(fd);
+	insist(ink_save(t, name, NULL) == 0 && image_read(&snapshots[kind], name));
 	ink_free(t);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	n = read(fd, snapshots[kind], MOST_SNAPSHOT);
-	insist(n > AT_BODY && n < MOST_SNAPSHOT);
-	sizes[kind] = (size_t)n;
 	close(fd);
 	unlink(name);
 }
 
-static void make_of_snapshot(struct image *i, const uint8_t *data, size_t size)
-{
-	unsigned kind = size ? data[0] % KINDS : 0;
-
-	i->size = sizes[kind];
-	memcpy(i->bytes, snapshots[kind], i->size);
-	for (size_t k = 1; k + 3 <= size; k += 3)
-		i->bytes[(data[k] | (size_t)data[k + 1] << 8) % i->size] ^= data[k + 2];
-}
-
 static void prepare(void)
 {
-	if (file >= 0)
-		return;
-	file = memfd_create("snapshot", MFD_CLOEXEC);
-	insist(file >= 0);
-	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-	for (unsigned kind = 0; kind < KINDS; kind++)
+	for (unsigned kind = 0; kind < KINDS && !snapshots[kind].size; kind++)
 		make_snapshot(kind);
-}
-
-static void write_file(const struct image *i)
-{
-	insist(ftruncate(file, 0) == 0);
-	insist(pwrite(file, i->bytes, i->size, 0) == (ssize_t)i->size);
 }
 
 /* ----------------------------------------------------------------- using the table */
@@ -370,15 +279,15 @@ static void use(struct ink_table *t, unsigned states)
 static void load_and_use(const struct image *i, enum ink_load how)
 {
 	struct ink_why why = {""};
-	struct ink_table *t = ink_load(path, how, &why);
+	struct ink_table *t = ink_load(image_path(), how, &why);
 
 	insist(t || why.text[0]);
 	if (!t)
 		return;
 	insist(ink_check(t, NULL) == 0);
 	if (how == INK_LOAD_MAP)
-		give_rules(t, get32(i, AT_STATES));
-	use(t, get32(i, AT_STATES));
+		give_rules(t, image_get32(i, AT_STATES));
+	use(t, image_get32(i, AT_STATES));
 	ink_free(t);
 }
 
@@ -391,14 +300,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 2)
 		return 0;
 	if (way < 2)
-		make_of_bytes(&i, data + 1, size - 1);
+		image_of_bytes(&i, data + 1, size - 1);
 	else if (way == 2)
 		make_of_geometry(&i, data + 1, size - 1);
 	else
-		make_of_snapshot(&i, data + 1, size - 1);
+		image_of_real(&i, &snapshots[data[1] % KINDS], data + 2, size - 2);
 	if (way > 0)
-		seal(&i);
-	write_file(&i);
+		image_seal(&i);
+	insist(image_write(&i, image_path()));
 	load_and_use(&i, INK_LOAD_READ);
 	load_and_use(&i, INK_LOAD_MAP);
 	return 0;
