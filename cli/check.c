@@ -43,13 +43,15 @@ static int check(const char *name, int strict)
 {
 	struct ink_machine *machine = cli_machine(name, strict, NULL);
 	const struct ink_machine_view *v;
+	unsigned bits;
 
 	if (!machine)
 		return CLI_FAILED;
 	v = ink_machine_view(machine);
-	printf("%s: %u states (%u with what they remember, %u bits), %u events (%u), tick %g s\n", name,
-	       v->states, v->rules.states, bits_of(v->rules.states), v->events, v->rules.events,
-	       (double)v->tick / 1e9);
+	bits = bits_of(v->rules.states);
+	printf("%s: %u state%s (%u with what they remember, %u bit%s), %u event%s (%u), tick %g s\n", name,
+	       v->states, cli_plural(v->states), v->rules.states, bits, cli_plural(bits), v->events,
+	       cli_plural(v->events), v->rules.events, (double)v->tick / 1e9);
 	ink_machine_free(machine);
 	return CLI_DONE;
 }
@@ -59,11 +61,11 @@ static int run(int argc, char **argv)
 	int option, strict = 0, result = CLI_DONE;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
 		if (option == 'l')
 			return list();
 		if (option == '?')
-			return cli_usage(&cli_check, "'%s' is no option", argv[optind - 1]);
+			return cli_bad_option(&cli_check, option, argv);
 		strict = 1;
 	}
 	if (optind == argc)

@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,6 +23,19 @@ int cli_usage(const struct cli_command *command, const char *format, ...)
 	va_end(args);
 	fprintf(stderr, "\nTry 'inkling help %s'.\n", command->name);
 	return CLI_USAGE;
+}
+
+int cli_bad_option(const struct cli_command *command, int stopped, char **argv)
+{
+	const char *word = argv[optind - 1];
+
+	if (stopped == ':')
+		return cli_usage(command, "'%s' wants a value", word);
+	if (!strncmp(word, "--", 2) && strchr(word, '=') && optopt)
+		return cli_usage(command, "'%s': this option takes no value", word);
+	if (strncmp(word, "--", 2) != 0 && optopt) /* one letter, perhaps of several in a word */
+		return cli_usage(command, "'-%c' is no option", optopt);
+	return cli_usage(command, "'%s' is no option", word);
 }
 
 int cli_failed(const char *format, ...)
@@ -96,6 +110,17 @@ int cli_count(const char *text, uint64_t *count)
 	return !strcmp(text, "0") ? 0 : cli_number(text, count);
 }
 
+int cli_small(const char *text, unsigned most, unsigned *number)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || value > most)
+		return -EINVAL;
+	*number = (unsigned)value;
+	return 0;
+}
+
 int cli_part(const char *text, double *part)
 {
 	const char *rest;
@@ -140,6 +165,11 @@ int cli_time(const char *text, uint64_t *nanoseconds)
 		return -EINVAL;
 	*nanoseconds = (uint64_t)(value * unit + 0.5);
 	return 0;
+}
+
+const char *cli_plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
 }
 
 const char *cli_show_share(double share, char *text, size_t size)

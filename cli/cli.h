@@ -23,6 +23,13 @@ extern const struct cli_command cli_check, cli_demo, cli_draw, cli_generate, cli
 __attribute__((format(printf, 2, 3))) int cli_usage(const struct cli_command *command, const char *format,
 						    ...);
 
+/*
+ * Says what is wrong with the option at which getopt_long has just stopped with
+ * '?' or ':' (its short options begin with ':', so that it tells the two
+ * apart); returns CLI_USAGE.
+ */
+int cli_bad_option(const struct cli_command *command, int stopped, char **argv);
+
 /* Says what failed; returns CLI_FAILED. */
 __attribute__((format(printf, 1, 2))) int cli_failed(const char *format, ...);
 
@@ -38,6 +45,9 @@ int cli_share(const char *text, double *share);
 /* "0", "1.5M": as cli_number, and 0 too. 0, or -EINVAL. */
 int cli_count(const char *text, uint64_t *count);
 
+/* "0", "12": digits alone, at most `most`. 0, or -EINVAL. */
+int cli_small(const char *text, unsigned most, unsigned *number);
+
 /* As cli_share, and 0 and 1 too. 0, or -EINVAL. */
 int cli_part(const char *text, double *part);
 
@@ -47,6 +57,9 @@ int cli_time(const char *text, uint64_t *nanoseconds);
 /* "line" and so on. 0, or -EINVAL. */
 int cli_kind(const char *text, enum ink_kind *kind);
 const char *cli_kind_name(enum ink_kind kind);
+
+/* The ending of a word that stands behind a number: "", or "s". */
+const char *cli_plural(uint64_t n);
 
 /* A share of something, in at most `size` characters: "0.071 %", "3.9e-06". */
 const char *cli_show_share(double share, char *text, size_t size);

@@ -285,13 +285,13 @@ static int run(int argc, char **argv)
 	int option, bad = 0;
 
 	opterr = 0;
-	while (!bad && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == '?')
-			return cli_usage(&cli_demo, "'%s' is no option, or wants a value", argv[optind - 1]);
+	while (!bad && (option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+		if (option == '?' || option == ':')
+			return cli_bad_option(&cli_demo, option, argv);
 		bad = cli_number(optarg, option == 'f' ? &n : &seed);
 	}
 	if (bad)
-		return cli_usage(&cli_demo, "'%s' is no number", optarg);
+		return cli_usage(&cli_demo, "'%s' is no number from 1 on", optarg);
 	if (optind < argc)
 		return cli_usage(&cli_demo, "'%s' is too much", argv[optind]);
 	if (n > 100000000)

@@ -2,7 +2,6 @@
 /* inkling plan: what a table will take, and how often it will be mistaken. */
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -55,15 +54,7 @@ static const struct option options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-/* A small number; the library says whether it makes sense. */
-static int small(const char *text, unsigned *number)
-{
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
-
-	*number = (unsigned)value;
-	return end == text || *end || *text == '-' || value > 100000 ? -1 : 0;
-}
+enum { SMALL = 100000 }; /* the library says which of these make sense */
 
 static int kind_or_all(const char *text, struct wish *w)
 {
@@ -74,7 +65,7 @@ static int kind_or_all(const char *text, struct wish *w)
 static int counters(const char *text, uint32_t *bits)
 {
 	if (strcmp(text, "none") != 0)
-		return small(text, bits) || *bits == 0 ? -1 : 0;
+		return cli_small(text, SMALL, bits) || *bits == 0 ? -1 : 0;
 	*bits = INK_NO_COUNTERS;
 	return 0;
 }
@@ -85,7 +76,7 @@ static int take(int option, const char *text, struct wish *w)
 
 	switch (option) {
 	case STATES:
-		return small(text, &w->options.states);
+		return cli_small(text, SMALL, &w->options.states);
 	case FLOWS:
 		return cli_number(text, &w->options.flows);
 	case MEMORY:
@@ -96,18 +87,18 @@ static int take(int option, const char *text, struct wish *w)
 		return kind_or_all(text, w);
 	case AGE_BITS:
 		w->ages_given = 1;
-		return small(text, &w->options.age_bits);
+		return cli_small(text, SMALL, &w->options.age_bits);
 	case HASHES:
-		return small(text, &g->k);
+		return cli_small(text, SMALL, &g->k);
 	case COUNTER_BITS:
 		return counters(text, &g->counter_bits);
 	case THRESHOLD:
-		return small(text, &g->threshold);
+		return cli_small(text, SMALL, &g->threshold);
 	case BLOCKED:
 		g->bloom_flags |= INK_BLOOM_BLOCKED;
 		return 0;
 	default:
-		return small(text, &w->options.writers);
+		return cli_small(text, SMALL, &w->options.writers);
 	}
 }
 
@@ -121,11 +112,11 @@ static int parse(int argc, char **argv, struct wish *w)
 	int option, which = 0;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", options, &which)) != -1) {
+	while ((option = getopt_long(argc, argv, ":", options, &which)) != -1) {
 		if (option == 'h')
 			return fputs(help, stdout), CLI_HELPED;
-		if (option == '?')
-			return cli_usage(&cli_plan, "'%s' is no option, or wants a value", argv[optind - 1]);
+		if (option == '?' || option == ':')
+			return cli_bad_option(&cli_plan, option, argv);
 		if (take(option, optarg, w))
 			return cli_usage(&cli_plan, "--%s %s: that is no value for it", options[which].name,
 					 optarg);
@@ -218,20 +209,30 @@ static void show(const struct ink_plan *p)
 	show_geometry(p);
 }
 
-static int show_kind(const struct ink_options *o)
+static void show_head(void)
+{
+	printf("%-8s %12s %10s %9s %10s %10s %8s   %s\n", "kind", "flows", "KiB", "bits/flow", "error",
+	       "unsure", "load", "geometry");
+}
+
+/* `said` is the last complaint: what is wrong for all kinds is said once. */
+static int show_kind(const struct ink_options *o, int first, struct ink_why *said)
 {
 	struct ink_plan plan = {.size = sizeof plan};
 	struct ink_why why;
 	int error = ink_plan(o, &plan, &why);
 
 	fflush(stdout);
-	if (error)
+	if (error && strcmp(why.text, said->text) != 0)
 		cli_failed("%s", why.text);
-	else
-		show(&plan);
-	if (!error && o->geometry.bloom_flags & INK_BLOOM_BLOCKED)
+	if (error)
+		return *said = why, error;
+	if (first)
+		show_head();
+	show(&plan);
+	if (o->geometry.bloom_flags & INK_BLOOM_BLOCKED)
 		show_price(o, &plan);
-	return error;
+	return 0;
 }
 
 /* Which kind for which job, of those that can do what was asked. */
@@ -260,22 +261,21 @@ static int run(int argc, char **argv)
 {
 	struct wish w = {.options = {.size = sizeof w.options, .age_bits = 1}, .all = 1};
 	unsigned char planned[INK_KBF + 1] = {0};
+	struct ink_why said = {""};
 	int any = 0, error = parse(argc, argv, &w);
 	enum ink_kind wanted = w.options.kind;
 
 	if (error)
 		return error == CLI_HELPED ? CLI_DONE : error;
-	printf("%-8s %12s %10s %9s %10s %10s %8s   %s\n", "kind", "flows", "KiB", "bits/flow", "error",
-	       "unsure", "load", "geometry");
 	for (unsigned kind = INK_LINE; kind <= INK_KBF; kind++)
 		if (w.all || wanted == kind) {
 			w.options.kind = (enum ink_kind)kind;
 			if (kind == INK_KBF && !w.ages_given)
 				w.options.age_bits = 0;
-			planned[kind] = show_kind(&w.options) == 0;
+			planned[kind] = show_kind(&w.options, !any, &said) == 0;
 			any |= planned[kind];
 		}
-	if (w.all)
+	if (w.all && any)
 		advise(planned);
 	return any ? CLI_DONE : CLI_FAILED;
 }

@@ -110,16 +110,6 @@ static int list(void)
 
 /* ----------------------------------------------------------------------- options */
 
-static int small(const char *text, uint64_t most, unsigned *number)
-{
-	uint64_t value;
-
-	if (cli_number(text, &value) || value > most)
-		return -EINVAL;
-	*number = (unsigned)value;
-	return 0;
-}
-
 static int set_size(struct wish *wish, enum lab_size size)
 {
 	if (wish->lab.size != LAB_NORMAL && wish->lab.size != size)
@@ -128,7 +118,7 @@ static int set_size(struct wish *wish, enum lab_size size)
 	return CLI_DONE;
 }
 
-static int take(struct wish *wish, int option, const char *name)
+static int take(struct wish *wish, int option, char **argv)
 {
 	switch (option) {
 	case 'q':
@@ -136,7 +126,7 @@ static int take(struct wish *wish, int option, const char *name)
 	case 'f':
 		return set_size(wish, LAB_FULL);
 	case 'n':
-		if (small(optarg, MOST_SEEDS, &wish->lab.seeds))
+		if (cli_small(optarg, MOST_SEEDS, &wish->lab.seeds) || !wish->lab.seeds)
 			return cli_usage(&cli_reproduce, "--seeds '%s': 1 to %d", optarg, MOST_SEEDS);
 		return CLI_DONE;
 	case 's':
@@ -144,7 +134,7 @@ static int take(struct wish *wish, int option, const char *name)
 			return cli_usage(&cli_reproduce, "--seed '%s': a number from 1 on", optarg);
 		return CLI_DONE;
 	case 'j':
-		if (small(optarg, MOST_WORKERS, &wish->lab.workers))
+		if (cli_small(optarg, MOST_WORKERS, &wish->lab.workers) || !wish->lab.workers)
 			return cli_usage(&cli_reproduce, "-j '%s': 1 to %d", optarg, MOST_WORKERS);
 		return CLI_DONE;
 	case 'w':
@@ -153,10 +143,8 @@ static int take(struct wish *wish, int option, const char *name)
 	case 'o':
 		wish->ndjson = optarg;
 		return CLI_DONE;
-	case ':':
-		return cli_usage(&cli_reproduce, "'%s' wants a value", name);
 	default:
-		return cli_usage(&cli_reproduce, "'%s' is no option", name);
+		return cli_bad_option(&cli_reproduce, option, argv);
 	}
 }
 
@@ -170,7 +158,7 @@ static int read_options(struct wish *wish, int argc, char **argv)
 
 	opterr = 0;
 	while (!error && (option = getopt_long(argc, argv, ":o:j:", options, NULL)) != -1)
-		error = take(wish, option, argv[optind - 1]);
+		error = take(wish, option, argv);
 	if (!error && optind == argc)
 		return cli_usage(&cli_reproduce,
 				 "which experiment? 'all', or names of 'inkling reproduce list'");

@@ -50,40 +50,33 @@ static int full_policy(const char *text, enum ink_full *full)
 	return -1;
 }
 
-static int small(const char *text, unsigned *number)
-{
-	uint64_t value;
-
-	if (cli_number(text, &value) || value > 1000)
-		return -1;
-	*number = (unsigned)value;
-	return 0;
-}
-
 static int flag(int *which)
 {
 	*which = 1;
 	return 0;
 }
 
-static int text_of(const char **which, const char *text)
+/* Where the word behind an option goes, as it is; NULL: it has to be understood. */
+static const char **word_of(int option, struct wishes *w)
 {
-	*which = text;
-	return 0;
+	switch (option) {
+	case 'r':
+		return &w->file;
+	case 'i':
+		return &w->interface;
+	case 'w':
+		return &w->write;
+	case 'o':
+		return &w->output;
+	default:
+		return NULL;
+	}
 }
 
 /* 0, or -1: that is no value for the option. */
 static int take(int option, const char *text, struct wishes *w)
 {
 	switch (option) {
-	case 'r':
-		return text_of(&w->file, text);
-	case 'i':
-		return text_of(&w->interface, text);
-	case 'w':
-		return text_of(&w->write, text);
-	case 'o':
-		return text_of(&w->output, text);
 	case 'c':
 		return cli_number(text, &w->packets) || !w->packets ? -1 : 0;
 	case 'q':
@@ -101,7 +94,7 @@ static int take(int option, const char *text, struct wishes *w)
 	case SEED:
 		return cli_number(text, &w->table.seed) || !w->table.seed ? -1 : 0;
 	case AGE_BITS:
-		return small(text, &w->table.age_bits);
+		return cli_small(text, 2, &w->table.age_bits) || !w->table.age_bits ? -1 : 0;
 	case NO_TIMEOUTS:
 		return flag(&w->no_timeouts);
 	case VERIFY:
@@ -114,6 +107,27 @@ static int take(int option, const char *text, struct wishes *w)
 		return flag(&w->community_id);
 	default:
 		return flag(&w->outermost);
+	}
+}
+
+/* What the value of an option looks like. */
+static const char *value_of(int option)
+{
+	switch (option) {
+	case KIND:
+		return "line, compact, dleft, exact, stateful, direct or kbf";
+	case MEMORY:
+		return "a size, as 512k or 4M";
+	case ERROR:
+		return "a share, as 0.001 or 0.1%";
+	case FULL:
+		return "unsure, refuse or replace";
+	case AGE_BITS:
+		return "1 or 2";
+	case EXACT_FOR:
+		return "unsure";
+	default:
+		return "a number from 1 on";
 	}
 }
 
@@ -153,42 +167,55 @@ static int contradiction(const struct wishes *w)
 	return CLI_DONE;
 }
 
-static int parse(int argc, char **argv, struct wishes *w)
+static int take_word(int option, const char *text, const char **word)
 {
-	int option, which = -1;
-
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "+r:i:w:o:c:qh", options, &which)) != -1) {
-		if (option == 'h')
-			return fputs(cli_run.help, stdout), CLI_HELPED;
-		if (option == '?')
-			return cli_usage(&cli_run, "'%s' is no option, or wants a value", argv[optind - 1]);
-		if (take(option, optarg, w))
-			return option < KIND ? cli_usage(&cli_run, "-%c %s: that is no value for it", option,
-							 optarg)
-					     : cli_usage(&cli_run, "--%s %s: that is no value for it",
-							 options[which].name, optarg);
-	}
+	if (*word)
+		return cli_usage(&cli_run, "-%c is given twice: %s and %s", option, *word, text);
+	*word = text;
 	return CLI_DONE;
 }
 
-/* The machine may stand before the options or behind them. */
+static int take_value(int option, const char *name, const char *text, struct wishes *w)
+{
+	char letter[] = {(char)option, 0};
+
+	if (!take(option, text, w))
+		return CLI_DONE;
+	return cli_usage(&cli_run, "%s%s %s: that is no value for it (%s)", option < KIND ? "-" : "--",
+			 option < KIND ? letter : name, text, value_of(option));
+}
+
+/* Options may stand anywhere, also between the words of the filter and behind them; "--" ends them. */
+static int parse(int argc, char **argv, struct wishes *w)
+{
+	int option, which = 0, error = CLI_DONE;
+
+	opterr = 0;
+	while (!error && (option = getopt_long(argc, argv, ":r:i:w:o:c:qh", options, &which)) != -1) {
+		const char **word = word_of(option, w);
+
+		if (option == 'h')
+			return fputs(cli_run.help, stdout), CLI_HELPED;
+		if (option == '?' || option == ':')
+			return cli_bad_option(&cli_run, option, argv);
+		error = word ? take_word(option, optarg, word)
+			     : take_value(option, options[which].name, optarg, w);
+	}
+	return error;
+}
+
+/* The first word that is no option is the machine. */
 int run_options(int argc, char **argv, struct wishes *w)
 {
 	int error;
 
 	*w = (struct wishes){.table = {.size = sizeof w->table}};
-	if (argc > 1 && argv[1][0] != '-') {
-		w->machine = argv[1];
-		argc--;
-		argv++;
-	}
 	error = parse(argc, argv, w);
 	if (error)
 		return error;
-	if (!w->machine && optind < argc)
+	if (optind < argc)
 		w->machine = argv[optind++];
-	if (!w->machine)
+	else
 		return cli_usage(&cli_run,
 				 "which machine? ('inkling check --list' names those that are there)");
 	error = contradiction(w);

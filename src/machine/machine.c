@@ -104,8 +104,9 @@ static int read_all(FILE *f, char **text, size_t *length)
 	*text = malloc(INK_TEXT_MOST + 1);
 	if (!*text)
 		return -ENOMEM;
+	errno = EIO; /* unless it says better: a directory can be opened, and not read */
 	*length = fread(*text, 1, INK_TEXT_MOST + 1, f);
-	return ferror(f) ? -EIO : 0;
+	return ferror(f) ? -errno : 0;
 }
 
 static struct ink_machine *load_file(const char *path, const struct ink_machine_options *o,

@@ -1,0 +1,21 @@
+#!/bin/sh
+# plan.sh INKLING: the command `plan` from its command line: what it says, and its exit codes.
+# shellcheck source=tests/help.sh
+. "$(dirname "$0")/help.sh"
+
+exits 0 "line          1000000" plan --states 15 --flows 1M
+same "kinds" "$(grep -cE '^(line|compact|dleft|exact|stateful|direct|kbf) +1000000 ' said)" 7
+
+# What is wrong for all kinds is said once, and nothing else; what is wrong for some, beside the others.
+exits 1 "7 age bits; 0, 1 or 2 are possible" plan --states 3 --flows 1M --age-bits 7
+same "lines about 7 age bits" "$(wc -l <said)" 1
+exits 0 "only the kind line has more than one" plan --states 3 --flows 1M --writers 4
+same "lines about writers" "$(grep -c writers said)" 1
+grep -q '^line  *1000000 ' said || fail "4 writers, and line is not planned"
+
+exits 2 "'--nonsense' is no option" plan --nonsense
+exits 2 "'--flows' wants a value" plan --states 3 --flows
+exits 2 "--states many: that is no value for it" plan --states many
+exits 2 "--states -3: that is no value for it" plan --states -3
+exits 2 "how many states" plan --flows 1M
+exits 2 "how many flows" plan --states 3
