@@ -38,6 +38,7 @@ static const char help[] =
 	"  --reset P         opened, ended by RST                        (default 5%)\n"
 	"  --cut P           opened, FIN answered by RST                 (default 2%)\n"
 	"  --unfinished P    opened, without an end                      (default 3%)\n"
+	"  --strangers P     opened before the capture: no SYN, SYN+ACK  (default 0)\n"
 	"  --reused P        once more with the same ports, after it all (default 1%)\n"
 	"\n"
 	"  --concurrent N    of the flows, alive at once (default a tenth)\n"
@@ -50,7 +51,7 @@ static const char help[] =
 	"time)\n"
 	"  --flood-answers P share of the flood that the victim answers (default 0)\n"
 	"  --video-as F      rtp, ts or es: RFC 2250, transport stream, bare (default rtp)\n"
-	"  --seed N          default 1\n"
+	"  --seed N          a number from 1 on (default 1)\n"
 	"\n"
 	"example: inkling generate -w x.pcap -t x.json --flows 1M --concurrent 500k\n";
 
@@ -61,7 +62,7 @@ struct wish {
 
 /* ---------------------------------------------------------------------- options */
 
-enum how { COUNT, PART, TIME, FORMAT };
+enum how { COUNT, NUMBER, PART, TIME, FORMAT };
 
 /* Where an option's value goes, and how it is written. */
 struct target {
@@ -88,6 +89,7 @@ static const struct target targets[] = {
 	{"reset", PART, AT(reset)},
 	{"cut", PART, AT(cut)},
 	{"unfinished", PART, AT(unfinished)},
+	{"strangers", PART, AT(strangers)},
 	{"reused", PART, AT(reused)},
 	{"concurrent", COUNT, AT(concurrent)},
 	{"data", COUNT, AT(data)},
@@ -99,7 +101,7 @@ static const struct target targets[] = {
 	{"flood-time", TIME, AT(flood_duration)},
 	{"flood-answers", PART, AT(flood_answers)},
 	{"video-as", FORMAT, AT(format)},
-	{"seed", COUNT, AT(seed)},
+	{"seed", NUMBER, AT(seed)},
 };
 
 enum { TARGETS = sizeof targets / sizeof targets[0], FIRST_LONG = 256 };
@@ -124,6 +126,8 @@ static int take(const struct target *target, const char *text, struct sim_traffi
 	switch (target->how) {
 	case COUNT:
 		return cli_count(text, field);
+	case NUMBER:
+		return cli_number(text, field);
 	case PART:
 		return cli_part(text, field);
 	case TIME:
@@ -165,6 +169,18 @@ static const char *name_of(int option)
 	return letter;
 }
 
+/* What its value looks like. */
+static const char *value_of(int option)
+{
+	static const char *const values[] = {[COUNT] = "a number",
+					     [NUMBER] = "a number from 1 on",
+					     [PART] = "a share, as 0.1 or 10%",
+					     [TIME] = "a time, as 50ms, 60s or 2min",
+					     [FORMAT] = "rtp, ts or es"};
+
+	return values[option >= FIRST_LONG ? targets[option - FIRST_LONG].how : NUMBER];
+}
+
 static int check(const struct wish *w)
 {
 	const char *wrong = sim_traffic_wrong(&w->traffic);
@@ -189,15 +205,15 @@ static int parse(int argc, char **argv, struct wish *w)
 
 	list_options(options);
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "w:t:s:h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":w:t:s:h", options, NULL)) != -1) {
 		if (option == 'h')
 			return fputs(help, stdout), CLI_HELPED;
-		if (option == '?')
-			return cli_usage(&cli_generate, "'%s' is no option, or wants a value",
-					 argv[optind - 1]);
+		if (option == '?' || option == ':')
+			return cli_bad_option(&cli_generate, option, argv);
 		if (take_option(option, optarg, w))
-			return cli_usage(&cli_generate, "%s%s %s: that is no value for it",
-					 option >= FIRST_LONG ? "--" : "-", name_of(option), optarg);
+			return cli_usage(&cli_generate, "%s%s %s: that is no value for it (%s)",
+					 option >= FIRST_LONG ? "--" : "-", name_of(option), optarg,
+					 value_of(option));
 	}
 	if (optind < argc)
 		return cli_usage(&cli_generate, "'%s' is too much", argv[optind]);
@@ -232,9 +248,10 @@ static void show(const struct wish *w, const struct sim_truth *truth)
 	int busy = !strcmp(w->capture, "-") || (w->truth && !strcmp(w->truth, "-"));
 
 	fprintf(busy ? stderr : stdout,
-		"%s: %" PRIu64 " packets, %" PRIu64 " TCP and %" PRIu64 " UDP flows, at most %" PRIu64
+		"%s: %" PRIu64 " packet%s, %" PRIu64 " TCP and %" PRIu64 " UDP flow%s, at most %" PRIu64
 		" at once\n",
-		w->capture, truth->frames, truth->tcp.flows, truth->udp_flows, truth->alive_at_once);
+		w->capture, truth->frames, cli_plural(truth->frames), truth->tcp.flows, truth->udp_flows,
+		cli_plural(truth->udp_flows), truth->alive_at_once);
 }
 
 static int generate(const struct wish *w, struct sim_truth *truth)

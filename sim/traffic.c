@@ -177,7 +177,19 @@ static void send_segment(struct traffic *t, const struct sim_ends *ends, const s
 /* ----------------------------------------------------------------------- connections */
 
 /* How a connection goes. */
-enum course { WHOLE, RESET, CUT, UNFINISHED, HALF_OPEN, UNANSWERED, SILENT, REFUSED, PROBED, STRANGE };
+enum course {
+	WHOLE,
+	STRANGER,
+	RESET,
+	CUT,
+	UNFINISHED,
+	HALF_OPEN,
+	UNANSWERED,
+	SILENT,
+	REFUSED,
+	PROBED,
+	STRANGE
+};
 
 struct connection {
 	struct sim_ends ends; /* end 0 begins */
@@ -194,6 +206,8 @@ struct turn {
 	struct sim_segment segment;
 };
 
+enum { UNSEEN = 2 }; /* segments of a stranger that were sent before the capture began */
+
 static unsigned segments_of(const struct traffic *t, enum course course)
 {
 	unsigned opened = 3 + (unsigned)t->o->data;
@@ -201,6 +215,8 @@ static unsigned segments_of(const struct traffic *t, enum course course)
 	switch (course) {
 	case WHOLE:
 		return opened + 3;
+	case STRANGER:
+		return opened + 3 - UNSEEN;
 	case CUT:
 		return opened + 2;
 	case RESET:
@@ -274,8 +290,8 @@ static void number_segment(const struct traffic *t, const struct connection *c, 
 		turn->segment.ack = c->first[!from] + bytes[!from];
 }
 
-/* Segment number `step` of one time round. */
-static struct turn one_turn(const struct traffic *t, const struct connection *c, unsigned step)
+/* Segment number `step` of a connection that is seen from its first segment on. */
+static struct turn seen_turn(const struct traffic *t, const struct connection *c, unsigned step)
 {
 	struct turn turn;
 
@@ -288,6 +304,18 @@ static struct turn one_turn(const struct traffic *t, const struct connection *c,
 	else
 		turn = closing_turn(t, c, step - 3 - (unsigned)t->o->data);
 	number_segment(t, c, step, &turn);
+	return turn;
+}
+
+/* Segment number `step` of one time round; the first is sent when the connection starts. */
+static struct turn one_turn(const struct traffic *t, const struct connection *c, unsigned step)
+{
+	struct turn turn;
+
+	if (c->course != STRANGER)
+		return seen_turn(t, c, step);
+	turn = seen_turn(t, c, step + UNSEEN);
+	turn.when -= seen_turn(t, c, UNSEEN).when;
 	return turn;
 }
 
@@ -382,6 +410,7 @@ static enum course course_of(const struct sim_traffic_options *o, double share)
 		{o->reset, RESET},
 		{o->cut, CUT},
 		{o->unfinished, UNFINISHED},
+		{o->strangers, STRANGER},
 	};
 
 	for (unsigned i = 0; i < sizeof courses / sizeof courses[0]; i++) {
@@ -684,16 +713,17 @@ const char *sim_traffic_wrong(const struct sim_traffic_options *o)
 		return "more of the flood, the odd or the pairs than there are addresses for";
 	if (o->scans > SIM_SCANS_MOST || o->targets > SIM_TARGETS_MOST || o->streams > SIM_STREAMS_MOST)
 		return "more scans, targets or streams than there are addresses for";
-	if (o->half_open + o->unanswered + o->refused + o->reset + o->cut + o->unfinished > 1 + 1e-9)
+	if (o->half_open + o->unanswered + o->refused + o->reset + o->cut + o->unfinished + o->strangers >
+	    1 + 1e-9)
 		return "the shares of the flows are more than 1 together";
 	if (o->payload > SIM_PAYLOAD_MOST || o->data > SIM_DATA_MOST)
 		return "too much data";
 	if (o->concurrent > o->flows)
 		return "more connections at once than there are";
-	if (!o->duration || o->flood_start >= o->duration || o->flood_duration > o->duration - o->flood_start)
-		return "the flood is not within the duration";
 	if (o->duration < 100 * (o->rtt + MOMENT))
 		return "the duration is less than 100 round trips";
+	if (o->flood_start >= o->duration || o->flood_duration > o->duration - o->flood_start)
+		return "the flood is not within the duration";
 	return NULL;
 }
 

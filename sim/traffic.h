@@ -24,6 +24,7 @@ struct sim_traffic_options {
 	double reset;         /* opened, ended by RST */
 	double cut;           /* opened, FIN answered by RST */
 	double unfinished;    /* opened, without an end */
+	double strangers;     /* opened before the capture began: without SYN and SYN+ACK */
 	double reused;        /* of all: once more with the same addresses and ports, after the end */
 	uint64_t established; /* connections that open in the first tenth and stay open */
 	uint64_t udp;         /* flows of requests and answers */
