@@ -125,24 +125,20 @@ static void put_skipped(FILE *to, const uint64_t *skipped)
 /* Flows by written state; null where the kind cannot tell. */
 static void put_census(FILE *to, const struct session *s)
 {
-	struct ink_counts counts;
+	struct written census;
 	const char *before = "";
 
-	if (ink_census(s->table, &counts)) {
+	if (session_census(s, &census)) {
 		fputs(",\"census\":null", to);
 		return;
 	}
 	fputs(",\"census\":{", to);
-	for (unsigned written = 0; written < s->view->states; written++) {
-		uint64_t n = 0;
-
-		for (unsigned i = 0; i < s->view->rules.states; i++)
-			n += s->view->state_of[i] == written ? counts.state[i] : 0;
-		put_name(to, before, s->view->state_names[written]);
-		fprintf(to, "%" PRIu64, n);
+	for (unsigned i = 0; i < s->view->states; i++) {
+		put_name(to, before, s->view->state_names[i]);
+		fprintf(to, "%" PRIu64, census.state[i]);
 		before = ",";
 	}
-	fprintf(to, "%s\"unsure\":%" PRIu64 "}", before, counts.unsure);
+	fprintf(to, "%s\"unsure\":%" PRIu64 "}", before, census.unsure);
 }
 
 static void put_counts(FILE *to, const struct session *s)
@@ -168,6 +164,20 @@ static void put_table(FILE *to, const char *name, const struct ink_table *table)
 		t.expired);
 }
 
+/* The second pass' table, the candidates of both, and what may be missing. */
+static void put_passes(FILE *to, const struct session *s, const struct session *first)
+{
+	uint64_t flows, bytes, missing;
+
+	put_table(to, "second_table", s->table);
+	candidates_size(s->candidates, &flows, &bytes);
+	fprintf(to, ",\"candidates\":{\"bytes\":%" PRIu64 ",\"flows\":%" PRIu64 "}", bytes, flows);
+	if (cautious_misses(first->cautious, &missing))
+		fprintf(to, ",\"may_miss\":%" PRIu64, missing);
+	else
+		fputs(",\"may_miss\":null", to);
+}
+
 static void put_verify(FILE *to, const struct session *s)
 {
 	const struct tally *t = s->verifier ? verifier_tally(s->verifier) : NULL;
@@ -180,6 +190,8 @@ static void put_verify(FILE *to, const struct session *s)
 	for (unsigned d = 0; d < DIFFERENCES; d++)
 		fprintf(to, ",\"%s\":{\"events\":%" PRIu64 ",\"flows\":%" PRIu64 "}",
 			difference_name((enum difference)d), t->events[d], t->flows[d]);
+	fprintf(to, ",\"settled\":%" PRIu64 ",\"settled_lost\":%" PRIu64 ",\"settled_changed\":%" PRIu64,
+		t->settled, t->lost, t->changed);
 	fputs(",\"counts\":{", to);
 	for (unsigned i = 0; i < s->view->counters; i++) {
 		put_name(to, i ? "," : "", s->view->counter_names[i]);
@@ -191,10 +203,9 @@ static void put_verify(FILE *to, const struct session *s)
 void record_summary(FILE *to, struct session *s, const struct session *first)
 {
 	struct ink_track_stats k = {.size = sizeof k};
-	struct ink_capture_stats c = {.size = sizeof c};
+	struct ink_capture_stats c = session_input(s);
 
 	ink_track_stats(s->track, &k);
-	ink_capture_stats(s->capture, &c);
 	fputs("{\"type\":\"summary\",\"machine\":", to);
 	put_string(to, s->view->name);
 	fprintf(to, ",\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"seconds\":%.9f", c.packets, c.bytes,
@@ -208,11 +219,9 @@ void record_summary(FILE *to, struct session *s, const struct session *first)
 	put_counts(to, s);
 	put_table(to, "table", first ? first->table : s->table);
 	if (first)
-		put_table(to, "second_table", s->table);
+		put_passes(to, s, first);
 	if (s->slow)
 		put_table(to, "slow_table", s->slow);
-	if (s->candidates)
-		put_table(to, "candidates", s->candidates);
 	put_verify(to, s);
 	fputs("}\n", to);
 }

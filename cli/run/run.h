@@ -2,11 +2,13 @@
 /*
  * inkling run: what its files share.
  *
- *     options.c   from the command line to a struct wishes
- *     session.c   opens what is wished for, and passes packets through it
- *     verify.c    what the table answered beside what an exact one did
- *     record.c    NDJSON, a line for each report
- *     summary.c   what it all came to, for people and as the last record
+ *     options.c     from the command line to a struct wishes
+ *     session.c     opens what is wished for, and passes packets through it
+ *     cautious.c    the rules of the first of two passes, and what it may miss
+ *     candidates.c  the flows that it finds
+ *     verify.c      what the table answered beside what an exact one did
+ *     record.c      NDJSON, a line for each report
+ *     summary.c     what it all came to, for people and as the last record
  */
 #ifndef INKLING_CLI_RUN_H
 #define INKLING_CLI_RUN_H
@@ -66,14 +68,41 @@ struct tally {
 	uint64_t events[DIFFERENCES], flows[DIFFERENCES];
 	uint64_t steps;
 	uint64_t all_flows;
+	uint64_t settled; /* times that a flow came to be in a state that is not expendable, in both tables */
+	uint64_t lost;    /* of these, those that the table then did not have, and the exact one had */
+	uint64_t changed; /* or had in another state */
 };
 
 struct verifier;
 
 struct verifier *verifier_make(uint64_t seed, int timeouts, struct ink_why *why);
 void verifier_free(struct verifier *v);
-void verifier_see(struct verifier *v, const struct ink_moved *m);
+void verifier_see(struct verifier *v, const struct ink_moved *m, const struct ink_rules *rules);
 const struct tally *verifier_tally(const struct verifier *v);
+
+/* -------------------------------------------------------------- two passes */
+
+struct candidates;
+
+struct candidates *candidates_make(uint64_t seed, struct ink_why *why);
+void candidates_free(struct candidates *c);
+
+/* 0, also if it is there already; or -errno. */
+int candidates_add(struct candidates *c, uint64_t id);
+
+/* Non-zero: it was added, or looks like one that was. */
+int candidates_have(const struct candidates *c, uint64_t id);
+void candidates_size(const struct candidates *c, uint64_t *flows, uint64_t *bytes);
+
+struct cautious;
+
+/* Changes the options, which have the machine's rules, to those of a first pass, as long as this lives. NULL: why. */
+struct cautious *cautious_make(struct ink_options *o, struct ink_why *why);
+void cautious_free(struct cautious *c);
+void cautious_see(struct cautious *c, const struct ink_moved *m);
+
+/* The most flows whose reports may be missing, with 99.9 %. 0: it is not known for this kind of table. */
+int cautious_misses(const struct cautious *c, uint64_t *flows);
 
 /* ----------------------------------------------------------------- session */
 
@@ -83,11 +112,12 @@ struct session {
 	const struct ink_machine_view *view;
 	struct ink_machine *machine;
 	struct ink_table *table;
-	struct ink_table *beside;     /* exact; --verify */
-	struct ink_table *slow;       /* exact; --exact-for unsure */
-	struct ink_table *candidates; /* exact; the flows of the second pass, or those found by the first */
+	struct ink_table *beside;      /* exact; --verify */
+	struct ink_table *slow;        /* exact; --exact-for unsure */
+	struct candidates *candidates; /* the flows of the second pass, or those found by the first */
+	struct cautious *cautious;     /* the first pass */
 	struct verifier *verifier;
-	struct ink_capture *capture;
+	struct ink_capture *capture; /* NULL: an interrupt came while it was being opened */
 	struct ink_track *track;
 	struct ink_dump *dump;
 	FILE *records;
@@ -98,6 +128,18 @@ struct session {
 	int trouble;      /* errno of what went wrong in a callback, or 0 */
 	const char *trouble_with;
 };
+
+/* Flows by written state. */
+struct written {
+	uint64_t state[INK_MAX_STATES];
+	uint64_t unsure;
+};
+
+/* 0, or -ENOTSUP: this kind of table cannot tell. */
+int session_census(const struct session *s, struct written *census);
+
+/* What was read; nothing, if an interrupt came before the input began. */
+struct ink_capture_stats session_input(const struct session *s);
 
 /* Runs the machine as wished; an exit code. */
 int run_session(const struct wishes *w);

@@ -4,8 +4,8 @@
  *
  * With --two-pass there are two sessions. The first finds candidates: flows
  * that made a report, that the table was unsure about, or that it refused; all
- * it remembers of them is their ids. The second reads the file again with an
- * exact table and passes everything by that is no candidate.
+ * it remembers of them is a fingerprint of their ids. The second reads the file
+ * again with an exact table and passes everything by that is no candidate.
  */
 #include <errno.h>
 #include <signal.h>
@@ -87,42 +87,47 @@ static int lost(const struct ink_moved *m)
 	return m->error || m->move.from == INK_DONT_KNOW;
 }
 
+static void find_candidates(struct session *s, const struct ink_moved *m)
+{
+	cautious_see(s->cautious, m);
+	if ((lost(m) || m->action->report || m->action->saves) && candidates_add(s->candidates, m->id))
+		trouble(s, "the candidates", -ENOMEM);
+}
+
 static void on_moved(const struct ink_moved *m, void *user)
 {
 	struct session *s = user;
 
 	if (s->verifier)
-		verifier_see(s->verifier, m);
-	if (s->w->two_pass && !s->second) {
-		if ((lost(m) || m->action->report || m->action->saves) && ink_set(s->candidates, m->id, 0))
-			trouble(s, "the candidates", -ENOMEM);
-		return;
-	}
-	act(s, m);
+		verifier_see(s->verifier, m, &s->view->rules);
+	if (s->cautious)
+		find_candidates(s, m);
+	else
+		act(s, m);
+}
+
+static int is_candidate(uint64_t id, void *user)
+{
+	return candidates_have(((const struct session *)user)->candidates, id);
 }
 
 /* ----------------------------------------------------------------- opening */
 
-static struct ink_options exact_options(const struct session *s, unsigned states)
-{
-	return (struct ink_options){.size = sizeof(struct ink_options),
-				    .kind = INK_EXACT,
-				    .states = states,
-				    .flows = 1,
-				    .seed = s->w->table.seed};
-}
-
 /* An exact table that runs the machine too. */
 static struct ink_table *exact_machine(const struct session *s, struct ink_why *why)
 {
-	struct ink_options o = exact_options(s, s->view->rules.states);
+	struct ink_options o = {.size = sizeof o,
+				.kind = INK_EXACT,
+				.states = s->view->rules.states,
+				.flows = 1,
+				.age_bits = s->view->timeouts && !s->w->no_timeouts,
+				.seed = s->w->table.seed,
+				.rules = &s->view->rules};
 
-	o.age_bits = s->view->timeouts && !s->w->no_timeouts;
-	o.rules = &s->view->rules;
 	return ink_create(&o, why);
 }
 
-static struct ink_table *main_table(const struct session *s, struct ink_why *why)
+static struct ink_table *main_table(struct session *s, struct ink_why *why)
 {
 	struct ink_options o = s->w->table;
 
@@ -134,13 +139,14 @@ static struct ink_table *main_table(const struct session *s, struct ink_why *why
 		o.flows = DEFAULT_FLOWS;
 	if (!o.age_bits)
 		o.age_bits = s->view->timeouts && !s->w->no_timeouts;
+	if (s->w->two_pass && !(s->cautious = cautious_make(&o, why)))
+		return NULL;
 	return ink_create(&o, why);
 }
 
 static int open_tables(struct session *s)
 {
 	struct ink_why why = {"no memory"};
-	struct ink_options ids = exact_options(s, 1);
 	int timeouts = s->view->timeouts && !s->w->no_timeouts;
 
 	s->table = main_table(s, &why);
@@ -150,7 +156,7 @@ static int open_tables(struct session *s)
 		return cli_failed("%s", why.text);
 	if (s->table && s->w->exact_for_unsure && !(s->slow = exact_machine(s, &why)))
 		return cli_failed("%s", why.text);
-	if (s->table && s->w->two_pass && !s->candidates && !(s->candidates = ink_create(&ids, &why)))
+	if (s->table && s->cautious && !(s->candidates = candidates_make(s->w->table.seed, &why)))
 		return cli_failed("%s", why.text);
 	if (s->table)
 		return CLI_DONE;
@@ -167,7 +173,13 @@ static int open_input(struct session *s)
 	struct ink_why why = {""};
 
 	s->capture = ink_capture_open(&o, &why);
-	return s->capture ? CLI_DONE : cli_failed("%s", why.text);
+	return s->capture || interrupted ? CLI_DONE : cli_failed("%s", why.text);
+}
+
+/* Of an input that never began, nobody will see what it is. */
+static enum ink_link link_of(const struct session *s)
+{
+	return s->capture ? ink_capture_link(s->capture) : INK_LINK_ETHERNET;
 }
 
 static int open_track(struct session *s)
@@ -177,11 +189,11 @@ static int open_track(struct session *s)
 				      .table = s->table,
 				      .beside = s->beside,
 				      .slow = s->slow,
-				      .only = s->second ? s->candidates : NULL,
-				      .link = ink_capture_link(s->capture),
+				      .only = s->second ? is_candidate : NULL,
+				      .link = link_of(s),
 				      .seed = s->w->table.seed,
 				      .no_timeouts = s->w->no_timeouts,
-				      .every = s->verifier || (s->w->two_pass && !s->second),
+				      .every = s->verifier || s->cautious,
 				      .moved = on_moved,
 				      .user = s};
 	struct ink_why why = {""};
@@ -205,7 +217,7 @@ static int open_output(struct session *s)
 	const struct wishes *w = s->w;
 	struct ink_why why = {""};
 
-	if (w->two_pass && !s->second)
+	if (s->cautious)
 		return CLI_DONE;
 	if (check_outputs(w))
 		return CLI_FAILED;
@@ -214,7 +226,7 @@ static int open_output(struct session *s)
 	if (w->output && !s->records)
 		return cli_failed("%s: cannot write it: %s", w->output, strerror(errno));
 	if (w->write)
-		s->dump = ink_dump_open(w->write, ink_capture_link(s->capture), &why);
+		s->dump = ink_dump_open(w->write, link_of(s), &why);
 	return w->write && !s->dump ? cli_failed("%s", why.text) : CLI_DONE;
 }
 
@@ -231,6 +243,10 @@ static int check_machine(const struct session *s)
 		counts |= v->on_timeout[i] != 0;
 	if (s->w->two_pass && !reports)
 		return cli_failed("%s: makes no reports, so --two-pass has nothing to look for",
+				  s->w->machine);
+	if (s->w->two_pass && v->weighs)
+		return cli_failed("%s: its conditions look at counters, and with --two-pass these count "
+				  "candidates alone",
 				  s->w->machine);
 	if (filter && counts && !s->w->no_timeouts)
 		return cli_failed("%s: counts flows that time out, and the kind %s forgets cells, not flows; "
@@ -280,6 +296,7 @@ static void close_session(struct session *s)
 	ink_free(s->table);
 	ink_free(s->beside);
 	ink_free(s->slow);
+	cautious_free(s->cautious);
 	verifier_free(s->verifier);
 	ink_machine_free(s->machine);
 }
@@ -297,10 +314,12 @@ static void use_machine(struct session *s, struct ink_machine *machine)
 /* States of the same name get the same numbers, so that the flows keep theirs. */
 static void reload_machine(struct session *s)
 {
-	struct ink_machine *fresh = cli_machine(s->w->machine, 0, s->machine);
+	struct ink_machine *fresh = s->w->two_pass ? NULL : cli_machine(s->w->machine, 0, s->machine);
 	struct ink_why why = {"it is wrong"};
 
 	reload = 0;
+	if (s->w->two_pass)
+		snprintf(why.text, sizeof why.text, "both of two passes need the same machine");
 	if (fresh && ink_machine_view(fresh)->timeouts && !s->view->timeouts)
 		snprintf(why.text, sizeof why.text, "it has time-outs, and the table keeps no ages");
 	else if (fresh && ink_track_exchange(s->track, fresh, &why) == 0) {
@@ -323,12 +342,11 @@ static uint64_t file_size(const char *file)
 /* A frame takes its bytes and 16 in a file; that is near enough. */
 static void show_progress(struct session *s, uint64_t size)
 {
-	struct ink_capture_stats c = {.size = sizeof c};
+	struct ink_capture_stats c = session_input(s);
 	double done;
 
 	if (!size)
 		return;
-	ink_capture_stats(s->capture, &c);
 	done = (double)(c.bytes + 16 * c.packets) / (double)size;
 	cli_progress(s->second        ? "second pass"
 		     : s->w->two_pass ? "first pass"
@@ -393,6 +411,28 @@ static int run_pass(struct session *s)
 	return result;
 }
 
+/* --------------------------------------------------------------------- looking */
+
+int session_census(const struct session *s, struct written *census)
+{
+	struct ink_counts counts;
+	int error = ink_census(s->table, &counts);
+
+	*census = (struct written){.unsure = error ? 0 : counts.unsure};
+	for (unsigned i = 0; !error && i < s->view->rules.states; i++)
+		census->state[s->view->state_of[i]] += counts.state[i];
+	return error;
+}
+
+struct ink_capture_stats session_input(const struct session *s)
+{
+	struct ink_capture_stats c = {.size = sizeof c};
+
+	if (s->capture)
+		ink_capture_stats(s->capture, &c);
+	return c;
+}
+
 /* -------------------------------------------------------------------- all of it */
 
 static int dump_to_stdout(const struct wishes *w)
@@ -437,7 +477,7 @@ static int run_two(const struct wishes *w)
 
 		result = run_and_show(&second, &first);
 	}
-	ink_free(first.candidates);
+	candidates_free(first.candidates);
 	close_session(&first);
 	return result;
 }

@@ -43,6 +43,23 @@ static const char *sized(uint64_t bytes)
 	return to;
 }
 
+/* Seconds; what is longer than two minutes, hours or days, in these. */
+static const char *lasting(uint64_t nanoseconds)
+{
+	static char text[32];
+	double seconds = (double)nanoseconds / 1e9;
+
+	if (seconds < 120)
+		snprintf(text, sizeof text, "%.3f s", seconds);
+	else if (seconds < 2 * 3600)
+		snprintf(text, sizeof text, "%.1f min", seconds / 60);
+	else if (seconds < 2 * 86400)
+		snprintf(text, sizeof text, "%.1f h", seconds / 3600);
+	else
+		snprintf(text, sizeof text, "%.1f d", seconds / 86400);
+	return text;
+}
+
 /* One line of a block; the block's name only in front of its first. */
 static void line(FILE *to, const char *label, const char *name, uint64_t number)
 {
@@ -53,12 +70,10 @@ static void line(FILE *to, const char *label, const char *name, uint64_t number)
 
 static void show_packets(FILE *to, const struct session *s)
 {
-	struct ink_capture_stats c = {.size = sizeof c};
+	struct ink_capture_stats c = session_input(s);
 
-	ink_capture_stats(s->capture, &c);
 	line(to, "packets", "read", c.packets);
-	fprintf(to, "%-*s%s in %.3f s of packet time\n", LABEL, "", sized(c.bytes),
-		(double)(c.last - c.first) / 1e9);
+	fprintf(to, "%-*s%s in %s of packet time\n", LABEL, "", sized(c.bytes), lasting(c.last - c.first));
 	for (unsigned i = INK_NOT_SKIPPED + 1; i < INK_SKIPS; i++)
 		if (c.skipped[i])
 			line(to, "", ink_skip_name((enum ink_skip)i), c.skipped[i]);
@@ -83,23 +98,27 @@ static void show_flows(FILE *to, const struct session *s)
 
 static void show_census(FILE *to, const struct session *s)
 {
-	const struct ink_machine_view *v = s->view;
-	struct ink_counts counts;
+	struct written census;
 
-	if (ink_census(s->table, &counts))
+	if (session_census(s, &census))
 		return;
-	for (unsigned written = 0; written < v->states; written++) {
-		uint64_t n = 0;
-
-		for (unsigned i = 0; i < v->rules.states; i++)
-			n += v->state_of[i] == written ? counts.state[i] : 0;
-		line(to, written ? "" : "states", v->state_names[written], n);
-	}
-	if (counts.unsure)
-		line(to, "", "unsure", counts.unsure);
+	for (unsigned i = 0; i < s->view->states; i++)
+		line(to, i ? "" : "states", s->view->state_names[i], census.state[i]);
+	if (census.unsure)
+		line(to, "", "unsure", census.unsure);
 }
 
-static void show_counts(FILE *to, const struct session *s)
+static void show_missing(FILE *to, const struct session *first)
+{
+	uint64_t missing;
+
+	if (cautious_misses(first->cautious, &missing))
+		line(to, "", "missing, flows at most", missing);
+	else
+		fprintf(to, "%-*smissing: nobody knows how many, with this kind of table\n", LABEL, "");
+}
+
+static void show_counts(FILE *to, const struct session *s, const struct session *first)
 {
 	for (unsigned i = 0; i < s->view->counters; i++)
 		line(to,
@@ -108,6 +127,8 @@ static void show_counts(FILE *to, const struct session *s)
 				 : "counts",
 		     s->view->counter_names[i], ink_track_counters(s->track)[i]);
 	line(to, "reports", s->w->output ? s->w->output : "made (-o shows them)", s->reports);
+	if (first)
+		show_missing(to, first);
 	if (s->w->write)
 		line(to, "written", s->w->write, s->saved);
 	if (s->dropped)
@@ -122,11 +143,25 @@ static struct ink_stats stats_of(const struct ink_table *table)
 	return t;
 }
 
+static void show_held(FILE *to, const char *label, uint64_t bytes, uint64_t flows)
+{
+	fprintf(to, "%-*s%-*s%*s flow%s held\n", LABEL, label, NAME, sized(bytes), NUMBER, grouped(flows),
+		cli_plural(flows));
+}
+
 static void show_size(FILE *to, const char *label, const struct ink_table *table)
 {
 	struct ink_stats t = stats_of(table);
 
-	fprintf(to, "%-*s%-*s%*s flows held\n", LABEL, label, NAME, sized(t.bytes), NUMBER, grouped(t.flows));
+	show_held(to, label, t.bytes, t.flows);
+}
+
+static void show_candidates(FILE *to, const struct candidates *c)
+{
+	uint64_t flows, bytes;
+
+	candidates_size(c, &flows, &bytes);
+	show_held(to, "candidates", bytes, flows);
 }
 
 /* What others would take for the flows that it is made for. */
@@ -138,8 +173,9 @@ static void show_peers(FILE *to, const struct session *s, const struct ink_table
 	struct ink_plan plan = {.size = sizeof plan};
 
 	if (flows && ink_plan(&exact, &plan, NULL) == 0)
-		fprintf(to, "%-*s%s flows take %s with whole ids, %s in nf_conntrack\n", LABEL, "",
-			grouped(flows), sized(plan.bytes), sized(flows * CONNTRACK_BYTES));
+		fprintf(to, "%-*s%s flow%s %s %s with whole ids, %s in nf_conntrack\n", LABEL, "",
+			grouped(flows), cli_plural(flows), flows == 1 ? "takes" : "take", sized(plan.bytes),
+			sized(flows * CONNTRACK_BYTES));
 }
 
 static void show_tables(FILE *to, const struct session *s, const struct session *first)
@@ -149,7 +185,7 @@ static void show_tables(FILE *to, const struct session *s, const struct session 
 	if (first)
 		show_size(to, "second pass", s->table);
 	if (s->candidates)
-		show_size(to, "candidates", s->candidates);
+		show_candidates(to, s->candidates);
 	if (s->slow)
 		show_size(to, "slow path", s->slow);
 	if (s->beside)
@@ -166,6 +202,9 @@ static void show_verify(FILE *to, const struct session *s)
 	for (unsigned d = 0; d < DIFFERENCES; d++)
 		fprintf(to, "%-*s%-*s%*s%*s\n", LABEL, "", NAME, difference_text((enum difference)d), NUMBER,
 			grouped(t->events[d]), NUMBER, grouped(t->flows[d]));
+	line(to, "settled", "flows", t->settled);
+	line(to, "", "lost", t->lost);
+	line(to, "", "in another state", t->changed);
 }
 
 static const char *input_name(const struct wishes *w)
@@ -181,7 +220,7 @@ void summary_show(FILE *to, struct session *s, const struct session *first)
 	show_packets(to, s);
 	show_flows(to, s);
 	show_census(to, s);
-	show_counts(to, s);
+	show_counts(to, s, first);
 	show_tables(to, s, first);
 	if (s->verifier)
 		show_verify(to, s);

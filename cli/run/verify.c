@@ -7,6 +7,11 @@
  * had, so that flows are counted once, and one mark by which time is told from
  * error: "there before", both tables have had this flow in the same state. The
  * ledger's state is that set of bits.
+ *
+ * Under the policy `replace` flows in expendable states may go, and the others
+ * must not. So a second book holds the flows that are settled: both tables had
+ * them in one and the same state that is not expendable. Of these it is counted
+ * how many the table lost, or had in another state, before the exact one let go.
  */
 #include <stdlib.h>
 
@@ -19,6 +24,7 @@ _Static_assert((1u << LEDGER_BITS) - 1 == INK_MAX_STATES, "any smaller set is a 
 
 struct verifier {
 	struct ink_table *ledger;
+	struct ink_table *settled;
 	struct tally tally;
 	int timeouts;
 };
@@ -41,19 +47,26 @@ const char *difference_name(enum difference d)
 	return names[d];
 }
 
-struct verifier *verifier_make(uint64_t seed, int timeouts, struct ink_why *why)
+static struct ink_table *book(unsigned states, uint64_t seed, struct ink_why *why)
 {
 	struct ink_options o = {
-		.size = sizeof o, .kind = INK_EXACT, .states = INK_MAX_STATES, .flows = 1, .seed = seed};
+		.size = sizeof o, .kind = INK_EXACT, .states = states, .flows = 1, .seed = seed};
+
+	return ink_create(&o, why);
+}
+
+struct verifier *verifier_make(uint64_t seed, int timeouts, struct ink_why *why)
+{
 	struct verifier *v = calloc(1, sizeof *v);
 
 	if (!v)
 		return NULL;
 	v->timeouts = timeouts;
-	v->ledger = ink_create(&o, why);
-	if (v->ledger)
+	v->ledger = book(INK_MAX_STATES, seed, why);
+	v->settled = v->ledger ? book(1, seed, why) : NULL;
+	if (v->settled)
 		return v;
-	free(v);
+	verifier_free(v);
 	return NULL;
 }
 
@@ -62,6 +75,7 @@ void verifier_free(struct verifier *v)
 	if (!v)
 		return;
 	ink_free(v->ledger);
+	ink_free(v->settled);
 	free(v);
 }
 
@@ -92,11 +106,32 @@ static enum difference judge(const struct verifier *v, const struct ink_moved *m
 	return WRONG_STATE;
 }
 
-void verifier_see(struct verifier *v, const struct ink_moved *m)
+static int is_lasting(const struct ink_rules *rules, ink_answer state)
+{
+	return state >= 0 && !(rules->timings && rules->timings[state].expendable);
+}
+
+/* A flow that was settled, and about which the tables now differ, is counted and settled no more. */
+static void see_settled(struct verifier *v, const struct ink_moved *m, const struct ink_rules *rules)
+{
+	int settled = ink_peek(v->settled, m->id) != INK_ABSENT, differ = m->move.from != m->beside.from;
+	int lasts = m->move.to == m->beside.to && is_lasting(rules, m->beside.to);
+
+	if (settled && differ && m->beside.from >= 0)
+		*(m->move.from < 0 ? &v->tally.lost : &v->tally.changed) += 1;
+	v->tally.settled += lasts && (!settled || differ);
+	if (lasts && !settled)
+		ink_set(v->settled, m->id, 0);
+	if (settled && !lasts)
+		ink_delete(v->settled, m->id);
+}
+
+void verifier_see(struct verifier *v, const struct ink_moved *m, const struct ink_rules *rules)
 {
 	unsigned set = set_of(v, m->id), before = set;
 	enum difference d = judge(v, m, set);
 
+	see_settled(v, m, rules);
 	v->tally.steps++;
 	v->tally.all_flows += ink_peek(v->ledger, m->id) == INK_ABSENT;
 	if (d < DIFFERENCES) {

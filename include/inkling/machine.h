@@ -143,6 +143,7 @@ struct ink_machine_view {
 	enum ink_key key;
 	uint64_t tick; /* nanoseconds; periods of the rules count these */
 	int timeouts;  /* non-zero: a state has one */
+	int weighs;    /* non-zero: conditions look at counters */
 	struct ink_rules rules;
 
 	unsigned states; /* written */

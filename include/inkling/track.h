@@ -53,13 +53,13 @@ struct ink_track_options {
 	 * is made in this one, and that move is the one that counts. Or NULL.
 	 */
 	struct ink_table *slow;
-	const struct ink_table *only; /* only flows that this one holds are stepped; or NULL: all */
-	enum ink_link link;           /* what the frames begin with; for `filter` conditions */
-	uint64_t seed;                /* for `chance` conditions */
-	int no_timeouts;              /* non-zero: time stands still */
-	int every;                    /* non-zero: `moved` is called for every packet that has an event */
+	int (*only)(uint64_t id, void *user); /* non-zero: a flow that is to be stepped; or NULL: all are */
+	enum ink_link link;                   /* what the frames begin with; for `filter` conditions */
+	uint64_t seed;                        /* for `chance` conditions */
+	int no_timeouts;                      /* non-zero: time stands still */
+	int every; /* non-zero: `moved` is called for every packet that has an event */
 	void (*moved)(const struct ink_moved *moved, void *user); /* or NULL */
-	void *user;
+	void *user;                                               /* given to both */
 };
 
 /*
@@ -120,7 +120,7 @@ struct ink_track_stats {
 	uint64_t unsure;             /* steps of flows that the table does not know about */
 	uint64_t refused;            /* steps for which there was no room */
 	uint64_t slow;               /* steps that were made in the table `slow` */
-	uint64_t passed_by;          /* steps that were not made, since `only` does not hold the flow */
+	uint64_t passed_by;          /* steps that were not made, since `only` did not want the flow */
 	uint64_t ticks;              /* that went by */
 	uint64_t expired;            /* flows whose time-out came */
 };

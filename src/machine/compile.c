@@ -538,12 +538,12 @@ static int make_names(struct ink_machine *m)
 	return 0;
 }
 
-static int needs_order(const struct ink_machine *m)
+static int weighs(const struct ink_machine *m)
 {
 	for (unsigned i = 0; i < m->n_tests; i++)
 		if (m->tests[i].field == INK_FIELD_COUNTER)
 			return 1;
-	return m->tails > 1;
+	return 0;
 }
 
 int ink_compile(struct ink_machine *m, struct ink_text *text)
@@ -556,6 +556,7 @@ int ink_compile(struct ink_machine *m, struct ink_text *text)
 		return error;
 	m->view.on_timeout = actions_on(m, INK_ON_TIMEOUT);
 	m->view.on_end = actions_on(m, INK_ON_END);
-	m->one_by_one = needs_order(m);
+	m->view.weighs = weighs(m);
+	m->one_by_one = m->view.weighs || m->tails > 1;
 	return m->view.on_timeout && m->view.on_end ? 0 : -ENOMEM;
 }

@@ -286,7 +286,7 @@ static int queue(struct ink_track *k, const struct ink_packet *p, uint16_t event
 		return error;
 	if (is_reverse(k, event))
 		id = reverse_id(k, p);
-	if (k->o.only && ink_peek(k->o.only, id) == INK_ABSENT)
+	if (k->o.only && !k->o.only(id, k->o.user))
 		return k->stats.passed_by++, 0;
 	k->packets[k->n] = p;
 	k->events[k->n] = event;
