@@ -14,6 +14,7 @@ static void counters_are_seen_by_the_next_packet(void **state)
 		   "early -> a / count few, count all by 2 | late -> a / count many, count all by 2\n"
 		   "a: timeout 1s -> absent\n",
 		   NULL);
+	assert_true(ink_machine_view(machine)->weighs);
 	for (unsigned i = 0; i < 10; i++)
 		packets[i] = packet(INK_PROTOCOL_TCP, 0, 0);
 	assert_int_equal(ink_track_packets(track, &batch), 0);
@@ -103,10 +104,39 @@ static void flows_in_doubt_have_rows_too(void **state)
 	assert_int_equal(counted("expired"), left.unsure);
 }
 
+static int is_even(uint64_t id, void *user)
+{
+	++*(unsigned *)user;
+	return id % 2 == 0;
+}
+
+static void flows_that_nobody_wants_are_passed_by(void **state)
+{
+	struct ink_track_stats s = {.size = sizeof s};
+	struct ink_track_options o = {.size = sizeof o, .link = INK_LINK_ETHERNET, .only = is_even};
+	unsigned asked = 0;
+
+	(void)state;
+	o.user = &asked;
+	track_with(handshake, &o);
+	for (unsigned i = 0; i < 500; i++) {
+		struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
+
+		p.sport = (uint16_t)(2000 + i);
+		give(p);
+	}
+	ink_track_stats(track, &s);
+	assert_int_equal(asked, 500);
+	assert_int_equal(s.steps + s.passed_by, 500);
+	assert_int_equal(s.begun, s.steps);
+	assert_in_range(s.passed_by, 180, 320); /* half of them, give or take six sigma */
+}
+
 static void end_rows_fire_for_every_flow_left(void **state)
 {
 	(void)state;
 	track_with(handshake, NULL);
+	assert_false(ink_machine_view(machine)->weighs);
 	for (unsigned i = 0; i < 500; i++) {
 		struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, (int)(i & 1));
 
@@ -461,6 +491,7 @@ int main(void)
 		TRACKED(a_reverse_event_lands_on_the_other_end),
 		TRACKED(a_reverse_event_turns_ports_too),
 		TRACKED(flows_in_doubt_have_rows_too),
+		TRACKED(flows_that_nobody_wants_are_passed_by),
 		TRACKED(end_rows_fire_for_every_flow_left),
 		TRACKED(a_table_without_census_says_that_it_cannot_end),
 		TRACKED(time_outs_come_between_the_packets),
