@@ -13,10 +13,13 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "run.h"
 
 enum { BATCH = 256 };
+
+#define HELD_BACK 1000000000u /* nanoseconds: so much older packets may be that the kernel still gives */
 
 /* ----------------------------------------------------------------- signals */
 
@@ -354,6 +357,17 @@ static size_t room_left(const struct session *s, uint64_t read)
 	return left < BATCH ? (size_t)left : BATCH;
 }
 
+/* On an interface time goes by though nothing comes. Time of the day, as in the packets. */
+static int pass_time(struct session *s)
+{
+	struct timespec now;
+
+	if (!s->w->interface || clock_gettime(CLOCK_REALTIME, &now))
+		return 0;
+	return ink_track_time(s->track,
+			      (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - HELD_BACK);
+}
+
 static int pass_packets(struct session *s)
 {
 	static struct ink_packet packet[BATCH];
@@ -367,7 +381,7 @@ static int pass_packets(struct session *s)
 		if (error || p.end)
 			break;
 		read += p.n;
-		if (ink_track_packets(s->track, &p))
+		if (p.n ? ink_track_packets(s->track, &p) : pass_time(s))
 			return cli_failed("the table has lost its rules");
 		answer_signals(s);
 		if (++batches % 1024 == 0)
