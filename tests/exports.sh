@@ -1,15 +1,20 @@
 #!/bin/sh
-# exports.sh LIBRARY HEADER...: the shared library shows the functions that the headers declare, and nothing else.
+# exports.sh WHERE HEADER...: a shared library shows the functions that the headers declare, and nothing else; so does the synopsis of
+# a manual page.
 set -eu
-library=$1
+where=$1
 shift
 
 # A declaration begins at the left margin and its name is the first that an opening parenthesis follows.
 declared=$(sed -n 's/^[a-z][a-z0-9_ *]*[ *]\(ink_[a-z0-9_]*\)(.*/\1/p' "$@" | sort)
-exported=$(nm --dynamic --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort)
+case $where in
+*.3) shown=$(sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/ s/^\.Fn \(ink_[a-z0-9_]*\).*/\1/p' "$where" | sort) ;;
+*) shown=$(nm --dynamic --defined-only "$where" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort) ;;
+esac
 
 [ -n "$declared" ]
-if [ "$declared" != "$exported" ]; then
-	printf 'declared:\n%s\nexported:\n%s\nThe map of the library has to name what is declared.\n' "$declared" "$exported"
+if [ "$declared" != "$shown" ]; then
+	printf 'declared:\n%s\nshown:\n%s\n%s\n' "$declared" "$shown" \
+		"The map of the library, and the manual page, have to name what is declared."
 	exit 1
 fi

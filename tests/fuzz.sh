@@ -5,14 +5,29 @@ set -eu
 name=$(basename "$1")
 mkdir -p "corpus/$name"
 
-# Real captures to begin with, if there are some: 2 says that what follows is a file, see fuzz_packet.c.
-captures=${INK_CAPTURES:-$(dirname "$0")/../../shared/captures}
-if [ "$name" = fuzz_packet ] && [ -d "$captures/robust" ]; then
+# To begin with: real captures, if there are some, as packets (the target cuts them out) and as small files, which a first byte of 2
+# says they are; and the bundled machines as texts, which a first byte of 0 says.
+sources=$(cd "$(dirname "$0")/.." && pwd)
+captures=${INK_CAPTURES:-$sources/../shared/captures}
+with_byte() { # BYTE-IN-OCTAL FILE
+	{ printf '%b' "\\0$1" && cat "$2"; } >"corpus/$name/$(basename "$2")"
+}
+case $name in
+fuzz_packet | fuzz_machine)
+	[ ! -d "$captures/robust" ] || "$1" --seeds "corpus/$name" "$captures"/*/*.pcap*
+	;;
+esac
+case $name in
+fuzz_packet)
 	for file in "$captures"/*/*.pcap*; do
-		[ "$(wc -c <"$file")" -lt 20000 ] || continue
-		{ printf '\002' && cat "$file"; } >"corpus/$name/$(basename "$file")"
+		[ ! -f "$file" ] || [ "$(wc -c <"$file")" -ge 20000 ] || with_byte 2 "$file"
 	done
-fi
+	;;
+fuzz_machine)
+	for file in "$sources"/machines/*.fsm; do with_byte 0 "$file"; done
+	;;
+esac
+echo "$(find "corpus/$name" -type f | wc -l) inputs to begin with"
 
 # libFuzzer's own exit code for a crash is 77, and to Meson that means "skipped".
 exec "$1" -max_total_time="${FUZZ_SECONDS:-10}" -timeout=20 -error_exitcode=1 -print_final_stats=1 \

@@ -20,6 +20,7 @@
 
 #include <inkling/track.h>
 
+#include "fuzz_seeds.h"
 #include "machine/tree.h"
 #include "packet/video.h"
 
@@ -159,6 +160,30 @@ static void track(const struct ink_machine *m, const uint8_t *data, size_t size)
 	insist(ink_check(o.table, NULL) == 0);
 	ink_free(o.table);
 	ink_free(o.beside);
+}
+
+/* ----------------------------------------------------------------------- seeds */
+
+/* Payloads that hold video, each kind of beginning once. */
+static void make_seed(struct seed *s, const struct ink_packet *p, enum ink_link link)
+{
+	struct ink_pictures pictures = ink_video_pictures(p, 0);
+	uint32_t nals = ink_video_nals(p);
+
+	(void)link;
+	if (p->skip != INK_NOT_SKIPPED || p->protocol != INK_PROTOCOL_UDP || (!pictures.last && !nals))
+		return;
+	s->shape = seed_shape(s->shape, (uint32_t)(ink_video_ts(p) * 2 + (ink_video_rtp(p) >= 0)));
+	for (unsigned type = INK_PICTURE_I; type <= INK_PICTURE_B; type++)
+		s->shape = seed_shape(s->shape, pictures.started[type]);
+	s->shape = seed_shape(seed_shape(s->shape, pictures.tail), nals);
+	seed_append(s, p->payload, p->payload_captured);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	make_seeds_if_asked(*argc, *argv, make_seed);
+	return 0;
 }
 
 /* ------------------------------------------------------------------ the target */

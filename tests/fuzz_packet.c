@@ -18,6 +18,7 @@
 
 #include <inkling/packet.h>
 
+#include "fuzz_seeds.h"
 #include "packet/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -75,6 +76,40 @@ static void fuzz_frame(const uint8_t *data, size_t size)
 	insist(!memcmp(&p, &walked, sizeof p));
 	check_packet(&p);
 	free(block);
+}
+
+/* ----------------------------------------------------------------------- seeds */
+
+/* Frames that a parser goes other ways through. */
+static uint32_t shape_of(uint32_t shape, const struct ink_packet *p)
+{
+	const uint32_t parts[] = {p->version, p->protocol,  p->tcp_flags,         p->skip,
+				  p->depth,   p->fragment,  p->vlan != 0,         p->icmp_type,
+				  p->network, p->transport, p->payload_wire == 0, p->captured < p->wire};
+
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+		shape = seed_shape(shape, parts[i]);
+	return shape;
+}
+
+static void make_seed(struct seed *s, const struct ink_packet *p, enum ink_link link)
+{
+	uint32_t missing = p->wire - p->captured;
+	uint8_t head[3] = {0, 0, (uint8_t)(missing < 255 ? missing : 255)};
+
+	while (head[1] < LINKS && links[head[1]] != link)
+		head[1]++;
+	if (head[1] == LINKS)
+		return;
+	s->shape = shape_of(seed_shape(s->shape, head[1]), p);
+	seed_append(s, head, sizeof head);
+	seed_append(s, p->frame, p->captured);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	make_seeds_if_asked(*argc, *argv, make_seed);
+	return 0;
 }
 
 /* -------------------------------------------------------------------- captures */

@@ -111,7 +111,7 @@ exits 1 "bytes are too few" run tcp -r x.pcap --memory 100
 exits 1 "nowhere/x: " run tcp -r x.pcap -o nowhere/x
 cp x.pcap input.pcap
 exits 1 "is the input" run tcp -r input.pcap -o input.pcap
-exits 1 "is the input" run tcp -r input.pcap -w ./input.pcap
+exits 1 "is the input" run ./save.fsm -r input.pcap -w ./input.pcap
 cmp x.pcap input.pcap || fail "the input was overwritten"
 exits 1 "makes no reports" run tcp -r x.pcap --two-pass
 exits 1 "forgets cells, not flows" run tcp -r x.pcap --kind stateful

@@ -483,6 +483,35 @@ static void a_filter_that_is_wrong_is_told_when_tracking_begins(void **state)
 	ink_machine_free(m);
 }
 
+/* The linker has the library ask here for its version. */
+static const char *pretended;
+
+const char *__real_ink_version(void);
+const char *__wrap_ink_version(void);
+
+const char *__wrap_ink_version(void)
+{
+	return pretended ? pretended : __real_ink_version();
+}
+
+static void libraries_of_different_versions_do_not_track(void **state)
+{
+	struct ink_track_options o = {.size = sizeof o, .link = INK_LINK_ETHERNET};
+	struct ink_why why = {""};
+
+	(void)state;
+	track_with("machine m\nkey connection\nevent e = tcp\nabsent: e -> a\na: timeout 1s -> absent\n",
+		   NULL);
+	o.machine = machine;
+	o.table = table;
+	pretended = "9.8.7";
+	errno = 0;
+	assert_null(ink_track_open(&o, &why));
+	assert_int_equal(errno, ENOTSUP);
+	assert_non_null(strstr(why.text, "libinkling is version 9.8.7 and libinkling-packet " INK_VERSION));
+	pretended = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -505,6 +534,7 @@ int main(void)
 		TRACKED(a_machine_that_does_not_fit_is_refused_and_the_old_one_stays),
 		TRACKED(after_an_exchange_time_goes_on),
 		cmocka_unit_test(a_filter_that_is_wrong_is_told_when_tracking_begins),
+		TRACKED(libraries_of_different_versions_do_not_track),
 	};
 
 	return cmocka_run_group_tests_name("track", tests, NULL, NULL);

@@ -160,6 +160,9 @@ static int contradiction(const struct wishes *w)
 		return cli_usage(&cli_run,
 				 "--two-pass and --exact-for: the second pass is exact for all that "
 				 "is unsure");
+	if (w->no_timeouts && w->table.age_bits)
+		return cli_usage(&cli_run,
+				 "--no-timeouts and --age-bits: where time stands still there are no ages");
 	if (w->verify && w->exact_for_unsure)
 		return cli_usage(&cli_run, "--verify judges the table alone, without --exact-for");
 	if (w->output && w->write && !strcmp(w->output, "-") && !strcmp(w->write, "-"))

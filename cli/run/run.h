@@ -122,6 +122,7 @@ struct session {
 	struct ink_dump *dump;
 	FILE *records;
 	int second;       /* the second of two passes */
+	int told;         /* the first has said that the input cannot be read to its end */
 	uint64_t reports; /* made */
 	uint64_t saved;   /* packets written */
 	uint64_t dropped; /* packets whose verdict was so */

@@ -13,10 +13,13 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "run.h"
 
 enum { BATCH = 256 };
+
+#define HELD_BACK 1000000000u /* nanoseconds: so much older packets may be that the kernel still gives */
 
 /* ----------------------------------------------------------------- signals */
 
@@ -225,20 +228,27 @@ static int open_output(struct session *s)
 		s->records = strcmp(w->output, "-") ? fopen(w->output, "w") : stdout;
 	if (w->output && !s->records)
 		return cli_failed("%s: cannot write it: %s", w->output, strerror(errno));
+	if (check_outputs(w)) /* again: the file may be there only now */
+		return CLI_FAILED;
 	if (w->write)
 		s->dump = ink_dump_open(w->write, link_of(s), &why);
 	return w->write && !s->dump ? cli_failed("%s", why.text) : CLI_DONE;
 }
 
-/* Two passes look for flows that report, and filters forget cells, not flows: such machines cannot be run so. */
+/*
+ * Two passes look for flows that report, a capture is written of what is saved, and filters forget cells, not flows:
+ * machines that do not fit cannot be run so.
+ */
 static int check_machine(const struct session *s)
 {
 	const struct ink_machine_view *v = s->view;
 	int filter = s->w->table.kind == INK_STATEFUL || s->w->table.kind == INK_DIRECT, reports = 0,
-	    counts = 0;
+	    saves = 0, counts = 0;
 
-	for (unsigned i = 0; i < v->actions; i++)
+	for (unsigned i = 0; i < v->actions; i++) {
 		reports |= v->action[i].report != NULL;
+		saves |= v->action[i].saves;
+	}
 	for (unsigned i = 0; i <= v->rules.states; i++)
 		counts |= v->on_timeout[i] != 0;
 	if (s->w->two_pass && !reports)
@@ -248,6 +258,8 @@ static int check_machine(const struct session *s)
 		return cli_failed("%s: its conditions look at counters, and with --two-pass these count "
 				  "candidates alone",
 				  s->w->machine);
+	if (s->w->write && !saves)
+		return cli_failed("%s: saves no packets, so -w has nothing to write", s->w->machine);
 	if (filter && counts && !s->w->no_timeouts)
 		return cli_failed("%s: counts flows that time out, and the kind %s forgets cells, not flows; "
 				  "--no-timeouts, or another kind",
@@ -372,6 +384,17 @@ static size_t room_left(const struct session *s, uint64_t read)
 	return left < BATCH ? (size_t)left : BATCH;
 }
 
+/* On an interface time goes by though nothing comes. Time of the day, as in the packets. */
+static int pass_time(struct session *s)
+{
+	struct timespec now;
+
+	if (!s->w->interface || clock_gettime(CLOCK_REALTIME, &now))
+		return 0;
+	return ink_track_time(s->track,
+			      (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - HELD_BACK);
+}
+
 static int pass_packets(struct session *s)
 {
 	static struct ink_packet packet[BATCH];
@@ -385,14 +408,16 @@ static int pass_packets(struct session *s)
 		if (error || p.end)
 			break;
 		read += p.n;
-		if (ink_track_packets(s->track, &p))
+		if (p.n ? ink_track_packets(s->track, &p) : pass_time(s))
 			return cli_failed("the table has lost its rules");
 		answer_signals(s);
 		if (++batches % 1024 == 0)
 			show_progress(s, size);
 	}
 	cli_progress_end();
-	return error ? cli_failed("%s", why.text) : CLI_DONE;
+	if (!error)
+		return CLI_DONE;
+	return s->told ? CLI_FAILED : cli_failed("%s", why.text);
 }
 
 /* Also where reading failed: what was readable has been processed, and counts. */
@@ -468,14 +493,14 @@ static int run_and_show(struct session *s, const struct session *first)
 static int run_two(const struct wishes *w)
 {
 	struct session first = {.w = w};
-	int result = open_session(&first);
+	int opened = open_session(&first), result = opened ? opened : run_pass(&first);
 
-	if (!result)
-		result = run_pass(&first);
-	if (!result) {
-		struct session second = {.w = w, .second = 1, .candidates = first.candidates};
+	if (!opened && !first.trouble) { /* what was readable of a file that is cut is read again */
+		struct session second = {
+			.w = w, .second = 1, .candidates = first.candidates, .told = result != CLI_DONE};
+		int again = run_and_show(&second, &first);
 
-		result = run_and_show(&second, &first);
+		result = result ? result : again;
 	}
 	candidates_free(first.candidates);
 	close_session(&first);

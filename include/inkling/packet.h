@@ -2,7 +2,8 @@
 /*
  * Packets: from a frame to the key of its flow, and the captures they come
  * from. This is the library inkling-packet; it needs libpcap, which the tables
- * do not.
+ * do not. It belongs to the library inkling of the same version: tracking
+ * (track.h) refuses to work with another.
  *
  *     struct ink_capture_options o = { .size = sizeof o, .file = "x.pcap" };
  *     struct ink_capture *c = ink_capture_open(&o, NULL);

@@ -66,7 +66,8 @@ struct ink_track_options {
  * Begins. The machine and the tables stay the caller's and have to outlive it.
  * The result belongs to the caller: ink_track_close it. NULL with errno: EINVAL
  * (the options contradict themselves; a filter of the machine is wrong or
- * impossible on that link), ENOMEM.
+ * impossible on that link), ENOTSUP (the libraries inkling and inkling-packet are
+ * of different versions), ENOMEM.
  */
 struct ink_track *ink_track_open(const struct ink_track_options *options, struct ink_why *why);
 

@@ -283,14 +283,23 @@ static int error_of_status(int status)
 	}
 }
 
+/* libpcap has a text for each status, and often one that says more, or the same again. */
+static int not_active(const struct ink_capture *c, int status, struct ink_why *why)
+{
+	const char *text = pcap_statustostr(status), *more = pcap_geterr(c->pcap);
+
+	if (!*more || !strcmp(text, more))
+		return ink_because(why, error_of_status(status), "%s: %s", c->name, text);
+	return ink_because(why, error_of_status(status), "%s: %s (%s)", c->name, text, more);
+}
+
 static int activate(struct ink_capture *c, struct ink_why *why)
 {
 	char text[PCAP_ERRBUF_SIZE] = "";
 	int status = pcap_activate(c->pcap);
 
 	if (status < 0)
-		return ink_because(why, error_of_status(status), "%s: %s (%s)", c->name,
-				   pcap_statustostr(status), pcap_geterr(c->pcap));
+		return not_active(c, status, why);
 	if (pcap_setnonblock(c->pcap, 1, text))
 		return ink_because(why, -EIO, "%s: %s", c->name, text);
 	return learn(c, why);

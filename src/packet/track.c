@@ -484,6 +484,19 @@ void ink_track_stats(const struct ink_track *k, struct ink_track_stats *stats)
 
 /* ------------------------------------------------------------------- making */
 
+/*
+ * Who classifies looks into a machine, and that is laid out as the library that made it has it. Both come from
+ * one build; but one of them may have been replaced since.
+ */
+static int check_version(struct ink_why *why)
+{
+	if (!strcmp(ink_version(), INK_VERSION))
+		return 0;
+	return ink_because(why, -ENOTSUP,
+			   "track: libinkling is version %s and libinkling-packet %s; they must be the same",
+			   ink_version(), INK_VERSION);
+}
+
 static int check(const struct ink_track_options *o, struct ink_why *why)
 {
 	if (o->size < sizeof *o)
@@ -491,7 +504,7 @@ static int check(const struct ink_track_options *o, struct ink_why *why)
 				   sizeof *o);
 	if (!o->machine || !o->table)
 		return ink_because(why, -EINVAL, "track: a machine and a table are needed");
-	return 0;
+	return check_version(why);
 }
 
 struct ink_track *ink_track_open(const struct ink_track_options *o, struct ink_why *why)

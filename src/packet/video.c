@@ -146,8 +146,11 @@ static unsigned zeros_at_end(const uint8_t *from, const uint8_t *end)
  */
 static unsigned read_stream(struct ink_pictures *found, unsigned state, struct span s)
 {
-	const uint8_t *at = s.at, *end = s.at + s.n, *from;
+	const uint8_t *at = s.at, *end, *from;
 
+	if (!s.n) /* `at` may be NULL then, to which nothing can be added */
+		return state;
+	end = at + s.n;
 	for (;;) {
 		while (at < end && (at < s.at + 2 || state >= 3))
 			state = read_byte(found, state, *at++);

@@ -1,0 +1,82 @@
+#!/bin/sh
+# captures.sh INKLING SOURCES: every bundled machine, run by the tool over every real capture that is there (in INK_CAPTURES, or
+# in ../shared/captures beside the sources). It ends as the manual says it does, and what it writes is the truth about that capture.
+# test_captures.c and test_machines.c ask the same of the library; here it is the tool, so the sanitizers see that, too.
+#
+#   tcp, teardown, flags   exactly and without time-outs: the counters
+#   p2p                    exactly: the pairs that it reports
+#   video-*                by line: the pictures, where the truth knows them; on what is no video, only one of the four is run
+#   scan                   by line: that it ends well
+# shellcheck source=tests/truth.sh
+. "$(dirname "$0")/truth.sh"
+captures=${INK_CAPTURES:-$2/../shared/captures}
+[ -f "$captures/truth/COMMANDS.md" ] || skip "no captures in $captures (INK_CAPTURES names another folder)"
+captures=$(cd "$captures" && pwd)
+wrong=0 runs=0
+
+machines=$("$inkling" check --list)
+
+differs() { # WHAT FILE
+	echo "$1"
+	sed 's/^/    /' "$2"
+	wrong=1
+}
+
+# It exits with 1 and says why where tshark found the file to be cut; else with 0 and silent. Anything else is a crash.
+run_machine() { # MACHINE CAPTURE OPTION...
+	machine=$1 capture=$2 status=0
+	shift 2
+	"$inkling" run "$machine" -r "$capture" --flows 10k --seed 1 -q -o out.json "$@" 2>said </dev/null || status=$?
+	runs=$((runs + 1))
+	if [ $status = $cut ] && { [ $cut = 0 ] || grep -q 'the file ends after' said; }; then
+		[ $cut = 1 ] || [ ! -s said ] || differs "$machine, $capture: it says" said
+	else
+		differs "$machine, $capture: exit $status and not $cut:" said
+	fi
+}
+
+# As the truth writes them: the smaller text first.
+reported_pairs() {
+	sed -n 's/.*"type":"report".*"src":"\([^"]*\)".*"dst":"\([^"]*\)".*/\1 \2/p' out.json |
+		awk '{ print $1 < $2 ? $1 "|" $2 : $2 "|" $1 }' | sort -u
+}
+
+compare_counts() { # CAPTURE TRUTH
+	counts_agree "$machine" out.json "$2" >said || differs "$machine, $1:" said
+}
+
+compare_pairs() { # CAPTURE TRUTH
+	sed -n 's/^ *"\([^"]*|[^"]*\)".*/\1/p' "$2" | sort >expected
+	reported_pairs >found
+	diff expected found >said || differs "p2p, $1: the truth (<) and the reports (>):" said
+}
+
+run_and_compare() { # MACHINE CAPTURE TRUTH-OF-PACKETS TRUTH-OF-PICTURES
+	case $1 in
+	tcp | teardown | flags)
+		run_machine "$1" "$2" --kind exact --no-timeouts
+		compare_counts "$2" "$3"
+		;;
+	p2p)
+		run_machine p2p "$2" --kind exact
+		compare_pairs "$2" "$3"
+		;;
+	video-*)
+		case $1 in video-combined) ;; *) [ -f "$4" ] || return 0 ;; esac
+		run_machine "$1" "$2" --kind line
+		[ ! -f "$4" ] || compare_counts "$2" "$4"
+		;;
+	*) run_machine "$1" "$2" --kind line ;;
+	esac
+}
+
+for capture in "$captures"/*/*.pcap*; do
+	name=$(basename "$capture")
+	if grep -q '"tshark_exit": 0' "$captures/truth/tcp_udp/$name.json"; then cut=0; else cut=1; fi
+	for machine in $machines; do
+		run_and_compare "$machine" "$capture" "$captures/truth/tcp_udp/$name.json" "$captures/truth/media/$name.json"
+	done
+done
+echo "$runs runs"
+[ $runs -gt 0 ] || fail "no captures in $captures"
+exit $wrong

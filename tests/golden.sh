@@ -1,0 +1,102 @@
+#!/bin/sh
+# golden.sh INKLING [--update]: what `inkling run` writes about small captures that `generate` makes is what stands in golden/,
+# byte by byte. Every bundled machine is run over what it is made for, in three ways; each run is a line that names it, the
+# reports, and the summary. Where the truth knows the numbers, the first run has to agree with it before all else.
+#
+# Left out is what may change though nothing else does: the numbers of the tables (bytes, cells), which are the plan's.
+# Times are the packets', chance and secret are the seed's, and without false positives (500 flows in a table for a million)
+# the geometry does not show; so all the rest is the same in every build and on every machine.
+#
+# After a change that is meant: golden.sh build/inkling --update, and look at what git diff says.
+# shellcheck source=tests/truth.sh
+. "$(dirname "$0")/truth.sh"
+update=${2-}
+wrong=0
+
+ways() { # the first is the one that the truth tells of
+	cat <<-end
+		--kind exact --no-timeouts
+		--kind exact --community-id
+		--kind line --verify
+	end
+}
+
+without_tables() {
+	sed -E 's/"(table|second_table|slow_table|candidates)":\{[^}]*\},//g'
+}
+
+run_all() { # CAPTURE MACHINE
+	ways | while read -r options; do
+		echo "{\"run\":\"$2 -r $1.pcap $options --seed 1\"}"
+		# shellcheck disable=SC2086 # these are several words
+		"$inkling" run "$2" -r "$1.pcap" $options --seed 1 -o - </dev/null
+	done | without_tables
+}
+
+agree_with_truth() { # CAPTURE MACHINE FOUND
+	[ -n "$(true_names "$2")" ] || return 0
+	awk '/^{"run"/ { n++ } n == 1' "$3" >first
+	counts_agree "$2" first "$1.truth" || wrong=1
+}
+
+one_field_a_line() { # FILE: so that a difference can be seen
+	sed -E 's/([,{])"/\1\n  "/g' "$1"
+}
+
+compare() { # EXPECTED FOUND
+	[ -f "$1" ] || fail "$1 is missing; golden.sh INKLING --update makes it"
+	cmp -s "$1" "$2" && return
+	echo "$(basename "$1"): expected (-) and found (+):"
+	one_field_a_line "$1" >expected.lines
+	one_field_a_line "$2" >found.lines
+	diff -U 5 expected.lines found.lines | tail -n +3 || true
+	wrong=1
+}
+
+golden() { # CAPTURE MACHINE...: the capture exists
+	capture=$1
+	shift
+	for machine; do
+		name=$(basename "$machine" .fsm)
+		run_all "$capture" "$machine" >found
+		agree_with_truth "$capture" "$name" found
+		expected=$tests/golden/$capture.$name.ndjson
+		if [ "$update" = --update ]; then cp found "$expected"; else compare "$expected" found; fi
+	done
+}
+
+made() { # CAPTURE GENERATE-OPTION...
+	capture=$1
+	shift
+	"$inkling" generate -w "$capture.pcap" -t "$capture.truth" "$@" >/dev/null
+}
+
+# Connections that open and end in every way, some of which stay, with time enough for time-outs.
+made handshakes --flows 100 --half-open 15% --unanswered 10% --refused 5% --reset 10% --cut 5% --unfinished 5% --reused 5% \
+	--established 5 --duration 400s --seed 11
+golden handshakes tcp teardown
+
+made scans --flows 20 --scans 2 --targets 120 --duration 30s --seed 12
+golden scans scan tcp
+
+made flood --flows 30 --flood 400 --flood-answers 30% --duration 60s --seed 13
+golden flood tcp scan
+
+made odd --flows 20 --odd 12 --duration 30s --seed 14
+golden odd flags teardown
+
+# Some of the UDP flows are of other hosts.
+made pairs --p2p 6 --flows 10 --udp 10 --duration 100s --seed 15
+golden pairs p2p
+
+made video --video 2 --duration 6s --seed 16
+golden video video-random video-b video-itail video-combined
+made video-ts --video 1 --video-as ts --duration 6s --seed 17
+golden video-ts video-random
+
+# Here two pictures begin in one packet and go on in the next: only who remembers the tail of a packet sees them.
+made video-es --video 1 --video-as es --duration 6s --seed 5
+sed 's/^# remember tail .*/remember tail/' "$tests/../machines/video-random.fsm" >video-tail.fsm
+golden video-es ./video-tail.fsm
+
+exit $wrong

@@ -1,0 +1,197 @@
+#!/bin/sh
+# live.sh INKLING TALK SOURCES: `inkling run -i` on one end of a veth pair, while real TCP connections cross it. Both ends are in network
+# namespaces of their own, where nobody else sends, so every number is known: what crossed is what the interface counted.
+# test_live.c asks the library for packets of an interface; here are the tool's summary, signals, reloads and errors.
+#
+# Nothing here waits for a while and hopes: USR1 is sent until the summary shows all that crossed.
+if [ -z "${INK_LIVE-}" ]; then
+	for command in ip nsenter; do
+		command -v $command >/dev/null || { echo "skipped: there is no $command"; exit 77; }
+	done
+	for way in -n -rn; do
+		if unshare $way true 2>/dev/null; then INK_LIVE=1 exec unshare $way "$0" "$@"; fi
+	done
+	echo "skipped: no right to make a network namespace"
+	exit 77
+fi
+talk=$(realpath "$2")
+machines=$(realpath "$3")/machines
+# shellcheck source=tests/truth.sh
+. "$(dirname "$0")/truth.sh"
+near=10.9.0.1 far=10.9.0.2 port=4000 closed=4001
+seconds=10 # the longest that anything is waited for
+
+# ------------------------------------------------------------------ two namespaces
+
+helpers='' runner='' # processes
+stop_all() {
+	# shellcheck disable=SC2086 # these are several
+	kill $helpers $runner 2>/dev/null || true
+	rm -rf "$dir"
+}
+trap stop_all EXIT
+
+unshare -n sleep 300 &
+other=$!
+helpers=$other
+over_there() { # COMMAND...
+	nsenter -t $other -n "$@"
+}
+
+# IPv6 would send by itself, and so would ARP now and then.
+quiet_down='[ ! -e /proc/sys/net/ipv6/conf/default/disable_ipv6 ] || echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6'
+sh -c "$quiet_down"
+until over_there sh -c "$quiet_down" 2>/dev/null && [ "$(readlink /proc/$other/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do
+	sleep .1
+done
+ip link add ink0 address 02:00:00:00:00:01 type veth peer name ink1 address 02:00:00:00:00:02 2>why ||
+	skip "no veth pair: $(cat why)"
+ip link set ink1 netns $other
+ip addr add $near/24 dev ink0
+exits 1 "ink0: That device is not up" run tcp -i ink0
+ip link set ink0 up
+over_there ip addr add $far/24 dev ink1
+over_there ip link set ink1 up
+ip neigh add $far lladdr 02:00:00:00:00:02 dev ink0
+over_there ip neigh add $near lladdr 02:00:00:00:00:01 dev ink1
+nsenter -t $other -n "$talk" serve $port & # not through a function: that would be a shell around it, which dies alone
+helpers="$helpers $!"
+
+# ------------------------------------------------------------------ waiting
+
+wait_until() { # WHAT COMMAND...
+	what=$1 tries=$((seconds * 10))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || { tail -n 16 err; fail "waited in vain: $what"; }
+		sleep .1
+	done
+}
+
+crossed() { # packets in both directions so far
+	sed -n 's/^ *ink0://p' /proc/net/dev | awk '{ print $2 + $10 }'
+}
+
+is_listening() { # a packet socket that runs on some interface
+	awk 'NR > 1 && $4 == "0003" && $5 > 0 && $6 == 1 { found = 1 } END { exit !found }' /proc/net/packet
+}
+
+listen() { # MACHINE ARGUMENT...: runs in the background until it listens
+	: >err
+	machine=$1
+	shift
+	"$inkling" run "$machine" -o out.json "$@" >said 2>err </dev/null &
+	runner=$!
+	wait_until "inkling run $machine $*" is_listening
+	before=$(crossed)
+}
+
+ends_with() { # STATUS
+	status=0
+	wait $runner || status=$?
+	runner=''
+	[ $status = "$1" ] || { tail -n 16 err; fail "exit $status and not $1"; }
+}
+
+shown() { # LABEL FILE: the number behind it in the last summary; 0 before the first
+	sed -n "s/.* $1  *\([0-9,]*\)\$/\1/p" "$2" | tr -d , | awk '{ n = $1 } END { print n + 0 }'
+}
+
+has_shown_all() { # asks for a summary, and looks at one that was asked for before
+	kill -USR1 $runner
+	[ $(($(shown read err) + $(shown 'dropped by the kernel' err))) = $(($(crossed) - before)) ]
+}
+
+# ------------------------------------------------------------------ what is counted
+
+cp "$machines/tcp.fsm" m.fsm
+listen ./m.fsm -i ink0 --flows 1000 --seed 1
+mkfifo hold
+"$talk" call $far $port 12 <hold >calls &
+calls=$!
+exec 3>hold
+wait_until "12 connections" grep -q open calls
+"$talk" knock $far $closed 5
+wait_until "all that crossed" has_shown_all
+same "connections, in between" "$(shown handshake_complete err)" 12
+same "established" "$(shown established err)" 12
+same "opening" "$(shown opening err)" 5
+same "drops" "$(shown 'dropped by the kernel' err)" 0
+
+# Another machine takes the flows over: only who knows that they are established sees them close. A wrong one does not.
+sed -i 's|^established : fin, rst -> closed|& / count closes|' m.fsm
+kill -HUP $runner
+wait_until "the new machine" grep -q 'm.fsm: reloaded' err
+sed 's/^closed /shut /' "$machines/tcp.fsm" >m.fsm
+kill -HUP $runner
+wait_until "the refusal" grep -q "the old machine goes on" err
+exec 3>&-
+wait $calls
+wait_until "all that crossed" has_shown_all
+crossing=$(($(crossed) - before))
+kill -INT $runner
+ends_with 0
+same "connections" "$(of handshake_complete out.json)" 12
+same "refused ones" "$(of syn_without_synack out.json)" 5
+same "half-open ones" "$(of half_open out.json)" 0
+same "closes of flows that the first machine opened" "$(of closes out.json)" 12
+same "packets" "$(of packets out.json)" $crossing
+same "drops" "$(of dropped_by_kernel out.json)" 0
+[ $crossing -ge $((12 * 7 + 5 * 2)) ] || fail "only $crossing packets crossed"
+grep -q "^packets  *read  *$crossing" said || fail "no summary after an interrupt"
+
+# ------------------------------------------------------------------ what is lost
+
+# While it sleeps the kernel's buffer overflows; nothing goes uncounted.
+listen tcp -i ink0 --flows 1000
+kill -STOP $runner
+"$talk" send $far $closed 30000
+kill -CONT $runner
+wait_until "all that crossed" has_shown_all
+kill -INT $runner
+ends_with 0
+[ "$(of dropped_by_kernel out.json)" -gt 0 ] || fail "of 42 MB that nobody read, nothing was dropped"
+
+# ------------------------------------------------------------------ time
+
+# Flows time out though nothing comes any more.
+cat >rest.fsm <<'fsm'
+machine rest
+key connection
+event syn = tcp and syn and not ack
+absent : syn -> seen
+seen   : syn | timeout 500ms -> absent / count gone
+fsm
+has_timed_out() {
+	kill -USR1 $runner
+	[ "$(shown gone err)" = 3 ]
+}
+listen ./rest.fsm -i ink0 --flows 1000 --kind exact
+"$talk" knock $far $closed 3
+wait_until "the time-outs" has_timed_out
+kill -TERM $runner
+ends_with 0
+
+# ------------------------------------------------------------------ ends and errors
+
+listen tcp -i ink0 --flows 1000 -c 10 udp
+"$talk" send $far $closed 100
+ends_with 0
+same "-c 10" "$(of packets out.json)" 10
+
+if command -v setpriv >/dev/null; then
+	printf '#!/bin/sh\nexec setpriv --bounding-set -net_raw "%s" "$@"\n' "$inkling" >weak
+	chmod +x weak
+	(inkling=./weak && exits 1 "ink0: You don't have permission" run tcp -i ink0)
+fi
+
+listen tcp -i ink0 --flows 1000
+"$talk" knock $far $closed 3
+wait_until "all that crossed" has_shown_all
+ip link del ink0
+ends_with 1
+grep -q "^inkling: ink0: " err || fail "not a word about an interface that is gone"
+same "of an interface that is gone" "$(of syn_without_synack out.json)" 3
+
+exits 1 "inkling: ink0: No such device exists" run tcp -i ink0
