@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "churn.h"
+#include "interval.h"
 #include "plan/odds.h"
 #include "table/bag.h"
 
@@ -175,51 +176,117 @@ static uint64_t unsure_now(struct churn *c)
 	return c->unsure - before;
 }
 
-static uint64_t strangers_known(uint64_t n)
-{
-	uint64_t known = 0;
-
-	for (uint64_t i = 0; i < n; i++)
-		known += ink_peek(t, id_number(UINT64_C(1) << 40 | i)) != INK_ABSENT;
-	return known;
-}
-
 static void assert_near(uint64_t count, double expected, const char *what)
 {
 	if (fabs((double)count - expected) > 2.58 * sqrt(expected) + 1)
 		fail_msg("%s: %llu, expected %.1f", what, (unsigned long long)count, expected);
 }
 
-/* 24 points; 99 % intervals, so one of them may miss: then the same with other flows must hit. */
-static int hits_its_plan(unsigned states, double error, uint64_t seed)
-{
-	struct ink_plan plan;
-	struct churn c;
-	uint64_t n = 60000, unsure, known;
-	double off_unsure, off_known;
+/* --------------------------------------------------------- errors and doubts */
 
-	random_state = seed;
-	begin_churn(&c, states, n, error);
-	plan = t->plan;
-	unsure = unsure_now(&c);
-	known = strangers_known(n);
-	end_churn(&c);
-	off_unsure = fabs((double)unsure - plan.unsure * (double)n) / sqrt(plan.unsure * (double)n + 1);
-	off_known = fabs((double)known - plan.error * (double)n) / sqrt(plan.error * (double)n + 1);
-	return off_unsure < 2.58 + .04 * sqrt(plan.unsure * (double)n) &&
-	       off_known < 2.58 + .04 * sqrt(plan.error * (double)n);
+enum { TABLES = 20, FLOWS_EACH = 60000 };
+
+/* The flows of a table, from number `first` on; their states follow from their numbers. */
+struct flows {
+	uint64_t first, n;
+	unsigned states;
+};
+
+static unsigned state_of(const struct flows *f, uint64_t i)
+{
+	return (unsigned)(((id_number(~(f->first + i)) >> 32) * f->states) >> 32);
 }
 
+static void insert_all(const struct flows *f)
+{
+	for (uint64_t i = 0; i < f->n; i++)
+		assert_int_equal(ink_insert(t, id_number(f->first + i), state_of(f, i)), 0);
+}
+
+/* As new, without another plan. Cells that are stuck could not be emptied by deleting. */
+static void empty_all_cells(void)
+{
+	memset(t->shape.kbf.cells, 0, t->plan.geometry.m * sizeof(ink_bag));
+	assert_int_equal(stats_now().occupied, 0);
+}
+
+static double share_in_doubt(const struct flows *f)
+{
+	uint64_t doubts = 0;
+
+	for (uint64_t i = 0; i < f->n; i++) {
+		ink_answer answer = ink_peek(t, id_number(f->first + i));
+
+		doubts += answer == INK_DONT_KNOW;
+		if (answer != INK_DONT_KNOW && answer != (ink_answer)state_of(f, i))
+			fail_msg("a live flow is answered wrongly");
+	}
+	return (double)doubts / (double)f->n;
+}
+
+static double share_of_strangers(uint64_t first, uint64_t n)
+{
+	uint64_t known = 0;
+
+	for (uint64_t i = 0; i < n; i++)
+		known += ink_peek(t, id_number(first + i)) != INK_ABSENT;
+	return (double)known / (double)n;
+}
+
+/* So many strangers that in all tables some more are met than it takes to judge. */
+static uint64_t strangers_for(double error)
+{
+	double enough = 1.2 * FEWEST_EVENTS / (error * TABLES), n = (double)scaled(FLOWS_EACH);
+
+	return (uint64_t)(enough > n && test_scale() == 1 ? enough : n);
+}
+
+struct formulas {
+	struct tally errors, doubts;
+	uint64_t next; /* flow */
+};
+
+static struct claim claim_of(const char *point, double planned, uint64_t asked)
+{
+	return (struct claim){point, planned, planned * (double)(TABLES * asked)};
+}
+
+static void measure_point(struct formulas *f, unsigned states, double ceiling)
+{
+	struct flows flows = {.n = scaled(FLOWS_EACH), .states = states};
+	struct sample errors = {0}, doubts = {0};
+	uint64_t strangers;
+	char point[40];
+
+	snprintf(point, sizeof point, "%u states, error %g", states, ceiling);
+	make_kbf(states, flows.n, ceiling);
+	strangers = strangers_for(t->plan.error);
+	for (unsigned i = 0; i < TABLES; i++, f->next += strangers) {
+		flows.first = f->next;
+		f->next += flows.n;
+		insert_all(&flows);
+		sample_add(&doubts, share_in_doubt(&flows));
+		sample_add(&errors, share_of_strangers(f->next, strangers));
+		empty_all_cells();
+	}
+	tally_add(&f->doubts, &doubts, claim_of(point, t->plan.unsure, flows.n));
+	tally_add(&f->errors, &errors, claim_of(point, t->plan.error, strangers));
+	if (states == 1)
+		assert_true(t->plan.unsure == 0 && sample_mean(&doubts) == 0);
+}
+
+/* 30 points of both; one state has no doubts. */
 static void errors_and_doubts_are_as_planned(void **state)
 {
-	static const unsigned states[] = {1, 2, 3, 5, 9, 15, 31, 64};
+	static const unsigned states[] = {1, 2, 3, 5, 9, 12, 15, 20, 31, 64};
+	struct formulas f = {.errors = {.formula = "errors"}, .doubts = {.formula = "doubts"}};
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof states / sizeof states[0]; i++)
-		for (double error = .1; error > 5e-4; error /= 10)
-			if (!hits_its_plan(states[i], error, 7 * i + 1) &&
-			    !hits_its_plan(states[i], error, 7 * i + 2))
-				fail_msg("%u states, error %g", states[i], error);
+		for (double ceiling = .1; ceiling > 5e-4; ceiling /= 10)
+			measure_point(&f, states[i], ceiling);
+	assert_tally(&f.errors);
+	assert_tally(&f.doubts);
 }
 
 static void no_answer_about_a_live_flow_is_ever_wrong(void **state)
@@ -255,7 +322,8 @@ static void after_20n_replacements_doubts_are_as_rare_as_in_a_fresh_fill(void **
 	assert_int_equal(c.failed, 0);
 	after = unsure_now(&c);
 	assert_true((double)after <= 2 * (double)fresh + spread((double)fresh));
-	assert_near(after, (double)fresh, "don't know after the churn, and fresh");
+	assert_near(fresh, t->plan.unsure * (double)c.n, "don't know, fresh");
+	assert_near(after, t->plan.unsure * (double)c.n, "don't know after the churn");
 	end_churn(&c);
 }
 

@@ -21,6 +21,7 @@
 
 #include "count/set.h"
 #include "count_model.h"
+#include "interval.h"
 #include "random.h"
 
 static const enum ink_count_kind kinds[] = {INK_COUNT_DLEFT, INK_COUNT_STANDARD};
@@ -209,123 +210,92 @@ static void the_standard_filter_takes_40_bits_and_errs_more(void **state)
 
 /* ----------------------------------------------------------------- the formulas */
 
-/* What is measured in several sets of one plan, with other items in each. */
-struct measured {
-	double sum, squares;
-	unsigned n;
-};
-
-static void note(struct measured *m, double value)
-{
-	m->sum += value;
-	m->squares += value * value;
-	m->n++;
-}
-
-static double mean_of(const struct measured *m)
-{
-	return m->sum / m->n;
-}
-
-/* The standard deviation of the mean. */
-static double deviation_of(const struct measured *m)
-{
-	double variance = (m->squares - m->sum * m->sum / m->n) / (m->n - 1);
-
-	return sqrt((variance > 0 ? variance : 0) / m->n);
-}
-
 enum { SETS_OF_A_POINT = 30 };
 
-#define T_99 2.756   /* Student's t of 29 degrees of freedom: 99 % lie within */
-#define T_9999 4.506 /* ... and 99.99 % */
-
-struct tally {
-	unsigned points, outside;
-};
-
-/* One formula at one point. Rare things are not judged: their means are not normally distributed. */
-static void judge(struct tally *t, const struct measured *m, double planned, double events)
-{
-	double off = fabs(mean_of(m) - planned), deviation = deviation_of(m);
-
-	if (events < 100)
-		return;
-	if (off > T_9999 * deviation + 1e-12)
-		fail_msg("%g was planned, measured is %g, standard deviation %g", planned, mean_of(m),
-			 deviation);
-	t->points++;
-	t->outside += off > T_99 * deviation + 1e-12;
-}
-
-struct tallies {
+/* Those of one kind of set. */
+struct formulas {
 	struct tally error, load, stuck;
-	uint64_t next; /* items: every set has its own, or points would be right or wrong together */
+	uint64_t next; /* item */
 };
 
-static void judge_point(struct tallies *t, const struct ink_count_options *o, uint64_t strangers)
+static void measure_point(struct formulas *f, const struct ink_count_options *o, uint64_t strangers)
 {
 	struct ink_count_plan plan = plan_of(o);
-	struct measured error = {0}, load = {0}, stuck = {0};
-	double cells = 0;
+	struct sample error = {0}, load = {0}, stuck = {0};
+	double cells = 0, asked = (double)(strangers * SETS_OF_A_POINT);
+	char point[80];
 
+	snprintf(point, sizeof point, "%llu items, f %u, m %llu", (unsigned long long)o->items, o->geometry.f,
+		 (unsigned long long)o->geometry.m);
 	for (unsigned i = 0; i < SETS_OF_A_POINT; i++) {
 		struct ink_count *c = make(o);
 		struct ink_count_stats s;
 
-		add_items(c, t->next, o->items);
+		add_items(c, f->next, o->items);
 		s = stats_of(c);
 		cells += (double)s.cells;
 		assert_int_equal(s.bytes, plan.bytes);
-		note(&error, (double)found_of(c, STRANGERS + 8 * t->next, strangers) / (double)strangers);
-		t->next += o->items;
-		note(&load, (double)s.taken / (double)s.cells);
-		note(&stuck, (double)s.stuck / (double)s.cells);
+		sample_add(&error,
+			   (double)found_of(c, STRANGERS + 8 * f->next, strangers) / (double)strangers);
+		f->next += o->items;
+		sample_add(&load, (double)s.taken / (double)s.cells);
+		sample_add(&stuck, (double)s.stuck / (double)s.cells);
 		ink_count_free(c);
 	}
-	judge(&t->error, &error, plan.error, plan.error * (double)strangers * SETS_OF_A_POINT);
-	judge(&t->load, &load, plan.load, plan.load * cells);
-	judge(&t->stuck, &stuck, plan.stuck, plan.stuck * cells);
+	tally_add(&f->error, &error, (struct claim){point, plan.error, plan.error * asked});
+	tally_add(&f->load, &load, (struct claim){point, plan.load, plan.load * cells});
+	tally_add(&f->stuck, &stuck, (struct claim){point, plan.stuck, plan.stuck * cells});
 }
 
-/* With a correct formula one point of a hundred lies outside; 4 of 50 by a chance below 1 in 500. */
-static void assert_tally(const char *name, const struct tally *t)
-{
-	print_message("%s: %u points, %u outside the 99 %% interval\n", name, t->points, t->outside);
-	assert_true(t->points >= 20);
-	assert_true(t->outside <= 3);
-}
+static const uint64_t sizes[] = {1500, 3001, 5003, 10007};
 
-static void every_formula_of_the_plan_is_what_is_measured(void **state)
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
+
+static void every_formula_of_the_dleft_plan_is_what_is_measured(void **state)
 {
-	static const uint64_t sizes[] = {500, 3001, 10007};
 	static const uint32_t fingerprints[] = {2, 3, 4, 5, 6, 8, 10, 11, 12};
-	static const uint32_t per_item[] = {2, 3, 4, 6, 8, 10, 12};
-	struct tallies t = {0};
+	struct formulas f = {{.formula = "error of dleft"},
+			     {.formula = "load of dleft"},
+			     {.formula = "stuck of dleft"},
+			     0};
 
 	(void)state;
-	for (unsigned i = 0; i < 3; i++) {
-		uint64_t n = scaled(sizes[i]) + 200;
-
+	for (unsigned i = 0; i < SIZES; i++)
 		for (unsigned j = 0; j < 9; j++) {
-			struct ink_count_options o =
-				options_for(INK_COUNT_DLEFT, n, (struct ink_count_geometry){0});
+			uint64_t n = scaled(sizes[i]) + 200;
+			struct ink_count_options o = options_for(
+				INK_COUNT_DLEFT, n, (struct ink_count_geometry){.f = fingerprints[j]});
 
-			o.geometry.f = fingerprints[j];
-			judge_point(&t, &o, 4 * n);
+			measure_point(&f, &o, 4 * n);
 		}
-		for (unsigned j = 0; j < 7; j++) {
-			struct ink_count_options o =
-				options_for(INK_COUNT_STANDARD, n, (struct ink_count_geometry){0});
+	assert_tally(&f.error);
+	assert_tally(&f.load);
+	assert_tally(&f.stuck);
+}
 
-			o.geometry.m = n * per_item[j] + i;
-			o.geometry.counter_bits = 2 + j % 2;
-			judge_point(&t, &o, 4 * n);
+static void every_formula_of_the_standard_plan_is_what_is_measured(void **state)
+{
+	static const struct ink_count_geometry per_item[] = {
+		{.m = 2, .counter_bits = 2}, {.m = 3, .counter_bits = 2}, {.m = 4, .counter_bits = 2},
+		{.m = 6, .counter_bits = 2}, {.m = 8, .counter_bits = 2}, {.m = 10, .counter_bits = 2},
+		{.m = 2, .counter_bits = 3}, {.m = 5, .counter_bits = 3}, {.m = 12, .counter_bits = 3}};
+	struct formulas f = {{.formula = "error of standard"},
+			     {.formula = "load of standard"},
+			     {.formula = "stuck of standard"},
+			     0};
+
+	(void)state;
+	for (unsigned i = 0; i < SIZES; i++)
+		for (unsigned j = 0; j < 9; j++) {
+			uint64_t n = scaled(sizes[i]) + 200;
+			struct ink_count_options o = options_for(INK_COUNT_STANDARD, n, per_item[j]);
+
+			o.geometry.m = n * per_item[j].m + i;
+			measure_point(&f, &o, 4 * n);
 		}
-	}
-	assert_tally("error", &t.error);
-	assert_tally("load", &t.load);
-	assert_tally("stuck", &t.stuck);
+	assert_tally(&f.error);
+	assert_tally(&f.load);
+	assert_tally(&f.stuck);
 }
 
 /* ------------------------------------------------------------------- every answer */
@@ -1385,7 +1355,8 @@ int main(void)
 		cmocka_unit_test(the_dleft_filter_of_the_paper_takes_19_5_bits_and_errs_as_the_paper_says),
 		cmocka_unit_test(so_it_does_when_b_is_no_power_of_two),
 		cmocka_unit_test(the_standard_filter_takes_40_bits_and_errs_more),
-		cmocka_unit_test(every_formula_of_the_plan_is_what_is_measured),
+		cmocka_unit_test(every_formula_of_the_dleft_plan_is_what_is_measured),
+		cmocka_unit_test(every_formula_of_the_standard_plan_is_what_is_measured),
 		cmocka_unit_test(every_answer_is_that_of_the_model),
 		cmocka_unit_test(every_value_has_a_cell_of_its_own),
 		cmocka_unit_test(the_least_loaded_bucket_is_taken_and_ties_go_left),

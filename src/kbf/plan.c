@@ -20,7 +20,7 @@
  * A live key reads UNKNOWN if, without a cell of one, a wrong symbol passes:
  *
  *     a >= 1 pairs, b triples    the other symbol of the first pair:  (1 - 1/V) (1/V)^(a-1) t^b
- *     no pair, b triples         any of V - 1 symbols:                1 - (1 - t^b)^(V-1)
+ *     no pair, b triples         one that the first triple admits:    see end_of_triples
  *
  * With triples left out (t = 1) and V large that is q3^k + k q3^(k-1) q2, where
  * q2 = L e^-L and q3 = 1 - e^-L (1 + L): the paper's formula, corrected.
@@ -58,6 +58,7 @@ struct sorts {
 	double one, pair, triple, blind;
 	double by_one, by_pair, by_triple;
 	double by_dense, by_sparse; /* triples differ: half of them admit more, half less */
+	double same_sums;           /* triples that have the sums of a given one; greedy codes: 0 */
 	double equals;              /* pairs of equal symbols that are read as such */
 	double values;
 	int tried;      /* without ones and pairs, all symbols are tried */
@@ -137,6 +138,7 @@ static struct sorts sorts_of(const struct model *m, unsigned own)
 	s.tried = m->encoding != INK_KBF_POWER_SUMS_WIDE;
 	s.trusts_one = m->decoding != INK_KBF_JOINT;
 	s.blind = 1 - s.one - s.pair - s.triple - (own ? 0 : exp(-m->load));
+	s.same_sums = m->encoding == INK_KBF_GREEDY ? 0 : v * density(m) / 3;
 	if (m->encoding == INK_KBF_GREEDY) {
 		blind_share(&s, &s.pair, 1 / v);
 		blind_share(&s, &s.triple, 1 - pow(other, 3));
@@ -158,10 +160,26 @@ struct outcome {
 };
 
 /*
- * Without ones and pairs each of `symbols` symbols may pass all b triples: that
- * just one does, and that several do.
+ * Without ones and pairs some symbols pass all b triples: that just one does, and
+ * that several do. What the first triple admits are its own symbols, `own` of
+ * others, and by chance those of a Poisson number of other triples with the same
+ * sums; each of these passes the b - 1 other cells or not.
  */
-static struct outcome end_of_triples(const struct sorts *s, uint32_t b, double symbols)
+static struct outcome end_of_triples(const struct sorts *s, uint32_t b, unsigned own)
+{
+	double through = pow(s->by_triple, b - 1), stays = 1 - through;
+	double own_goes =
+		own == 2 ? 1 - (1 - 1 / s->values) * through : stays; /* a live key's own is no other */
+	double chance = exp(-s->same_sums * (1 - pow(stays, 3)));
+	double none = pow(own_goes, own) * chance;
+	double one = own * (1 - own_goes) * pow(own_goes, own - 1) * chance +
+		     none * 3 * s->same_sums * through * stays * stays;
+
+	return (struct outcome){one, 1 - none - one};
+}
+
+/* The same for greedy codes, whose triples differ: each of the symbols passes or not. */
+static struct outcome end_of_greedy(const struct sorts *s, uint32_t b, double symbols)
 {
 	struct outcome sum = {0, 0};
 
@@ -188,7 +206,8 @@ static struct outcome end_of_live(const struct sorts *s, struct mixture m)
 		return (struct outcome){0, (1 - s->equals) * pow(s->by_pair, m.pairs - 1) * through};
 	if (!m.triples || !s->tried)
 		return (struct outcome){0, 1};
-	wrong = end_of_triples(s, m.triples, s->values - 1);
+	wrong = s->same_sums > 0 ? end_of_triples(s, m.triples, 2)
+				 : end_of_greedy(s, m.triples, s->values - 1);
 	return (struct outcome){0, wrong.value + wrong.unknown};
 }
 
@@ -203,7 +222,8 @@ static struct outcome end_of_stranger(const struct sorts *s, struct mixture m)
 	if (!m.pairs && (m.triples < 2 || !s->tried))
 		return (struct outcome){0, 1};
 	if (!m.pairs)
-		return end_of_triples(s, m.triples, s->values);
+		return s->same_sums > 0 ? end_of_triples(s, m.triples, 3)
+					: end_of_greedy(s, m.triples, s->values);
 	through *= pow(s->by_pair, m.pairs - 1);
 	return (struct outcome){s->equals * through + (1 - s->equals) * 2 * through * (1 - through),
 				(1 - s->equals) * through * through};

@@ -19,11 +19,12 @@
 
 enum {
 	MOST_SYMBOLS = 12, /* in classes; more states than half of that have one */
-	LOAD_STEPS = 40    /* halvings of an interval: more than a double has use for */
+	LOAD_STEPS = 40    /* ten are enough, as a rule */
 };
 
 #define LEAST_LOAD .25 /* below, more cells only dilute */
 #define MOST_LOAD 8.0
+#define LOAD_NEAR (1 + 1e-9) /* to the highest */
 
 /* One choice. */
 struct choice {
@@ -41,19 +42,43 @@ static double misled(const struct choice *c, double load)
 	return error > unsure ? error : unsure;
 }
 
-/* The highest load within the ceiling, or 0. */
-static double load_for(const struct choice *c, double ceiling)
+/* By how much the ceiling is exceeded; its logarithm is nearly straight over that of the load. */
+static double excess(const struct choice *c, double load)
 {
-	double low = LEAST_LOAD, high = MOST_LOAD;
+	return log(misled(c, load) / c->w->o->error);
+}
 
-	if (misled(c, low) > ceiling)
-		return 0;
-	for (int i = 0; i < LOAD_STEPS; i++) {
-		double middle = (low + high) / 2;
+/* An end of the interval, and by how much the ceiling is exceeded there. */
+struct end {
+	double load, by;
+	int stays;
+};
 
-		*(misled(c, middle) <= ceiling ? &low : &high) = middle;
+/* One end moves. The other counts half as much if it stays again, so that it moves too before long. */
+static void move(struct end *moves, struct end *stays, double load, double by)
+{
+	*moves = (struct end){load, by, 0};
+	if (stays->stays++)
+		stays->by /= 2;
+}
+
+/* The highest load within the ceiling, or 0. By false position (the Illinois rule). */
+static double highest_load(const struct choice *c)
+{
+	struct end low = {LEAST_LOAD, excess(c, LEAST_LOAD), 0}, high = {MOST_LOAD, excess(c, MOST_LOAD), 0};
+
+	if (low.by > 0 || high.by <= 0)
+		return low.by > 0 ? 0 : MOST_LOAD;
+	for (int i = 0; i < LOAD_STEPS && high.load > low.load * LOAD_NEAR; i++) {
+		double load = low.load * pow(high.load / low.load, low.by / (low.by - high.by));
+		double by = excess(c, load);
+
+		if (by <= 0)
+			move(&low, &high, load, by);
+		else
+			move(&high, &low, load, by);
 	}
-	return low;
+	return low.load;
 }
 
 /* -------------------------------------------------------------------- one plan */
@@ -113,7 +138,7 @@ static uint64_t pinned_share(const struct choice *c)
 
 static void fewest_bytes(const struct choice *c, struct best *best)
 {
-	double load = load_for(c, c->w->o->error);
+	double load = highest_load(c);
 	uint64_t n = c->w->o->flows, share = load > 0 ? share_for(c, (double)n, load) : 0;
 	struct ink_plan p;
 
@@ -142,7 +167,7 @@ static int flows_fit(uint64_t n, const void *about)
 
 static void most_flows(const struct choice *c, struct best *best)
 {
-	struct search q = {c, load_for(c, c->w->o->error)};
+	struct search q = {c, highest_load(c)};
 	uint64_t bytes = c->w->o->bytes, end = bytes < INK_MOST_FLOWS / 8 ? bytes * 8 : INK_MOST_FLOWS;
 	uint64_t n = q.load > 0 && flows_fit(1, &q) ? largest(1, end, flows_fit, &q) : 0;
 
@@ -201,7 +226,7 @@ static int try_classes(const struct wish *w, uint32_t classes, search_fn *search
 		if (allowed(w->o->geometry.k, k))
 			search(&c, best);
 	}
-	free(odds);
+	ink_odds_free(odds);
 	return 0;
 }
 

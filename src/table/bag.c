@@ -51,19 +51,14 @@ static unsigned sum_with(unsigned sum, unsigned element)
 	return sum + element >= INK_BAG_GROUP ? sum + element - INK_BAG_GROUP : sum + element;
 }
 
-/* In how many orders can states be drawn so that they add up to each sum? Shares of all orders. */
-struct ways {
-	double share[INK_BAG_GROUP];
-};
-
-static void no_states(struct ways *w)
+void ink_bag_no_states(struct ink_bag_ways *w)
 {
-	*w = (struct ways){{1}};
+	*w = (struct ink_bag_ways){{1}};
 }
 
-static void one_state_more(const struct ink_bag_shape *s, struct ways *w)
+void ink_bag_one_state_more(const struct ink_bag_shape *s, struct ink_bag_ways *w)
 {
-	struct ways more = {{0}};
+	struct ink_bag_ways more = {{0}};
 
 	for (unsigned i = 0; i < s->states; i++)
 		for (unsigned sum = 0; sum < INK_BAG_GROUP; sum++)
@@ -72,7 +67,7 @@ static void one_state_more(const struct ink_bag_shape *s, struct ways *w)
 }
 
 /* The states that can be taken out of a bag with that sum, so that one of these is left. */
-static uint64_t admitted(const struct ink_bag_shape *s, const struct ways *left, unsigned sum)
+static uint64_t admitted(const struct ink_bag_shape *s, const struct ink_bag_ways *left, unsigned sum)
 {
 	uint64_t mask = 0;
 
@@ -90,12 +85,12 @@ static unsigned mask_bytes(unsigned states)
 }
 
 /* Bags of `left` and one more: on the average, what share of the states do they admit? */
-static double share_admitted(const struct ink_bag_shape *s, const struct ways *left)
+static double share_admitted(const struct ink_bag_shape *s, const struct ink_bag_ways *left)
 {
-	struct ways all = *left;
+	struct ink_bag_ways all = *left;
 	double sum = 0;
 
-	one_state_more(s, &all);
+	ink_bag_one_state_more(s, &all);
 	for (unsigned i = 0; i < INK_BAG_GROUP; i++)
 		sum += all.share[i] * __builtin_popcountll(admitted(s, left, i));
 	return sum / s->states;
@@ -105,12 +100,12 @@ static double share_admitted(const struct ink_bag_shape *s, const struct ways *l
 
 static unsigned largest_telling(const struct ink_bag_shape *s)
 {
-	struct ways left;
+	struct ink_bag_ways left;
 	unsigned count = 1;
 
-	no_states(&left);
+	ink_bag_no_states(&left);
 	for (; count < INK_BAG_MOST; count++) {
-		one_state_more(s, &left);
+		ink_bag_one_state_more(s, &left);
 		if (share_admitted(s, &left) > WORTH_ASKING)
 			break;
 	}
@@ -129,9 +124,9 @@ struct ink_bag_shape ink_bag_shape(unsigned states)
 
 void ink_bag_fill_masks(const struct ink_bag_shape *s, unsigned char *masks)
 {
-	struct ways left;
+	struct ink_bag_ways left;
 
-	no_states(&left);
+	ink_bag_no_states(&left);
 	for (unsigned count = 1; count <= s->most; count++) {
 		for (unsigned sum = 0; sum < INK_BAG_GROUP; sum++) {
 			size_t at = ((size_t)(count - 1) << INK_BAG_SUM_BITS | sum) * s->mask_bytes;
@@ -139,24 +134,6 @@ void ink_bag_fill_masks(const struct ink_bag_shape *s, unsigned char *masks)
 
 			memcpy(masks + at, &mask, s->mask_bytes);
 		}
-		one_state_more(s, &left);
+		ink_bag_one_state_more(s, &left);
 	}
-}
-
-/* ------------------------------------------------------------ for the plan */
-
-void ink_bag_sizes(const struct ink_bag_shape *s, unsigned count, double *sizes)
-{
-	struct ways left, all;
-
-	for (unsigned i = 0; i <= s->states; i++)
-		sizes[i] = 0;
-	no_states(&left);
-	for (unsigned i = 1; i < count; i++)
-		one_state_more(s, &left);
-	all = left;
-	one_state_more(s, &all);
-	for (unsigned sum = 0; sum < INK_BAG_GROUP; sum++)
-		if (all.share[sum] > 0)
-			sizes[__builtin_popcountll(admitted(s, &left, sum))] += all.share[sum];
 }

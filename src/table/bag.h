@@ -63,11 +63,13 @@ static inline uint64_t ink_bag_masks_bytes(unsigned most, unsigned mask_bytes)
 
 void ink_bag_fill_masks(const struct ink_bag_shape *s, unsigned char *masks);
 
-/*
- * For the plan: the shares of bags of `count` flows (1 or more) of random
- * states that admit 0, 1 ... all states.
- */
-void ink_bag_sizes(const struct ink_bag_shape *s, unsigned count, double *sizes);
+/* For the plan: of all ways to draw some states at random, the shares that add up to each sum. */
+struct ink_bag_ways {
+	double share[INK_BAG_GROUP];
+};
+
+void ink_bag_no_states(struct ink_bag_ways *w);
+void ink_bag_one_state_more(const struct ink_bag_shape *s, struct ink_bag_ways *w);
 
 /* --------------------------------------------------------------------- bags */
 
