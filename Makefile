@@ -41,11 +41,17 @@ soak: build
 	@ninja -C build tests/soak
 	@build/tests/soak $(SOAK_SECONDS)
 
-bench:
+build-bench:
 	@scripts/packages bench
 	@scripts/configure build-bench -Dbench=true -Dtests=disabled
 	@ninja -C build-bench
+
+bench: build-bench
 	@build-bench/bench/ink-bench $(BENCH)
+
+# The tool as a whole, over a capture of ten million packets.
+bench-run: build-bench
+	@build-bench/bench/ink-bench-run $(BENCH)
 
 install: build
 	@meson configure build -Dprefix="$(PREFIX)"
@@ -55,4 +61,4 @@ install: build
 clean:
 	rm -rf build build-*
 
-.PHONY: build demo test test-browser reproduce fuzz flood soak bench install clean
+.PHONY: build build-bench demo test test-browser reproduce fuzz flood soak bench bench-run install clean

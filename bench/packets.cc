@@ -9,13 +9,12 @@
  * Found: a plain frame takes about 10 ns, UDP and IPv6 17, VXLAN 40, an id 10;
  * reading and parsing takes a third of pcap_next_ex alone.
  */
+#include "bare.h"
 #include "sections.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>
-
-#include <pcap.h>
 
 #include <inkling/packet.h>
 
@@ -182,22 +181,6 @@ public:
 	char path[32] = "/tmp/ink-bench-XXXXXX";
 	struct sim_truth truth;
 };
-
-uint64_t read_bare(const char *path)
-{
-	char text[PCAP_ERRBUF_SIZE];
-	pcap_t *p = pcap_open_offline(path, text);
-	struct pcap_pkthdr *header;
-	const u_char *bytes;
-	uint64_t n = 0;
-
-	if (!p)
-		die("%s", text);
-	while (pcap_next_ex(p, &header, &bytes) == 1)
-		n++;
-	pcap_close(p);
-	return n;
-}
 
 uint64_t read_parsed(const char *path)
 {
