@@ -17,7 +17,8 @@ struct cli_command {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct cli_command cli_check, cli_demo, cli_draw, cli_generate, cli_plan, cli_reproduce, cli_run;
+extern const struct cli_command cli_bench, cli_check, cli_draw, cli_generate, cli_plan, cli_reproduce,
+	cli_run;
 
 /* Says what is wrong with the usage and where to find help; returns CLI_USAGE. */
 __attribute__((format(printf, 2, 3))) int cli_usage(const struct cli_command *command, const char *format,

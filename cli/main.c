@@ -5,7 +5,7 @@
 
 #include "cli.h"
 
-static const struct cli_command *const commands[] = {&cli_check, &cli_demo,      &cli_draw, &cli_generate,
+static const struct cli_command *const commands[] = {&cli_bench, &cli_check,     &cli_draw, &cli_generate,
 						     &cli_plan,  &cli_reproduce, &cli_run};
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

@@ -22,6 +22,8 @@ offers() { # EXPECTED WORD...: completing the last of these words offers at leas
 }
 
 offers run inkling r
+offers bench inkling b
+offers --peers inkling bench --p
 offers teardown inkling run tear
 offers --two-pass inkling run tcp --t
 offers compact inkling plan --kind com
