@@ -33,11 +33,13 @@ struct ink_track {
 	const struct ink_machine *m;
 	const struct ink_machine_view *v;
 	struct ink_classifier *classifier;
+	int reverses;    /* the machine has reverse events */
 	int started;     /* a packet has come */
 	uint64_t clock;  /* the latest that was seen */
 	uint64_t origin; /* the clock at tick `first` */
 	uint64_t first;  /* the table's tick when the first packet came */
 	uint64_t now;    /* the tick it is */
+	uint64_t due;    /* how long after the origin the next tick comes */
 	uint64_t counters[INK_COUNTERS_MOST], counters_beside[INK_COUNTERS_MOST];
 	struct ink_track_stats stats;
 
@@ -162,19 +164,13 @@ static int step_slowly(struct ink_track *k, size_t i)
 }
 
 /* What the table refused or does not know is the slow one's, from this step on. */
-static int take_over(struct ink_track *k)
+static int take_over(struct ink_track *k, size_t i)
 {
-	int error = 0;
+	int refused = k->errors[i] == -ENOSPC, unsure = k->moves[i].from == INK_DONT_KNOW;
 
-	for (size_t i = 0; i < k->n && !error; i++) {
-		int refused = k->errors[i] == -ENOSPC, unsure = k->moves[i].from == INK_DONT_KNOW;
-
-		k->stats.refused += (unsigned)refused;
-		k->stats.unsure += (unsigned)unsure;
-		if (k->o.slow && (refused || unsure))
-			error = step_slowly(k, i);
-	}
-	return error;
+	k->stats.refused += (unsigned)refused;
+	k->stats.unsure += (unsigned)unsure;
+	return k->o.slow && (refused || unsure) ? step_slowly(k, i) : 0;
 }
 
 /* With a slow table steps come one by one, since each may depend on who has the flow. */
@@ -190,10 +186,11 @@ static int flush(struct ink_track *k)
 	if (!k->n)
 		return 0;
 	error = is_slow(k) ? step_slowly(k, 0) : step_all(k);
-	if (!error && !k->slowly[0])
-		error = take_over(k);
-	for (size_t i = 0; !error && i < k->n; i++)
-		note_move(k, i);
+	for (size_t i = 0; !error && i < k->n; i++) {
+		error = k->slowly[i] ? 0 : take_over(k, i);
+		if (!error)
+			note_move(k, i);
+	}
 	k->stats.steps += k->n;
 	k->n = 0;
 	return error;
@@ -213,6 +210,11 @@ static int tick_table(struct ink_track *k, struct ink_table *t, uint64_t *counte
 	return 0;
 }
 
+static void set_due(struct ink_track *k)
+{
+	k->due = (k->now - k->first + 1) * k->v->tick;
+}
+
 static int tick(struct ink_track *k, uint64_t now)
 {
 	uint64_t ignored = 0;
@@ -222,6 +224,7 @@ static int tick(struct ink_track *k, uint64_t now)
 		return error;
 	k->stats.ticks += now - k->now;
 	k->now = now;
+	set_due(k);
 	error = tick_table(k, k->o.table, k->counters, &k->stats.expired);
 	if (!error && k->o.slow)
 		error = tick_table(k, k->o.slow, k->counters, &k->stats.expired);
@@ -238,12 +241,11 @@ static void start(struct ink_track *k, uint64_t clock)
 	k->first = k->now = s.now;
 	k->origin = k->clock = clock;
 	k->started = 1;
+	set_due(k);
 }
 
 int ink_track_time(struct ink_track *k, uint64_t clock)
 {
-	uint64_t now;
-
 	if (k->o.no_timeouts)
 		return 0;
 	if (!k->started)
@@ -251,17 +253,16 @@ int ink_track_time(struct ink_track *k, uint64_t clock)
 	if (clock <= k->clock)
 		return 0;
 	k->clock = clock;
-	if (clock - k->origin < (k->now - k->first + 1) * k->v->tick)
+	if (clock - k->origin < k->due)
 		return 0;
-	now = k->first + (clock - k->origin) / k->v->tick;
-	return tick(k, now);
+	return tick(k, k->first + (clock - k->origin) / k->v->tick);
 }
 
 /* ----------------------------------------------------------------- packets */
 
 static int is_reverse(const struct ink_track *k, uint16_t event)
 {
-	return k->m->events[k->v->event_of[event]].reverse;
+	return k->reverses && k->m->events[k->v->event_of[event]].reverse;
 }
 
 /* The id of the flow that a packet in the other direction would belong to. (Where both are one there are no reverse events.) */
@@ -393,7 +394,16 @@ int ink_track_end(struct ink_track *k)
 	return error ? error : slow ? slow : other;
 }
 
-/* ------------------------------------------------------- another machine */
+/* ------------------------------------------------------------ the machine */
+
+static void use_machine(struct ink_track *k, const struct ink_machine *machine)
+{
+	k->m = machine;
+	k->v = ink_machine_view(machine);
+	k->reverses = 0;
+	for (unsigned i = 0; i < machine->n_events; i++)
+		k->reverses |= machine->events[i].reverse;
+}
 
 /* Every state is still there, under its number. */
 static int check_states(const struct ink_machine_view *old, const struct ink_machine_view *new,
@@ -455,10 +465,10 @@ int ink_track_exchange(struct ink_track *k, const struct ink_machine *machine, s
 	keep_counters(k->v, new, k->counters_beside);
 	ink_classifier_free(k->classifier);
 	k->classifier = classifier;
-	k->m = machine;
-	k->v = new;
+	use_machine(k, machine);
 	k->first = k->now; /* ticks may be of another length from here on */
 	k->origin = k->clock;
+	set_due(k);
 	return 0;
 }
 
@@ -517,8 +527,7 @@ struct ink_track *ink_track_open(const struct ink_track_options *o, struct ink_w
 	if (error)
 		return errno = -error, NULL;
 	k->o = *o;
-	k->m = o->machine;
-	k->v = ink_machine_view(o->machine);
+	use_machine(k, o->machine);
 	k->classifier = ink_classifier_make(o->machine, o->link, o->seed, why);
 	if (k->classifier)
 		return k;
