@@ -603,8 +603,9 @@ static int take(int option, const char *value, struct wish *w)
 		w->kind = (int)kind;
 		return CLI_DONE;
 	case 's':
-		return cli_number(value, &w->seed) ? cli_usage(&cli_bench, "'%s' is no number", value)
-						   : CLI_DONE;
+		return cli_number(value, &w->seed)
+			       ? cli_usage(&cli_bench, "'%s' is no number from 1 on", value)
+			       : CLI_DONE;
 	default:
 		w->peers = 1;
 		return CLI_DONE;
@@ -622,9 +623,9 @@ static int run(int argc, char **argv)
 	int option, result = CLI_DONE;
 
 	opterr = 0;
-	while (!result && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == '?')
-			return cli_usage(&cli_bench, "'%s' is no option, or wants a value", argv[optind - 1]);
+	while (!result && (option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+		if (option == '?' || option == ':')
+			return cli_bad_option(&cli_bench, option, argv);
 		result = take(option, optarg, &w);
 	}
 	if (result)

@@ -1,24 +1,11 @@
 #!/bin/sh
 # bench.sh INKLING: the command `bench`: all rows come out, with a number in every column, and nonsense is refused. How
 # large the numbers are is no matter here.
-set -eu
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cp "$1" "$dir/inkling" # alone, so that no ink-bench stands beside it
+# shellcheck source=tests/help.sh
+. "$(dirname "$0")/help.sh"
+cp "$inkling" inkling # alone, so that no ink-bench stands beside it
 inkling=$dir/inkling
 PATH=$dir/bin:/usr/bin:/bin
-
-exits() { # CODE WORDS ARGUMENT...: it exits with that code, and says these words, to whomever
-	code=$1 words=$2
-	shift 2
-	status=0
-	"$inkling" "$@" >"$dir/said" 2>&1 || status=$?
-	if [ "$status" != "$code" ] || ! grep -qF -e "$words" "$dir/said"; then
-		echo "$*: exit $status and not $code, or without '$words':"
-		cat "$dir/said"
-		exit 1
-	fi
-}
 
 rows() { # NUMBER: the last run had so many kinds, each with two rows of times and two of rates, all complete
 	awk -v kinds="$1" '
@@ -29,22 +16,26 @@ rows() { # NUMBER: the last run had so many kinds, each with two rows of times a
 		$1 == "M/s" { rates++; if (NF < columns) short = 1 }
 		/^  .*(nan|inf|-)/ { odd = 1 }
 		END { exit !(columns == 8 && seen == kinds && single == kinds && batched == kinds && rates == 2 * kinds && !short && !odd) }
-	' "$dir/said" || { echo "rows are missing:"; cat "$dir/said"; exit 1; }
+	' said || { echo "rows are missing:"; cat said; exit 1; }
+}
+
+right() { # the last run had no wrong answer
+	grep -q "wrong or in doubt 0$" said || { cat said; exit 1; }
 }
 
 exits 0 "1000 flows in 15 states" bench --flows 1000
 rows 7
 exits 0 "exact: " bench --flows 2k --kind exact --seed 7
 rows 1
-grep -q "wrong or in doubt 0$" "$dir/said"
+right
 exits 0 "compact: " bench --kind compact --flows 30000
-grep -q "wrong or in doubt 0$" "$dir/said"
+right
 
 # The peers are another program's matter.
 exits 1 "'make bench'" bench --flows 1000 --kind line --peers
-mkdir "$dir/bin"
-printf '#!/bin/sh\necho "got $*"\n' >"$dir/bin/ink-bench"
-chmod +x "$dir/bin/ink-bench"
+mkdir bin
+printf '#!/bin/sh\necho "got $*"\n' >bin/ink-bench
+chmod +x bin/ink-bench
 exits 0 "got --flows 1000 --only given" bench --flows 1000 --kind line --peers
 rows 1
 
@@ -54,8 +45,8 @@ exits 2 "not '1000M'" bench --flows 1000M
 exits 2 "not 'many'" bench --flows many
 exits 2 "no kind 'hash'" bench --kind hash
 exits 2 "'0' is no number" bench --seed 0
-exits 2 "no option, or wants a value" bench --quick
-exits 2 "no option, or wants a value" bench --flows
+exits 2 "'--quick' is no option" bench --quick
+exits 2 "'--flows' wants a value" bench --flows
 exits 2 "'more' is too much" bench more
 exits 0 "usage: inkling bench" help bench
 exits 2 "no command 'demo'" demo
