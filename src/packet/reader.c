@@ -31,6 +31,9 @@ enum { FILE_HEADER = 24, RECORD_HEADER = 16 };
 /* Twice the longest packet; it stays in the second level cache. */
 enum { BUFFER = 2 * (INK_FRAME_MOST + RECORD_HEADER) };
 
+/* Of the stream that libpcap reads from. */
+enum { STREAM_BUFFER = 1 << 17 };
+
 #define MAGIC_MICRO 0xa1b2c3d4u
 #define MAGIC_NANO 0xa1b23c4du
 
@@ -152,6 +155,8 @@ void ink_reader_close(struct ink_reader *r)
 	r->fd = -1;
 	free(r->buffer);
 	r->buffer = NULL;
+	free(r->stream_buffer);
+	r->stream_buffer = NULL;
 }
 
 /* ------------------------------------------------------------------- the packets */
@@ -233,7 +238,14 @@ static ssize_t play(void *cookie, char *to, size_t size)
 	return (ssize_t)size;
 }
 
+/* By itself a stream reads 8 KiB at a time. (Where there is no memory for more, it does.) */
 FILE *ink_reader_stream(struct ink_reader *r)
 {
-	return fopencookie(r, "r", (cookie_io_functions_t){.read = play});
+	FILE *stream = fopencookie(r, "r", (cookie_io_functions_t){.read = play});
+
+	if (stream && !r->stream_buffer)
+		r->stream_buffer = malloc(STREAM_BUFFER);
+	if (stream && r->stream_buffer)
+		setvbuf(stream, r->stream_buffer, _IOFBF, STREAM_BUFFER);
+	return stream;
 }

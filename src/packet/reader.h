@@ -18,10 +18,11 @@ struct ink_reader {
 	uint32_t fraction; /* nanoseconds in a unit behind the second */
 	enum ink_link link;
 	uint8_t *buffer;
-	size_t at, filled; /* of it: what is read next, and where it ends */
-	uint64_t offset;   /* in the file, of buffer[0] */
-	uint64_t number;   /* of the packet that was read last, from 1 */
-	int ended;         /* the file has no more */
+	size_t at, filled;   /* of it: what is read next, and where it ends */
+	uint64_t offset;     /* in the file, of buffer[0] */
+	uint64_t number;     /* of the packet that was read last, from 1 */
+	int ended;           /* the file has no more */
+	char *stream_buffer; /* of the stream that another reads from, or NULL */
 };
 
 /*
@@ -32,7 +33,7 @@ struct ink_reader {
 int ink_reader_open(struct ink_reader *reader, int *is_pcap, struct ink_why *why);
 void ink_reader_close(struct ink_reader *reader);
 
-/* All bytes from the file's begin, as a stream. It does not close the reader. NULL with errno. */
+/* All bytes from the file's begin, as a stream, which is to be closed before the reader. NULL with errno. */
 FILE *ink_reader_stream(struct ink_reader *reader);
 
 /*
