@@ -46,11 +46,12 @@ extern char **environ;
 namespace
 {
 
-const char *const USAGE = "usage: ink-bench-run [--quick] [--rounds N] [--ndjson FILE]\n"
-			  "\n"
-			  "  --quick        a capture of a tenth of the size\n"
-			  "  --rounds N     default 7\n"
-			  "  --ndjson FILE  also write every number to FILE, one JSON object a line\n";
+const char *const USAGE =
+	"usage: ink-bench-run [--quick] [--rounds N] [--ndjson FILE]\n"
+	"\n"
+	"  --quick        a capture of a tenth of the size (the bars are about the whole one)\n"
+	"  --rounds N     default 7\n"
+	"  --ndjson FILE  also write every number to FILE, one JSON object a line\n";
 
 using words = std::vector<std::string>;
 
