@@ -25,14 +25,18 @@ struct lab_board {
 	char why[256];
 };
 
+void lab_out_of_memory(void)
+{
+	fprintf(stderr, "inkling: out of memory\n");
+	exit(1);
+}
+
 void *lab_alloc(size_t count, size_t size)
 {
 	void *memory = calloc(count ? count : 1, size);
 
-	if (!memory) {
-		fprintf(stderr, "inkling: out of memory for %zu x %zu bytes\n", count, size);
-		exit(1);
-	}
+	if (!memory)
+		lab_out_of_memory();
 	return memory;
 }
 

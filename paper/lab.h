@@ -69,5 +69,6 @@ __attribute__((format(printf, 3, 4))) int lab_because(struct lab *lab, int error
 
 /* Zeroed memory; ends the program with a message where there is none. free() it. */
 void *lab_alloc(size_t count, size_t size);
+__attribute__((noreturn)) void lab_out_of_memory(void);
 
 #endif

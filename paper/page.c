@@ -17,15 +17,10 @@ static char *copy(const char *text)
 
 static char *format_text(const char *format, va_list args)
 {
-	va_list again;
 	char *text;
-	size_t size;
 
-	va_copy(again, args);
-	size = (size_t)vsnprintf(NULL, 0, format, again) + 1;
-	va_end(again);
-	text = lab_alloc(size, 1);
-	vsnprintf(text, size, format, args);
+	if (vasprintf(&text, format, args) < 0)
+		lab_out_of_memory();
 	return text;
 }
 
