@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* inkling: a few bits of state for every flow. One file for each command. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -47,14 +50,37 @@ static int help(const char *name)
 	return CLI_DONE;
 }
 
-int main(int argc, char **argv)
+/* --------------------------------------------------------------- standard streams */
+
+/*
+ * Who closes a standard stream gives its number to the next file that is opened,
+ * and what is said would go into a capture. So the number is taken, by something
+ * that fails as the closed one would: the input cannot be read, nor the outputs written.
+ */
+static void occupy_closed_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			if (open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+				return;
+}
+
+/* What nobody could read was not done, even if all else went well. */
+static int flushed(int result)
+{
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return result;
+	return result ? result
+		      : cli_failed("standard output: %s", errno ? strerror(errno) : "cannot be written");
+}
+
+/* ------------------------------------------------------------------------ commands */
+
+static int run(int argc, char **argv)
 {
 	const struct cli_command *command;
 
-	if (argc < 2) {
-		overview(stderr);
-		return CLI_USAGE;
-	}
 	if (!strcmp(argv[1], "--version")) {
 		printf("inkling %s\n", ink_version());
 		return CLI_DONE;
@@ -67,4 +93,14 @@ int main(int argc, char **argv)
 	if (argc > 2 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h")))
 		return help(argv[1]);
 	return command->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+	occupy_closed_streams();
+	if (argc < 2) {
+		overview(stderr);
+		return CLI_USAGE;
+	}
+	return flushed(run(argc, argv));
 }

@@ -90,9 +90,27 @@ if [ -c /dev/full ]; then
 	exits 1 "/dev/full: " run ./save.fsm -r x.pcap --no-timeouts --kind exact -w /dev/full
 fi
 
+# Standard output that is closed, or full. And what is opened instead does not take its place: nothing is said into a file.
+in_vain() { # COMMAND: the last run of it ended as it should
+	[ $status = 1 ] && grep -q "^inkling: standard output: [A-Z]" said || fail "$1: exit $status, to nobody: $(cat said)"
+}
+for command in "run tcp -r - -o alone.json" "plan --states 3 --flows 1k" "check tcp" "help run" --version; do
+	status=0
+	# shellcheck disable=SC2086 # these are several words
+	"$inkling" $command <x.pcap >&- 2>said || status=$?
+	in_vain "$command"
+	[ -c /dev/full ] || continue
+	status=0
+	# shellcheck disable=SC2086
+	"$inkling" $command <x.pcap >/dev/full 2>said || status=$?
+	in_vain "$command"
+done
+same "lines of the summary as a record" "$(wc -l <alone.json)" 1
+
 # ------------------------------------------------------------------ contradictions
 
 refused 2 "--two-pass reads the input twice" run flags -i lo --two-pass
+refused 1 "/dev/null: --two-pass reads the input twice: it must be a file" run flags -r /dev/null --two-pass
 refused 2 "--two-pass and --exact-for" run flags -r x.pcap --two-pass --exact-for unsure
 refused 2 "--verify judges the table alone" run flags -r x.pcap --verify --exact-for unsure
 refused 2 "-o - and -w - cannot both be standard output" run ./save.fsm -r x.pcap -o - -w -

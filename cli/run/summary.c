@@ -224,5 +224,4 @@ void summary_show(FILE *to, struct session *s, const struct session *first)
 	show_tables(to, s, first);
 	if (s->verifier)
 		show_verify(to, s);
-	fflush(to);
 }
