@@ -96,7 +96,10 @@ void candidates_size(const struct candidates *c, uint64_t *flows, uint64_t *byte
 
 struct cautious;
 
-/* Changes the options, which have the machine's rules, to those of a first pass, as long as this lives. NULL: why. */
+/*
+ * Changes the options, which have the machine's rules, to those of a first pass, as
+ * long as this lives. NULL: why.
+ */
 struct cautious *cautious_make(struct ink_options *o, struct ink_why *why);
 void cautious_free(struct cautious *c);
 void cautious_see(struct cautious *c, const struct ink_moved *m);

@@ -236,8 +236,8 @@ static int open_output(struct session *s)
 }
 
 /*
- * Two passes look for flows that report, a capture is written of what is saved, and filters forget cells, not flows:
- * machines that do not fit cannot be run so.
+ * Two passes look for flows that report, a capture is written of what is saved, and
+ * filters forget cells, not flows: machines that do not fit cannot be run so.
  */
 static int check_machine(const struct session *s)
 {
@@ -285,6 +285,17 @@ static int open_session(struct session *s)
 	return error ? error : open_output(s);
 }
 
+/* An error may have come long before the end, and nothing after it. */
+static int close_records(FILE *records, const char *name)
+{
+	int broken = ferror(records), failed = records == stdout ? fflush(stdout) : fclose(records);
+
+	if (!broken && !failed)
+		return CLI_DONE;
+	return cli_failed("%s: cannot write it%s%s", strcmp(name, "-") ? name : "standard output",
+			  failed ? ": " : "", failed ? strerror(errno) : "");
+}
+
 /* What could not be written is an error, even if all else went well. */
 static int close_output(struct session *s)
 {
@@ -293,8 +304,8 @@ static int close_output(struct session *s)
 
 	if (s->dump && ink_dump_close(s->dump, &why))
 		result = cli_failed("%s", why.text);
-	if (s->records && (s->records == stdout ? fflush(stdout) : fclose(s->records)))
-		result = cli_failed("%s: cannot write it: %s", s->w->output, strerror(errno));
+	if (s->records && close_records(s->records, s->w->output))
+		result = CLI_FAILED;
 	s->records = NULL;
 	s->dump = NULL;
 	return result;
@@ -490,12 +501,26 @@ static int run_and_show(struct session *s, const struct session *first)
 	return result;
 }
 
+/* Pipes have other names than "-", too. */
+static int is_a_file(const char *name)
+{
+	struct stat found;
+
+	return stat(name, &found) || S_ISREG(found.st_mode); /* if there is none, opening it says so */
+}
+
 static int run_two(const struct wishes *w)
 {
 	struct session first = {.w = w};
-	int opened = open_session(&first), result = opened ? opened : run_pass(&first);
+	int opened, result;
 
-	if (!opened && !first.trouble) { /* what was readable of a file that is cut is read again */
+	if (!is_a_file(w->file))
+		return cli_failed("%s: --two-pass reads the input twice: it must be a file", w->file);
+	opened = open_session(&first);
+	result = opened ? opened : run_pass(&first);
+	if (interrupted)
+		result = cli_failed("interrupted in the first of two passes: nothing is confirmed");
+	else if (!opened && !first.trouble) { /* what was readable of a file that is cut is read again */
 		struct session second = {
 			.w = w, .second = 1, .candidates = first.candidates, .told = result != CLI_DONE};
 		int again = run_and_show(&second, &first);
