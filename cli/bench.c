@@ -340,7 +340,8 @@ static double timed(struct bench *b, enum way way, enum op op)
 		bad = in_bursts(b->tables[way], op, &b->slice);
 	start = seconds() - start;
 	*(op == MISS ? &b->answered : &b->wrong) += bad;
-	*(op == MISS ? &b->strangers : &b->known) += b->slice.n;
+	if (op != GATHER) /* which asks no table */
+		*(op == MISS ? &b->strangers : &b->known) += b->slice.n;
 	return start / (double)b->slice.n * 1e9;
 }
 
@@ -437,9 +438,8 @@ static void show(const struct bench *b)
 	char planned[16], answered[16], wrong[16];
 
 	ink_stats(b->tables[SINGLE], &s);
-	printf("\n%s: %.2f MiB, %.1f bits a flow; strangers answered %s (planned %s); live flows wrong or in "
-	       "doubt "
-	       "%s\n",
+	printf("\n%s: %.2f MiB, %.1f bits a flow; strangers answered %s (planned %s); "
+	       "live flows wrong or in doubt %s\n",
 	       cli_kind_name(b->plan.kind), (double)s.bytes / (1 << 20), 8 * (double)s.bytes / (double)b->n,
 	       share(b->answered, b->strangers, answered),
 	       cli_show_share(b->plan.error, planned, sizeof planned), share(b->wrong, b->known, wrong));
@@ -452,13 +452,10 @@ static void show(const struct bench *b)
 
 static void show_foot(const struct bench *b)
 {
-	printf("\nCPU time, medians of %d slices of %llu; insert: the mean from empty to full. churn is a "
-	       "delete and an\n"
-	       "insert. gather reads two random lines of 64 bytes for each id, out of as much memory as the "
-	       "table has,\n"
-	       "and does nothing else. exact keeps whole ids; dleft, stateful, direct and kbf are the "
-	       "papers' "
-	       "structures.\n",
+	printf("\nCPU time, medians of %d slices of %llu; insert: the mean from empty to full. churn is a\n"
+	       "delete and an insert. gather reads two random lines of 64 bytes for each id, out of as much\n"
+	       "memory as the table has, and does nothing else. exact keeps whole ids; dleft, stateful,\n"
+	       "direct and kbf are the papers' structures.\n",
 	       ROUNDS, (unsigned long long)b->slice_size);
 }
 
@@ -566,7 +563,7 @@ static int run_all(const struct wish *w)
 
 /* ------------------------------------------------------------------------ the peers */
 
-/* What stands in bench/ beside this program, as when it was built, or else on the PATH. Comes back only if it fails. */
+/* What stands in bench/ beside this program, as when it was built, or else on the PATH. Returns only if it fails. */
 static int run_peers(uint64_t flows)
 {
 	char path[4096], number[24];
@@ -603,9 +600,9 @@ static int take(int option, const char *value, struct wish *w)
 		w->kind = (int)kind;
 		return CLI_DONE;
 	case 's':
-		return cli_number(value, &w->seed)
-			       ? cli_usage(&cli_bench, "'%s' is no number from 1 on", value)
-			       : CLI_DONE;
+		if (cli_number(value, &w->seed))
+			return cli_usage(&cli_bench, "--seed takes a number from 1 on, not '%s'", value);
+		return CLI_DONE;
 	default:
 		w->peers = 1;
 		return CLI_DONE;

@@ -44,7 +44,7 @@ exits 2 "not '999'" bench --flows 999
 exits 2 "not '1000M'" bench --flows 1000M
 exits 2 "not 'many'" bench --flows many
 exits 2 "no kind 'hash'" bench --kind hash
-exits 2 "'0' is no number" bench --seed 0
+exits 2 "--seed takes a number from 1 on, not '0'" bench --seed 0
 exits 2 "'--quick' is no option" bench --quick
 exits 2 "'--flows' wants a value" bench --flows
 exits 2 "'more' is too much" bench more

@@ -362,7 +362,7 @@ static void raise_all(double *x, unsigned k)
 	}
 }
 
-/* The k-th powers of `n` chances: those in cells with so many others, mixed. */
+/* The k-th powers of a block of chances: those in cells with so many others, mixed. */
 static void powers(const struct asker *a, const struct cells *c, const double *numbers, double *to)
 {
 	for (unsigned i = 0; i < BLOCK; i++)
