@@ -21,6 +21,18 @@ machines=$(realpath "$3")/machines
 near=10.9.0.1 far=10.9.0.2 port=4000 closed=4001
 seconds=10 # the longest that anything is waited for
 
+# ------------------------------------------------------------------ waiting
+
+wait_until() { # WHAT COMMAND...
+	what=$1 tries=$((seconds * 10))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || { [ ! -f err ] || tail -n 16 err; fail "waited in vain: $what"; }
+		sleep .1
+	done
+}
+
 # ------------------------------------------------------------------ two namespaces
 
 helpers='' runner='' # processes
@@ -40,10 +52,12 @@ over_there() { # COMMAND...
 
 # IPv6 would send by itself, and so would ARP now and then.
 quiet_down='[ ! -e /proc/sys/net/ipv6/conf/default/disable_ipv6 ] || echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6'
-sh -c "$quiet_down"
-until over_there sh -c "$quiet_down" 2>/dev/null && [ "$(readlink /proc/$other/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do
-	sleep .1
-done
+sh -c "$quiet_down" 2>why || skip "IPv6 cannot be turned off: $(cat why)"
+is_apart() { # the other namespace is there
+	[ "$(readlink /proc/$other/ns/net)" != "$(readlink /proc/self/ns/net)" ] && over_there true
+}
+wait_until "another namespace" is_apart
+over_there sh -c "$quiet_down"
 ip link add ink0 address 02:00:00:00:00:01 type veth peer name ink1 address 02:00:00:00:00:02 2>why ||
 	skip "no veth pair: $(cat why)"
 ip link set ink1 netns $other
@@ -57,17 +71,7 @@ over_there ip neigh add $near lladdr 02:00:00:00:00:01 dev ink1
 nsenter -t $other -n "$talk" serve $port & # not through a function: that would be a shell around it, which dies alone
 helpers="$helpers $!"
 
-# ------------------------------------------------------------------ waiting
-
-wait_until() { # WHAT COMMAND...
-	what=$1 tries=$((seconds * 10))
-	shift
-	until "$@" >/dev/null 2>&1; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || { tail -n 16 err; fail "waited in vain: $what"; }
-		sleep .1
-	done
-}
+# ------------------------------------------------------------------ listening
 
 crossed() { # packets in both directions so far
 	sed -n 's/^ *ink0://p' /proc/net/dev | awk '{ print $2 + $10 }'

@@ -135,13 +135,22 @@ exits 2 "--two-pass reads the input twice" run tcp -r - --two-pass
 exits 2 "nothing to verify" run tcp -r x.pcap --two-pass --verify
 exits 0 "usage: inkling run" run --help
 
+wait_for() { # PROCESS FILE: it knows what to do at INT, and waits for input; and the file is there
+	tries=100
+	until grep -q '^SigCgt:.*[2367abef]$' "/proc/$1/status" && grep -q '^State:.S' "/proc/$1/status" && [ -e "$2" ]; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || fail "inkling run does not come to wait for its input"
+		sleep .1
+	done
+}
+
 # INT ends with the summary, though more could still come.
 mkfifo pipe
-(cat x.pcap && sleep 60) >pipe 2>/dev/null &
+(cat x.pcap && : >fed && sleep 60) >pipe 2>/dev/null &
 feeder=$!
 "$inkling" run tcp -r - <pipe >said 2>&1 &
 runner=$!
-sleep 1
+wait_for $runner fed
 kill -INT $runner
 wait $runner || fail "an interrupt is no failure"
 kill $feeder 2>/dev/null || fail "the interrupt came too late to be seen"
@@ -152,7 +161,7 @@ sleep 60 >pipe &
 feeder=$!
 "$inkling" run tcp -r - -o early.json <pipe >said 2>&1 &
 runner=$!
-sleep 1
+wait_for $runner pipe
 kill -INT $runner
 wait $runner || fail "an interrupt before the first byte is no failure: $(cat said)"
 kill $feeder
