@@ -239,6 +239,19 @@ int cli_same_file(const char *a, const char *b)
 	return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/* An error may have come long before the end, and nothing after it. */
+int cli_close(FILE *file, const char *name)
+{
+	int broken = ferror(file), failed;
+
+	errno = 0;
+	failed = file == stdout ? fflush(stdout) : fclose(file);
+	if (!broken && !failed)
+		return CLI_DONE;
+	return cli_failed("%s: cannot be written%s%s", strcmp(name, "-") ? name : "standard output",
+			  errno ? ": " : "", errno ? strerror(errno) : "");
+}
+
 /* -------------------------------------------------------------------- progress */
 
 void cli_progress(const char *what, double done)

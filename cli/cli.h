@@ -3,6 +3,8 @@
 #ifndef INKLING_CLI_H
 #define INKLING_CLI_H
 
+#include <stdio.h>
+
 #include <inkling/inkling.h>
 #include <inkling/machine.h>
 
@@ -74,6 +76,12 @@ struct ink_machine *cli_machine(const char *name, int strict, const struct ink_m
 
 /* Non-zero if both paths lead to one regular file. Either may be NULL, and "-" is no file. */
 int cli_same_file(const char *a, const char *b);
+
+/*
+ * Closes what was written to; standard output, whose name is "-", is only flushed.
+ * Says so if anything that was written is not there: CLI_FAILED.
+ */
+int cli_close(FILE *file, const char *name);
 
 /* Long work on a terminal says how far it is; elsewhere nothing is printed. */
 void cli_progress(const char *what, double done);

@@ -230,16 +230,12 @@ static void progress(double done)
 
 static int write_truth(const struct wish *w, const struct sim_truth *truth)
 {
-	int standard = !strcmp(w->truth, "-");
-	FILE *to = standard ? stdout : fopen(w->truth, "w");
-	int bad;
+	FILE *to = strcmp(w->truth, "-") ? fopen(w->truth, "w") : stdout;
 
 	if (!to)
 		return cli_failed("%s: %s", w->truth, strerror(errno));
 	sim_truth_write(truth, w->capture, to);
-	bad = ferror(to);
-	bad |= standard ? fflush(to) : fclose(to);
-	return bad ? cli_failed("%s: %s", w->truth, strerror(errno)) : CLI_DONE;
+	return cli_close(to, w->truth);
 }
 
 /* Not where the capture or the truth goes. */
@@ -302,4 +298,4 @@ static int run(int argc, char **argv)
 }
 
 const struct cli_command cli_generate = {
-	"generate", "write a capture of synthetic traffic, and the truth about it", help, run};
+	"generate", "writes a capture of synthetic traffic, and the truth about it", help, run};

@@ -65,16 +65,6 @@ static void occupy_closed_streams(void)
 				return;
 }
 
-/* What nobody could read was not done, even if all else went well. */
-static int flushed(int result)
-{
-	errno = 0;
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return result;
-	return result ? result
-		      : cli_failed("standard output: %s", errno ? strerror(errno) : "cannot be written");
-}
-
 /* ------------------------------------------------------------------------ commands */
 
 static int run(int argc, char **argv)
@@ -95,12 +85,16 @@ static int run(int argc, char **argv)
 	return command->run(argc - 1, argv + 1);
 }
 
+/* What could not be said was not done, even if all else went well. */
 int main(int argc, char **argv)
 {
+	int result;
+
 	occupy_closed_streams();
 	if (argc < 2) {
 		overview(stderr);
 		return CLI_USAGE;
 	}
-	return flushed(run(argc, argv));
+	result = run(argc, argv);
+	return result ? result : cli_close(stdout, "-");
 }

@@ -179,15 +179,6 @@ static int open_files(struct wish *wish)
 	return CLI_DONE;
 }
 
-static int close_file(FILE *file, const char *path)
-{
-	bool wrong = file && ferror(file);
-
-	if (file && ((file == stdout ? fflush(file) : fclose(file)) || wrong))
-		return cli_failed("%s: cannot be written", path);
-	return CLI_DONE;
-}
-
 /* ---------------------------------------------------------------------- progress */
 
 static double seconds_now(void)
@@ -292,9 +283,12 @@ static int run(int argc, char **argv)
 	if (!result)
 		result = run_all(&wish);
 	free(wish.chosen);
-	if (close_file(wish.html_file, wish.html) || close_file(wish.ndjson_file, wish.ndjson))
+	if (wish.html_file && cli_close(wish.html_file, wish.html))
+		result = CLI_FAILED;
+	if (wish.ndjson_file && cli_close(wish.ndjson_file, wish.ndjson))
 		result = CLI_FAILED;
 	return result;
 }
 
-const struct cli_command cli_reproduce = {"reproduce", "run the papers' experiments, and report", help, run};
+const struct cli_command cli_reproduce = {"reproduce", "runs the papers' experiments, and reports", help,
+					  run};

@@ -86,13 +86,13 @@ refused 1 "cannot be written by -o and by -w" run ./save.fsm -r x.pcap -o out -w
 refused 1 "cannot be written by -o and by -w" run ./save.fsm -r x.pcap -o out -w out
 refused 1 "nowhere/saved: No such file" run ./save.fsm -r x.pcap -w nowhere/saved
 if [ -c /dev/full ]; then
-	exits 1 "/dev/full: cannot write it: No space left" run tcp -r x.pcap -o /dev/full
+	exits 1 "/dev/full: cannot be written: No space left" run tcp -r x.pcap -o /dev/full
 	exits 1 "/dev/full: " run ./save.fsm -r x.pcap --no-timeouts --kind exact -w /dev/full
 fi
 
 # Standard output that is closed, or full. And what is opened instead does not take its place: nothing is said into a file.
 in_vain() { # COMMAND: the last run of it ended as it should
-	[ $status = 1 ] && grep -q "^inkling: standard output: [A-Z]" said || fail "$1: exit $status, to nobody: $(cat said)"
+	[ $status = 1 ] && grep -q "^inkling: standard output: cannot be written: " said || fail "$1: exit $status, to nobody: $(cat said)"
 }
 for command in "run tcp -r - -o alone.json" "plan --states 3 --flows 1k" "check tcp" "help run" --version; do
 	status=0

@@ -227,7 +227,7 @@ static int open_output(struct session *s)
 	if (w->output)
 		s->records = strcmp(w->output, "-") ? fopen(w->output, "w") : stdout;
 	if (w->output && !s->records)
-		return cli_failed("%s: cannot write it: %s", w->output, strerror(errno));
+		return cli_failed("%s: cannot be written: %s", w->output, strerror(errno));
 	if (check_outputs(w)) /* again: the file may be there only now */
 		return CLI_FAILED;
 	if (w->write)
@@ -285,17 +285,6 @@ static int open_session(struct session *s)
 	return error ? error : open_output(s);
 }
 
-/* An error may have come long before the end, and nothing after it. */
-static int close_records(FILE *records, const char *name)
-{
-	int broken = ferror(records), failed = records == stdout ? fflush(stdout) : fclose(records);
-
-	if (!broken && !failed)
-		return CLI_DONE;
-	return cli_failed("%s: cannot write it%s%s", strcmp(name, "-") ? name : "standard output",
-			  failed ? ": " : "", failed ? strerror(errno) : "");
-}
-
 /* What could not be written is an error, even if all else went well. */
 static int close_output(struct session *s)
 {
@@ -304,7 +293,7 @@ static int close_output(struct session *s)
 
 	if (s->dump && ink_dump_close(s->dump, &why))
 		result = cli_failed("%s", why.text);
-	if (s->records && close_records(s->records, s->w->output))
+	if (s->records && cli_close(s->records, s->w->output))
 		result = CLI_FAILED;
 	s->records = NULL;
 	s->dump = NULL;
