@@ -25,16 +25,22 @@ int cli_usage(const struct cli_command *command, const char *format, ...)
 	return CLI_USAGE;
 }
 
+/* At a letter that is not the last of its word, getopt_long has not gone on to the next word yet. */
+static int is_within(const char *word)
+{
+	return word && word[0] == '-' && word[1] != '-' && strlen(word) > 2 && strchr(word + 1, optopt);
+}
+
 int cli_bad_option(const struct cli_command *command, int stopped, char **argv)
 {
 	const char *word = argv[optind - 1];
 
 	if (stopped == ':')
 		return cli_usage(command, "'%s' wants a value", word);
-	if (!strncmp(word, "--", 2) && strchr(word, '=') && optopt)
-		return cli_usage(command, "'%s': this option takes no value", word);
-	if (strncmp(word, "--", 2) != 0 && optopt) /* one letter, perhaps of several in a word */
+	if (optopt && (strncmp(word, "--", 2) != 0 || is_within(argv[optind])))
 		return cli_usage(command, "'-%c' is no option", optopt);
+	if (optopt && strchr(word, '='))
+		return cli_usage(command, "'%s': this option takes no value", word);
 	return cli_usage(command, "'%s' is no option", word);
 }
 

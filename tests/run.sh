@@ -121,6 +121,7 @@ exits 2 "a capture or an interface" run tcp
 exits 2 "a capture or an interface" run tcp -r x.pcap -i lo
 exits 2 "'--nonsense' is no option" run tcp -r x.pcap --nonsense
 exits 2 "'-z' is no option" run tcp -r x.pcap -zq
+exits 2 "'-z' is no option" run --verify -zq
 exits 2 "'--flows' wants a value" run tcp -r x.pcap --flows
 exits 2 "'-r' wants a value" run tcp -r
 exits 2 "'--verify=3': this option takes no value" run tcp -r x.pcap --verify=3
