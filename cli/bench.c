@@ -176,6 +176,7 @@ static void settle(struct bench *b, enum op op)
 static inline int do_one(struct ink_table *t, enum op op, const struct slice *s, size_t i)
 {
 	struct ink_move move;
+	int bad;
 
 	switch (op) {
 	case INSERT:
@@ -191,7 +192,8 @@ static inline int do_one(struct ink_table *t, enum op op, const struct slice *s,
 	case DELETE:
 		return ink_delete(t, s->ids[i]) != 0;
 	default: /* CHURN */
-		return (ink_delete(t, s->ids[i]) != 0) | (ink_insert(t, s->born[i], s->born_states[i]) != 0);
+		bad = ink_delete(t, s->ids[i]) != 0;
+		return bad | (ink_insert(t, s->born[i], s->born_states[i]) != 0);
 	}
 }
 
