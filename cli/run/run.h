@@ -126,6 +126,8 @@ struct session {
 	FILE *records;
 	int second;       /* the second of two passes */
 	int told;         /* the first has said that the input cannot be read to its end */
+	uint64_t most;    /* packets to read; 0: all */
+	uint64_t read;    /* packets, so far */
 	uint64_t reports; /* made */
 	uint64_t saved;   /* packets written */
 	uint64_t dropped; /* packets whose verdict was so */

@@ -377,9 +377,9 @@ static void answer_signals(struct session *s)
 }
 
 /* The number of packets to read next; 0: that was all that was wished for. */
-static size_t room_left(const struct session *s, uint64_t read)
+static size_t room_left(const struct session *s)
 {
-	uint64_t left = s->w->packets ? s->w->packets - read : BATCH;
+	uint64_t left = s->most ? s->most - s->read : BATCH;
 
 	return left < BATCH ? (size_t)left : BATCH;
 }
@@ -399,15 +399,15 @@ static int pass_packets(struct session *s)
 {
 	static struct ink_packet packet[BATCH];
 	struct ink_packets p = {.at = packet};
-	uint64_t read = 0, batches = 0, size = file_size(s->w->file);
+	uint64_t batches = 0, size = file_size(s->w->file);
 	struct ink_why why = {""};
 	int error = 0;
 
-	while ((p.room = room_left(s, read)) && !interrupted && !s->trouble) {
+	while ((p.room = room_left(s)) && !interrupted && !s->trouble) {
 		error = ink_capture_read(s->capture, &p, &why);
 		if (error || p.end)
 			break;
-		read += p.n;
+		s->read += p.n;
 		if (p.n ? ink_track_packets(s->track, &p) : pass_time(s))
 			return cli_failed("the table has lost its rules");
 		answer_signals(s);
@@ -498,20 +498,34 @@ static int is_a_file(const char *name)
 	return stat(name, &found) || S_ISREG(found.st_mode); /* if there is none, opening it says so */
 }
 
+/*
+ * How much the second pass is to read: as much as was asked for, or, if the first was interrupted, as much as that
+ * has read, so that what it found is confirmed. Another interrupt ends the second.
+ */
+static uint64_t take_up(const struct session *first)
+{
+	if (!interrupted || !first->read)
+		return first->most;
+	fprintf(stderr, "inkling: interrupted; what was read so far is confirmed now, or interrupt again\n");
+	interrupted = 0;
+	return first->read;
+}
+
 static int run_two(const struct wishes *w)
 {
-	struct session first = {.w = w};
+	struct session first = {.w = w, .most = w->packets};
 	int opened, result;
 
 	if (!is_a_file(w->file))
 		return cli_failed("%s: --two-pass reads the input twice: it must be a file", w->file);
 	opened = open_session(&first);
 	result = opened ? opened : run_pass(&first);
-	if (interrupted)
-		result = cli_failed("interrupted in the first of two passes: nothing is confirmed");
-	else if (!opened && !first.trouble) { /* what was readable of a file that is cut is read again */
-		struct session second = {
-			.w = w, .second = 1, .candidates = first.candidates, .told = result != CLI_DONE};
+	if (!opened && !first.trouble) { /* what was readable of a file that is cut is read again */
+		struct session second = {.w = w,
+					 .second = 1,
+					 .candidates = first.candidates,
+					 .told = result != CLI_DONE,
+					 .most = take_up(&first)};
 		int again = run_and_show(&second, &first);
 
 		result = result ? result : again;
@@ -538,5 +552,5 @@ int run_session(const struct wishes *wished)
 	if (error)
 		return error;
 	listen_to_signals();
-	return w.two_pass ? run_two(&w) : run_and_show(&(struct session){.w = &w}, NULL);
+	return w.two_pass ? run_two(&w) : run_and_show(&(struct session){.w = &w, .most = w.packets}, NULL);
 }
