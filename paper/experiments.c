@@ -3,5 +3,6 @@
 #include "experiments.h"
 
 const struct experiment *const paper_experiments[] = {
+	&paper_video,
 	NULL,
 };
