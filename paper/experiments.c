@@ -4,5 +4,6 @@
 
 const struct experiment *const paper_experiments[] = {
 	&paper_video,
+	&paper_dleft,
 	NULL,
 };
