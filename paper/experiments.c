@@ -6,5 +6,6 @@ const struct experiment *const paper_experiments[] = {
 	&paper_p2p,
 	&paper_video,
 	&paper_dleft,
+	&paper_analysis,
 	NULL,
 };

@@ -20,13 +20,34 @@ struct spread spread_times(struct spread spread, double factor)
 	return (struct spread){spread.middle * factor, spread.low * factor, spread.high * factor};
 }
 
+#define Z 2.5758293035489 /* of the normal distribution, half a percent lies beyond it */
+
 struct spread interval_99(double hits, double trials)
 {
-	const double z = 2.5758293035489; /* of the normal distribution, half a percent lies beyond it */
+	const double z = Z;
 	double share = hits / trials;
 	double middle = (share + z * z / (2 * trials)) / (1 + z * z / trials);
 	double reach =
 		z / (1 + z * z / trials) * sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials));
 
 	return (struct spread){share, fmax(0, middle - reach), fmin(1, middle + reach)};
+}
+
+/* Beyond it lies half a percent of Student's distribution: the first terms of Fisher's expansion. */
+static double student(double freedom)
+{
+	double z = Z, v = freedom;
+
+	return z + (pow(z, 3) + z) / (4 * v) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * v * v) +
+	       (3 * pow(z, 7) + 19 * pow(z, 5) + 17 * pow(z, 3) - 15 * z) / (384 * v * v * v);
+}
+
+struct spread mean_99(const double *numbers, size_t count)
+{
+	double mean = spread_of(numbers, count).middle, squares = 0, reach;
+
+	for (size_t i = 0; i < count; i++)
+		squares += (numbers[i] - mean) * (numbers[i] - mean);
+	reach = student((double)count - 1) * sqrt(squares / (double)(count - 1) / (double)count);
+	return (struct spread){mean, mean - reach, mean + reach};
 }

@@ -21,4 +21,12 @@ struct spread spread_times(struct spread spread, double factor);
  */
 struct spread interval_99(double hits, double trials);
 
+/*
+ * The mean of numbers that were measured independently, at least two, with the
+ * interval that holds the true one in 99 of 100 measurements (Student's). Where
+ * what is counted within one of them hangs together, as the errors of one table
+ * do, this is the one to take.
+ */
+struct spread mean_99(const double *numbers, size_t count);
+
 #endif
