@@ -6,6 +6,7 @@ const struct experiment *const paper_experiments[] = {
 	&paper_p2p,
 	&paper_video,
 	&paper_dleft,
+	&paper_overflow,
 	&paper_analysis,
 	NULL,
 };
