@@ -7,6 +7,7 @@ const struct experiment *const paper_experiments[] = {
 	&paper_video,
 	&paper_dleft,
 	&paper_overflow,
+	&paper_timing,
 	&paper_analysis,
 	NULL,
 };
