@@ -6,7 +6,7 @@
 
 #include "lab.h"
 
-/* Items a step: with half of it nothing changes in the first six digits (test_experiments.c). */
+/* Items a step: with half of it nothing changes in the first four digits (test_paper_analysis.c). */
 #define STEP .01
 
 /* The chance that an item comes to a bucket of subtable i with load j, in a unit of time. */

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Runs an experiment of the papers, small, and finds numbers on its page. Needs cmocka.h. */
+#ifndef INKLING_TESTS_EXPERIMENT_H
+#define INKLING_TESTS_EXPERIMENT_H
+
+#include <string.h>
+
+#include "board.h"
+#include "experiments.h"
+#include "page_parts.h"
+
+/* The page of a quick run with one seed; page_free it. */
+static inline struct page *quick_page(const struct experiment *experiment, unsigned workers)
+{
+	struct lab lab = {.size = LAB_QUICK, .seeds = 1, .seed = 1, .workers = workers};
+	struct page *page = page_new(experiment);
+
+	lab.board = board_new(NULL, NULL);
+	board_expect(lab.board, experiment, lab.size);
+	if (board_run(&lab, experiment, page))
+		fail_msg("%s: %s", experiment->name, board_why(lab.board));
+	board_free(lab.board);
+	return page;
+}
+
+static inline const struct page_table *table_of(const struct page *page, const char *id)
+{
+	for (size_t i = 0; i < page->count; i++)
+		if (page->parts[i].kind == PART_TABLE && !strcmp(page->parts[i].table->id, id))
+			return page->parts[i].table;
+	fail_msg("no table '%s'", id);
+	return NULL;
+}
+
+static inline size_t column_of(const struct page_table *table, const char *name)
+{
+	for (size_t i = 0; i < table->width; i++)
+		if (!strcmp(table->columns[i].name, name))
+			return i;
+	fail_msg("no column '%s' in '%s'", name, table->id);
+	return 0;
+}
+
+/* In that row; a spread gives its middle. */
+static inline double number_in(const struct page_table *table, size_t row, const char *column)
+{
+	const struct cell *cell = table_cell(table, row, column_of(table, column));
+
+	assert_true(row < table->rows);
+	assert_true(cell->kind == CELL_NUMBER || cell->kind == CELL_SPREAD);
+	return cell->number.middle;
+}
+
+/* The first row with this word in a column. */
+static inline size_t row_with(const struct page_table *table, size_t column, const char *word)
+{
+	for (size_t row = 0; row < table->rows; row++) {
+		const struct cell *cell = table_cell(table, row, column);
+
+		if (cell->kind == CELL_WORD && !strcmp(cell->word, word))
+			return row;
+	}
+	fail_msg("no row '%s' in '%s'", word, table->id);
+	return 0;
+}
+
+static inline void assert_near(const char *what, double is, double expected, double reach)
+{
+	if (!(is >= expected - reach && is <= expected + reach))
+		fail_msg("%s: %g, and not %g +- %g", what, is, expected, reach);
+}
+
+static inline void assert_claims_met(const struct page *page)
+{
+	for (size_t i = 0; i < page->count; i++)
+		if (page->parts[i].kind == PART_CLAIM && !page->parts[i].claim.met)
+			fail_msg("%s: %s: %g", page->experiment->name, page->parts[i].claim.text,
+				 page->parts[i].claim.value);
+}
+
+/* All numbers of all tables are the same. */
+static inline void assert_same_tables(const struct page *a, const struct page *b)
+{
+	assert_int_equal(a->count, b->count);
+	for (size_t i = 0; i < a->count; i++) {
+		const struct page_table *s, *t;
+
+		if (a->parts[i].kind != PART_TABLE)
+			continue;
+		s = a->parts[i].table;
+		t = b->parts[i].table;
+		for (size_t k = 0; k < s->rows * s->width; k++)
+			assert_memory_equal(&s->cells[k].number, &t->cells[k].number,
+					    sizeof s->cells[k].number);
+	}
+}
+
+#endif
