@@ -186,7 +186,7 @@ static void ask_flow(const struct point *p, const struct ink_table *table, uint6
 {
 	static const unsigned measure[KINDS] = {PAIR_DOUBT - PAIR, FLOW_DOUBT - FLOW_DOUBT,
 						MEETS_TWO - MEETS};
-	uint64_t id = sim_mix(p->seed + sim_mix(flow));
+	uint64_t id = sim_id(p->seed, flow);
 
 	if (p->kind != STATEFUL || state_of(p, flow) == p->watched)
 		count(t, measure[p->kind], ink_peek(table, id) == INK_DONT_KNOW);
@@ -194,7 +194,7 @@ static void ask_flow(const struct point *p, const struct ink_table *table, uint6
 
 static void ask_stranger(const struct point *p, struct ink_table *table, uint64_t stranger, struct tallies *t)
 {
-	uint64_t id = sim_mix(p->seed + sim_mix(FIRST_STRANGER + stranger));
+	uint64_t id = sim_id(p->seed, FIRST_STRANGER + stranger);
 	ink_answer answer;
 
 	if (p->kind == DIRECT) {
@@ -229,7 +229,7 @@ static int measure_table(struct lab *lab, struct point *p, unsigned number)
 		return lab_because(lab, -errno, "analysis, %s: %s", formulas[first_formula[p->kind]].name,
 				   why.text);
 	for (uint64_t i = from; i < from + p->flows; i++)
-		ink_insert(table, sim_mix(p->seed + sim_mix(i)), state_of(p, i));
+		ink_insert(table, sim_id(p->seed, i), state_of(p, i));
 	for (uint64_t i = from; i < from + p->flows; i++)
 		ask_flow(p, table, i, &t);
 	for (uint64_t i = strangers; i < strangers + p->strangers; i++)

@@ -59,17 +59,12 @@ struct trial {
 /* Items are numbered, strangers from here on. */
 #define FIRST_STRANGER (1ull << 62)
 
-static uint64_t id_of(const struct trial *t, uint64_t i)
-{
-	return sim_mix(t->seed + sim_mix(i));
-}
-
 static size_t fill_ids(const struct trial *t, uint64_t from, uint64_t end, uint64_t *ids)
 {
 	size_t n = end - from < BATCH ? (size_t)(end - from) : BATCH;
 
 	for (size_t i = 0; i < n; i++)
-		ids[i] = id_of(t, from + i);
+		ids[i] = sim_id(t->seed, from + i);
 	return n;
 }
 
@@ -101,8 +96,8 @@ static double share_of_strangers(const struct trial *t, const struct ink_count *
 static void churn(const struct trial *t, struct ink_count *set)
 {
 	for (uint64_t i = 0; i < REPLACED * t->filter.items; i++) {
-		ink_count_remove(set, id_of(t, i));
-		ink_count_add(set, id_of(t, i + t->filter.items));
+		ink_count_remove(set, sim_id(t->seed, i));
+		ink_count_add(set, sim_id(t->seed, i + t->filter.items));
 	}
 }
 
@@ -118,7 +113,7 @@ static void measure(struct trial *t, struct ink_count *set)
 	uint64_t n = t->filter.items, first = 0;
 
 	for (uint64_t i = 0; i < n; i++)
-		ink_count_add(set, id_of(t, i));
+		ink_count_add(set, sim_id(t->seed, i));
 	t->fresh = share_of_strangers(t, set);
 	t->missing = n - count_found(t, set, 0, n);
 	if (t->churns) {

@@ -101,11 +101,6 @@ static uint64_t overflows(const struct ink_table *table)
 	return stats.overflowed;
 }
 
-static uint64_t id_of(const struct trial *t, uint64_t flow)
-{
-	return sim_mix(t->seed + sim_mix(flow));
-}
-
 static uint64_t cells_of(const struct ink_table *table)
 {
 	struct ink_stats stats = {.size = sizeof stats};
@@ -127,7 +122,7 @@ static void fill_to_the_brim(struct trial *t, struct ink_table *table)
 			uint64_t stop = flow + step < end ? flow + step : end;
 
 			for (; flow < stop; flow++)
-				ink_insert(table, id_of(t, flow), 0);
+				ink_insert(table, sim_id(t->seed, flow), 0);
 			lost = overflows(table);
 			if (lost && t->numbers[FIRST] == 1)
 				t->numbers[FIRST] = (double)flow / (double)cells;
@@ -142,9 +137,9 @@ static void replace(const struct trial *t, struct ink_table *table, uint64_t *fl
 {
 	uint64_t *place = &flows[sim_below(sim_mix(t->seed ^ number), count)];
 
-	ink_delete(table, id_of(t, *place));
+	ink_delete(table, sim_id(t->seed, *place));
 	*place = number;
-	ink_insert(table, id_of(t, number), 0);
+	ink_insert(table, sim_id(t->seed, number), 0);
 }
 
 static void churn_at(struct trial *t, struct ink_table *table, unsigned load)
@@ -154,7 +149,7 @@ static void churn_at(struct trial *t, struct ink_table *table, unsigned load)
 
 	for (uint64_t i = 0; i < count; i++) {
 		flows[i] = i;
-		ink_insert(table, id_of(t, i), 0);
+		ink_insert(table, sim_id(t->seed, i), 0);
 	}
 	for (uint64_t warm = number + WARM * count; number < warm; number++)
 		replace(t, table, flows, count, number);

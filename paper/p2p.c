@@ -21,8 +21,10 @@
  * table of readings.
  *
  * The result: no false positives, and FN + DK below 0.6 % as in the paper, if a
- * copy is stored; FN does not rise with the share of P2P as the paper's does.
- * `line` and `compact` make no error in the same memory, the timer counted.
+ * copy is stored. FN rises with the share of P2P and DK falls, as the paper's do,
+ * if a flow that was found is taken out of the table. In as many bits, timer and
+ * side table counted, `compact` makes no error, nor does `line` if P2P is said when it is
+ * seen and not kept as a state.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -92,10 +94,10 @@ static void go_and_say(struct machine *m, unsigned from, enum sim_p2p_event even
 }
 
 /* The paper's: UDP counts only within TCP. */
-static void make_papers_machine(struct machine *m)
+static void make_papers_machine(struct machine *m, unsigned states)
 {
-	make_machine(m, STATES);
-	go(m, STATES, SIM_P2P_SYN, TCP);
+	make_machine(m, states);
+	go(m, states, SIM_P2P_SYN, TCP);
 	go_and_say(m, TCP, SIM_P2P_UDP, P2P);
 	go(m, TCP, SIM_P2P_FIN, INK_ABSENT);
 	go(m, P2P, SIM_P2P_FIN, INK_ABSENT);
@@ -115,13 +117,9 @@ enum { UDP_WAITS = 2, STATES_BOTH = 3 };
 
 static void make_machine_both_ways(struct machine *m)
 {
-	make_machine(m, STATES_BOTH);
-	go(m, STATES_BOTH, SIM_P2P_SYN, TCP);
+	make_papers_machine(m, STATES_BOTH);
 	go(m, STATES_BOTH, SIM_P2P_UDP, UDP_WAITS);
 	go_and_say(m, UDP_WAITS, SIM_P2P_SYN, P2P);
-	go_and_say(m, TCP, SIM_P2P_UDP, P2P);
-	go(m, TCP, SIM_P2P_FIN, INK_ABSENT);
-	go(m, P2P, SIM_P2P_FIN, INK_ABSENT);
 }
 
 /* ------------------------------------------------------------------------ contests */
@@ -265,7 +263,7 @@ static void make_rules(struct seat *s, bool both_ways)
 	else if (reading & SAID)
 		make_machine_of_one(&s->machine);
 	else
-		make_papers_machine(&s->machine);
+		make_papers_machine(&s->machine, STATES);
 	states = s->machine.rules.states;
 	if (reading & ADOPT)
 		s->machine.rules.starts = NULL;

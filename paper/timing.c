@@ -128,11 +128,6 @@ struct crowd {
 	uint64_t living, over, number;
 };
 
-static uint64_t id_of(const struct trial *t, uint64_t flow)
-{
-	return sim_mix(t->seed + sim_mix(flow));
-}
-
 /* Eight times the flows that are there on the average. */
 static uint64_t room_for(const struct trial *t)
 {
@@ -158,15 +153,15 @@ static void run_phase(const struct trial *t, struct ink_table *table, struct cro
 	uint64_t stay = 0;
 
 	for (uint32_t i = 0; i < t->flows; i++) {
-		ink_insert(table, id_of(t, c->number), 0);
+		ink_insert(table, sim_id(t->seed, c->number), 0);
 		c->live[c->living++] = c->number++;
 	}
 	c->over = 0;
 	for (uint64_t i = 0; i < c->living; i++) {
 		uint64_t flow = c->live[i];
 
-		ink_lookup_in(table, id_of(t, flow), 0);
-		if (sim_share(sim_mix(id_of(t, flow) ^ c->number)) < t->s.stays)
+		ink_lookup_in(table, sim_id(t->seed, flow), 0);
+		if (sim_share(sim_mix(sim_id(t->seed, flow) ^ c->number)) < t->s.stays)
 			c->live[stay++] = flow;
 		else
 			c->ended[c->over++] = flow;
@@ -180,7 +175,7 @@ static void keep_found(const struct trial *t, const struct ink_table *table, str
 	uint64_t kept = 0;
 
 	for (uint64_t i = 0; i < c->over; i++)
-		if (ink_peek(table, id_of(t, c->ended[i])) != INK_ABSENT)
+		if (ink_peek(table, sim_id(t->seed, c->ended[i])) != INK_ABSENT)
 			c->ended[kept++] = c->ended[i];
 	c->over = kept;
 }

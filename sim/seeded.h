@@ -14,6 +14,12 @@ static inline uint64_t sim_mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
+/* A well-mixed number for each number, and other ones for another seed. */
+static inline uint64_t sim_id(uint64_t seed, uint64_t number)
+{
+	return sim_mix(seed + sim_mix(number));
+}
+
 /* 0 .. end-1 of a word's upper half, for ends up to 2^32. */
 static inline uint32_t sim_below(uint64_t word, uint64_t end)
 {
