@@ -21,10 +21,10 @@
  * table of readings.
  *
  * The result: no false positives, and FN + DK below 0.6 % as in the paper, if a
- * copy is stored. FN rises with the share of P2P and DK falls, as the paper's do,
- * if a flow that was found is taken out of the table. In as many bits, timer and
- * side table counted, `compact` makes no error, nor does `line` if P2P is said when it is
- * seen and not kept as a state.
+ * copy is stored. DK falls as the share of P2P rises, as the paper's does, if a flow
+ * that was found is taken out of the table; that FN rises by a sixth no reading
+ * shows. In as many bits, timer and side table counted, `compact` makes no error, nor
+ * does `line` if P2P is said when it is seen and not kept as a state.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -188,7 +188,7 @@ static const struct contender extended[] = {
 };
 enum { EXTENDED = sizeof extended / sizeof extended[0] };
 
-/* Flows that go silently stay for 64 to 128 seconds: so many slots that all together are 64K. */
+/* Flows that go silently stay for 64 to 128 seconds: so few slots that all together are less than 64K. */
 enum { SLOTS_UDP_ONLY = 53000, SLOTS_SILENT = 54000 };
 
 enum { PERCENTS = 3, EXTENSIONS = 3, CONTESTS = 2 * PERCENTS + EXTENSIONS };

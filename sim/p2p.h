@@ -5,8 +5,9 @@
  * pair. There are no bytes: a packet is the id of its flow, and what it is.
  *
  * There are `slots` flows at all times: when one is over, another takes its
- * place. Turns are drawn among them, one flow has its turn every `gap` seconds on
- * the average, and sends a packet (or a few: see `zipf`) in it.
+ * place, as in the generator of section 5.1. Turns are drawn among them, one flow has its
+ * turn every `gap` seconds on the average, and sends a packet (or a few: see `zipf`)
+ * in it; so one slot in sixteen has a flow that has not sent its SYN yet.
  *
  * A flow has 15 packets on the average: SYN, TCP ... FIN. A P2P flow has one UDP
  * packet more, behind any of these but the last. What the paper leaves out can be
