@@ -283,7 +283,7 @@ static void make_point(const struct lab *lab, struct point *p, unsigned kind, un
 
 	*p = (struct point){.kind = kind,
 			    .number = number,
-			    .watched = kind == STATEFUL ? number % STATES : 0,
+			    .watched = kind == STATEFUL ? number / RATIOS % STATES : 0,
 			    .flows = quick ? 10000 : 40000,
 			    .strangers = quick ? 40000 : 200000,
 			    .tables = quick ? 12 : MOST_TABLES,
@@ -374,20 +374,20 @@ static void write_filter_plot(struct page *page, const struct point *points, enu
 	struct page_plot *plot = page_plot(page, id, formulas[formula].name,
 					   (struct page_axis){.name = "cells a flow", .log = true},
 					   (struct page_axis){.name = "share", .unit = "%", .log = true});
+	struct page_series *curve = page_series(plot, PAGE_CURVE, "formula");
 	char name[40];
 
 	for (unsigned i = 0; i < POINTS; i += RATIOS) {
-		struct page_series *dots, *curve;
+		struct page_series *dots;
 
 		snprintf(name, sizeof name, "k = %u", points[i].g.k);
 		dots = page_series(plot, PAGE_POINTS, name);
-		snprintf(name, sizeof name, "formula, k = %u", points[i].g.k);
-		curve = page_series(plot, PAGE_CURVE, name);
 		for (unsigned j = i; j < i + RATIOS; j++) {
 			page_point_spread(dots, ratio_of(&points[j]),
 					  spread_times(measured(&points[j], formula), 100));
 			page_point(curve, ratio_of(&points[j]), 100 * by_formula(&points[j], formula));
 		}
+		page_point(curve, ratio_of(&points[i]), NAN); /* the pen is lifted */
 	}
 }
 

@@ -307,22 +307,22 @@ static void write_curves(struct page *page, const struct trial *trials, const ch
 				 : "Still there: flows within a phase",
 			  (struct page_axis){.name = "phases after the end of a flow"},
 			  (struct page_axis){.name = "of the flows", .unit = "%", .log = true});
+	struct page_series *curve = page_series(plot, PAGE_CURVE, "formula");
 	char name[60];
 
 	for (unsigned i = 0; i < SETTINGS; i++) {
 		const struct trial *t = &trials[i];
-		struct page_series *dots, *curve;
+		struct page_series *dots;
 
 		if ((t->s.stays > 0) != longer)
 			continue;
 		snprintf(name, sizeof name, "load %g, k = %u", t->s.load, t->s.k);
 		dots = page_series(plot, PAGE_POINTS, name);
-		snprintf(name, sizeof name, "formula, load %g, k = %u", t->s.load, t->s.k);
-		curve = page_series(plot, PAGE_CURVE, name);
 		for (unsigned j = 0; j <= last_phase(t); j++) {
 			page_point_spread(dots, j, spread_times(mean_99(t->left[j], t->tables), 100));
 			page_point(curve, j, 100 * t->expected[j]);
 		}
+		page_point(curve, 0, NAN); /* the pen is lifted */
 	}
 }
 
