@@ -9,5 +9,6 @@ const struct experiment *const paper_experiments[] = {
 	&paper_overflow,
 	&paper_timing,
 	&paper_analysis,
+	&paper_kbf_decodability,
 	NULL,
 };
