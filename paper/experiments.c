@@ -9,6 +9,7 @@ const struct experiment *const paper_experiments[] = {
 	&paper_overflow,
 	&paper_timing,
 	&paper_analysis,
+	&paper_kbf_encodings,
 	&paper_kbf_decodability,
 	NULL,
 };

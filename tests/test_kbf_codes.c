@@ -47,6 +47,24 @@ static void greedy_codes_are_those_of_algorithm_1(void **state)
 	free(sums);
 }
 
+static void a_search_finds_all_codes_of_so_many_bits_and_no_others(void **state)
+{
+	enum { N = 400 };
+	uint32_t all[N], codes[N];
+
+	(void)state;
+	assert_int_equal(ink_greedy_codes(all, N), 0);
+	for (unsigned bits = 1; bits <= 18; bits++) {
+		uint32_t below = 0;
+
+		while (all[below] >> bits == 0)
+			below++;
+		assert_int_equal(ink_greedy_search(codes, N, bits), below);
+		assert_memory_equal(codes, all, below * sizeof *codes);
+		assert_int_equal(ink_greedy_search(codes, below - 1, bits), below - 1);
+	}
+}
+
 static double cpu_seconds(void)
 {
 	struct timespec now;
@@ -365,6 +383,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(greedy_codes_are_those_of_algorithm_1),
+		cmocka_unit_test(a_search_finds_all_codes_of_so_many_bits_and_no_others),
 		cmocka_unit_test(three_thousand_greedy_codes_are_found),
 		cmocka_unit_test(all_sums_of_one_and_two_greedy_codes_are_different),
 		cmocka_unit_test(as_many_greedy_codes_fit_as_the_header_says),

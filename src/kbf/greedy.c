@@ -11,7 +11,7 @@ enum {
 	WORD_BITS = 6,            /* log2 of the bits of a word */
 	CLASSES = 1 << WORD_BITS, /* of r's: by their low bits, which permute those of a word */
 	WINDOW_WORDS = 1 << 9,    /* of numbers looked at together: 64 classes of them fit a cache */
-	LAST_TOP = 1 << (INK_GREEDY_BITS - 1) /* of a block; its r's, and S, have one bit less than codes */
+	MOST_BITS = 31            /* of a code: the top bit of the block behind the last is a number too */
 };
 
 /* Two words side by side, which any processor handles as one; the bitmaps are used as these and as words. */
@@ -27,10 +27,11 @@ static inline void mark(uint64_t *map, uint32_t i)
 struct search {
 	uint32_t *codes;
 	uint32_t found, wanted;
-	uint64_t *sums; /* S; LAST_TOP bits */
-	uint32_t top;   /* 2^t */
-	uint32_t first; /* code of this block */
-	uint32_t from;  /* the window: its first word, and how many */
+	uint64_t *sums;    /* S; last_top bits */
+	uint32_t last_top; /* of a block; its r's, and S, have one bit less than codes */
+	uint32_t top;      /* 2^t */
+	uint32_t first;    /* code of this block */
+	uint32_t from;     /* the window: its first word, and how many */
 	uint32_t words;
 	/* What each class forbids there, bits not yet permuted; in the end, all of it in the first. */
 	twin window[CLASSES][WINDOW_WORDS / 2];
@@ -161,28 +162,39 @@ static void search_block(struct search *s)
 	s->words = words < WINDOW_WORDS ? words : WINDOW_WORDS;
 	for (s->from = 0; s->from < words && s->found < s->wanted; s->from += s->words)
 		search_window(s);
-	if (s->found < s->wanted && s->top < LAST_TOP)
+	if (s->found < s->wanted && s->top < s->last_top)
 		add_sums(s);
 }
 
-int ink_greedy_codes(uint32_t *codes, uint32_t n)
+int32_t ink_greedy_search(uint32_t *codes, uint32_t n, unsigned bits)
 {
+	uint32_t last_top = 1u << ((bits < MOST_BITS ? bits : MOST_BITS) - 1);
 	struct search *s = calloc(1, sizeof *s);
-	uint64_t *sums = calloc(1, LAST_TOP / 8);
-	int error = -ENOMEM;
+	uint64_t *sums = calloc(last_top / 64 + 2, sizeof *sums); /* the smallest windows have two words */
+	int32_t found = -ENOMEM;
 
 	if (s && sums) {
 		s->codes = codes;
 		s->wanted = n;
 		s->sums = sums;
+		s->last_top = last_top;
 		mark(sums, 0);
-		for (s->top = 1; s->top <= LAST_TOP && s->found < n; s->top *= 2)
+		for (s->top = 1; s->top <= last_top && s->found < n; s->top *= 2)
 			search_block(s);
-		error = s->found < n ? -ERANGE : 0;
+		found = (int32_t)s->found;
 	}
 	free(sums);
 	free(s);
-	return error;
+	return found;
+}
+
+int ink_greedy_codes(uint32_t *codes, uint32_t n)
+{
+	int32_t found = ink_greedy_search(codes, n, INK_GREEDY_BITS);
+
+	if (found < 0)
+		return found;
+	return (uint32_t)found < n ? -ERANGE : 0;
 }
 
 /* ----------------------------------------------------------------- the index */

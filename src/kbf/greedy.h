@@ -33,6 +33,9 @@ enum {
 	INK_GREEDY_DEFAULT = 3000, /* the paper's number of values */
 };
 
+/* As many of the first n codes as have at most `bits` bits, 1 .. 31; how many they are, or -ENOMEM. */
+int32_t ink_greedy_search(uint32_t *codes, uint32_t n, unsigned bits);
+
 /* Fills in the first n codes; -ENOMEM, or -ERANGE: they need more than INK_GREEDY_BITS. */
 int ink_greedy_codes(uint32_t *codes, uint32_t n);
 
