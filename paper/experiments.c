@@ -11,5 +11,6 @@ const struct experiment *const paper_experiments[] = {
 	&paper_analysis,
 	&paper_kbf_encodings,
 	&paper_kbf_decodability,
+	&paper_kbf_acsm,
 	NULL,
 };

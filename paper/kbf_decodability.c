@@ -336,7 +336,7 @@ static void write_page(struct page *page, const struct study *s, const struct la
 	page_text(page,
 		  "%llu keys with %d different values in a filter of the paper's cells (a counter of 3 bits "
 		  "and the "
-		  "exclusive or of codes), read by the paper's decoding, %u seeds. rho = 1 is the capacity "
+		  "exclusive or of codes), read by the paper's decoding; seeds: %u. rho = 1 is the capacity "
 		  "of a "
 		  "Bloom filter, rho = 2 twice as many keys in the same cells.",
 		  (unsigned long long)s->keys, VALUES, lab->seeds);
