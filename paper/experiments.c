@@ -11,6 +11,7 @@ const struct experiment *const paper_experiments[] = {
 	&paper_analysis,
 	&paper_kbf_encodings,
 	&paper_kbf_decodability,
+	&paper_kbf_errors,
 	&paper_kbf_acsm,
 	NULL,
 };

@@ -6,7 +6,8 @@
  * The trace is synthetic (sim/flags.h): 908,522 flows, of which 900 stay in FIN and
  * 1,658 in RST, as the paper says of its hour of a backbone. What it does not say we
  * chose: a tenth of the flows end and are deleted, so that most of the 908,522 for which
- * the filters are sized are there in the end, and a flow has 3.7 packets in the mean. Truth is an array with the last flag of each flow.
+ * the filters are sized are there in the end, and a flow has 3.7 packets in the mean.
+ * Truth is an array with the last flag of each flow.
  *
  * The protocol is the paper's. A packet asks for its flow. If the answer is that there
  * is none, the flow is stored with the packet's flag; else its state becomes that flag,
@@ -454,8 +455,8 @@ static void write_claims(struct page *page, const struct study *s, const struct 
 
 	page_claim(
 		page, kbf_falls, PAGE_AT_LEAST, 10,
-		"As in the paper, the false negatives of its kBF fall with p: from 0.1 to 0.00001, how many "
-		"times");
+		"As in the paper, the false negatives of its kBF fall with p: from 0.1 to 0.00001, how "
+		"many times");
 	page_claim_within(
 		page, inserts_fall, .5, 2,
 		"As in the paper, those of an SBF stay where they are if it updates by inserting, times");
@@ -474,21 +475,16 @@ static void write_page(struct page *page, const struct study *s, const struct la
 	page_text(
 		page,
 		"%u flows, %zu packets, seeds: %u; %u flows stay in FIN and %u in RST. The text of the "
-		"paper prints no "
-		"number of figures 13 to 15, only their shapes; the trace is synthetic, with the paper's "
-		"numbers of "
-		"flows, and a tenth of them ends (our choice). The kBF is as printed, but a key that cannot "
-		"be decoded is left alone and not taken for new.",
+		"paper prints no number of figures 13 to 15, only their shapes; the trace is synthetic, "
+		"with the paper's numbers of flows, and a tenth of them ends (our choice). The kBF is as "
+		"printed, but a key that cannot be decoded is left alone and not taken for new.",
 		s->size.flows, s->traces[0].count, lab->seeds, s->size.fin, s->size.rst);
 	write_errors(page, s, lab);
 	page_text(page, "\"equal cells\" is the paper's comparison, \"equal bits\" gives the SBF as much "
-			"memory as the kBF has. "
-			"\"by inserts\" is an SBF whose updates write like inserts: only that keeps its "
-			"false negatives at "
-			"one height whatever p is, as the paper saw. A flow that is taken for old is never "
-			"stored, and its "
-			"packets change what belongs to others; that is why errors of all kinds follow false "
-			"positives.");
+			"memory as the kBF has. \"by inserts\" is an SBF whose updates write like inserts: "
+			"only that keeps its false negatives at one height whatever p is, as the paper "
+			"saw. A flow that is taken for old is never stored, and its packets change what "
+			"belongs to others; that is why errors of all kinds follow false positives.");
 	write_plot(page, s, lab, percent_positives, "positives", "Figure 13: false positives");
 	write_plot(page, s, lab, percent_negatives, "negatives", "Figure 14: false negatives");
 	write_plot(page, s, lab, percent_all, "all", "Figure 15: all errors");
@@ -529,10 +525,9 @@ const struct experiment paper_kbf_acsm = {
 	.name = "kbf-acsm",
 	.title = "Flags of TCP flows in a kBF and in a stateful Bloom filter",
 	.where = "kBF VI, figures 13 to 15",
-	.shows = "908,522 flows whose state is their last flag: the errors of the paper's kBF, of an SBF of "
-		 "as many "
-		 "cells and of as many bits, and of `kbf` and `line`; how they accumulate; the flows in FIN "
-		 "and RST.",
+	.shows = "908,522 flows whose state is their last flag: the errors of the paper's kBF, of an SBF "
+		 "of as many cells and of as many bits, and of `kbf` and `line`; how they accumulate; the "
+		 "flows in FIN and RST.",
 	.seconds = {6, 165, 165},
 	.rounds = 2,
 	.run = run,

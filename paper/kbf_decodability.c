@@ -318,11 +318,11 @@ static void write_claims(struct page *page, const struct study *s, const struct 
 	double reach = 4 * sqrt(full_cells(log(2)) / cells_at_capacity(s, lab));
 
 	page_claim_within(page, full.middle, .0333132 - reach, .0333132 + reach,
-			  "Figure 4 holds: at rho = 1 the share of cells with three keys or more is "
-			  "the paper's 0.0333132, within four standard deviations of the sample");
+			  "Figure 4 holds: at rho = 1 the share of cells with three keys or more is the "
+			  "paper's 0.0333132, within four standard deviations of the sample");
 	page_claim(page, inside(s, lab, lost_corrected), PAGE_AT_LEAST, points - MAY_MISS,
-		   "The corrected formula is inside the 99 %% interval of what was measured, at how many of "
-		   "%u points (the paper's: at %u)",
+		   "The corrected formula is inside the 99 %% interval of what was measured, at how many "
+		   "of %u points (the paper's: at %u)",
 		   points, inside(s, lab, lost_by_the_paper));
 	page_claim(page, at_two.middle / lost_by_the_paper(2 * log(2), 10), PAGE_AT_LEAST, 1000,
 		   "At k = 10 and rho = 2, where the paper promises virtually no failure, keys are lost "
@@ -334,18 +334,16 @@ static void write_claims(struct page *page, const struct study *s, const struct 
 static void write_page(struct page *page, const struct study *s, const struct lab *lab)
 {
 	page_text(page,
-		  "%llu keys with %d different values in a filter of the paper's cells (a counter of 3 bits "
-		  "and the "
-		  "exclusive or of codes), read by the paper's decoding; seeds: %u. rho = 1 is the capacity "
-		  "of a "
-		  "Bloom filter, rho = 2 twice as many keys in the same cells.",
+		  "%llu keys with %d different values in a filter of the paper's cells (a counter of 3 "
+		  "bits and the exclusive or of codes), read by the paper's decoding; seeds: %u. rho = 1 "
+		  "is the capacity of a Bloom filter, rho = 2 twice as many keys in the same cells.",
 		  (unsigned long long)s->keys, VALUES, lab->seeds);
 	page_text(
 		page,
 		"Of figures 4 and 5 the text prints one number, the 0.0333313 of a single cell, and the "
-		"formulas; k = 10 is the one k that it names. Its formula for keys takes k cells at random. "
-		"The cells of a stored key have one key more, its own, so that two others are enough to hide "
-		"it; the corrected formula counts the others.");
+		"formulas; k = 10 is the one k that it names. Its formula for keys takes k cells at "
+		"random. The cells of a stored key have one key more, its own, so that two others are "
+		"enough to hide it; the corrected formula counts the others.");
 	write_cells(page, s, lab);
 	write_keys(page, s, lab);
 	write_claims(page, s, lab);
@@ -373,8 +371,8 @@ const struct experiment paper_kbf_decodability = {
 	.title = "How often a kBF cannot decode a stored key",
 	.where = "kBF, figures 4 and 5",
 	.shows =
-		"The paper's formula for keys that cannot be decoded takes cells at random, where those of a "
-		"stored key are fuller. Both formulas, and what is measured.",
+		"The paper's formula for keys that cannot be decoded takes cells at random, where those of "
+		"a stored key are fuller. Both formulas, and what is measured.",
 	.seconds = {2, 16, 16},
 	.run = run,
 };

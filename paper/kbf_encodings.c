@@ -406,10 +406,9 @@ static void write_bits(struct page *page, const struct study *s)
 		write_bits_row(table, g, rows[i]);
 	page_text(page,
 		  "The paper has 16,384 greedy codes in 30 bits. Algorithm 1 finds %u codes of up to %u "
-		  "bits, and "
-		  "%.2f times as many with each further bit; \"about\" follows from that. The field needs no "
-		  "search, "
-		  "and its %u codes of %u bits are as many as the bound allows, to a factor of 1.4.",
+		  "bits, and %.2f times as many with each further bit; \"about\" follows from that. The "
+		  "field needs no search, and its %u codes of %u bits are as many as the bound allows, to "
+		  "a factor of 1.4.",
 		  g->found, g->bits, exp2(1 / greedy_exponent(g)), 1u << s->field.m, 2 * s->field.m);
 	write_bits_plot(page, g);
 	page_claim(page, greedy_of_the_papers_bits(g), PAGE_AT_MOST, PAPER_VALUES / 2.0,
@@ -448,11 +447,9 @@ static void write_growth(struct page *page, const struct greedy *g)
 		page_point(paper, n, printed_fit(n) / 1e6);
 	page_text(page,
 		  "The paper fits 92,884,900 + 32,952.9 n + 1.151 n^2 to 10,000 codes, which begins at 93 "
-		  "million where "
-		  "the first code is 1, and has 538 million as the 10,000th. The codes of Algorithm 1 grow "
-		  "like "
-		  "n^%.2f; the 10,000th would be about %.0f million. What the paper's codes are, it does not "
-		  "say.",
+		  "million where the first code is 1, and has 538 million as the 10,000th. The codes of "
+		  "Algorithm 1 grow like n^%.2f; the 10,000th would be about %.0f million. What the "
+		  "paper's codes are, it does not say.",
 		  exponent, last * pow(10000.0 / g->found, exponent) / 1e6);
 	page_claim(page, exponent, PAGE_AT_LEAST, 2.5,
 		   "The power of n that greedy codes follow: a cube, no square");
@@ -486,11 +483,10 @@ static void write_lookups(struct page *page, const struct greedy *g)
 	for (size_t i = 0; i < 3; i++)
 		for (unsigned degree = 2; degree <= 3; degree++)
 			write_lookups_row(table, g, sizes[i], degree);
-	page_text(page, "In the paper's one example three accesses are enough. Steps of the mean difference "
-			"overshoot where "
-			"codes are dense and never come to rest there. Accesses are those of lookups that "
-			"end; a binary search "
-			"always ends, after the number in the last column. The library hashes.");
+	page_text(page, "In the paper's one example three accesses are enough. Steps of the mean "
+			"difference overshoot where codes are dense and never come to rest there. Accesses "
+			"are those of lookups that end; a binary search always ends, after the number in "
+			"the last column. The library hashes.");
 	page_claim(page, look_up_all(g->codes, VALUES, 2).endless, PAGE_AT_LEAST, .1,
 		   "Share of the %d codes that the paper's step search never finds", VALUES);
 }
@@ -524,20 +520,17 @@ static void write_second(struct page *page, const struct study *s)
 	for (size_t point = 0; point < SECOND * FILLS; point++)
 		write_second_row(table, &s->second[point], point);
 	page_text(page,
-		  "\"wrong\": values of a dictionary that silently got another one's code, so that every key "
-		  "with them "
-		  "reads the other value; \"spoiled\": dictionaries in which that happened, with the 99 %% "
-		  "interval of %.0f "
-		  "of each; \"unread\": values whose code the filter cannot tell any more, which then get "
-		  "another one. "
-		  "\"planned\" is for how many values the filter was made. An exact index of 4-byte slots, "
-		  "half of them "
-		  "empty, takes 64 bits a value and makes no mistake: the values are stored anyway.",
+		  "\"wrong\": values of a dictionary that silently got another one's code, so that every "
+		  "key with them reads the other value; \"spoiled\": dictionaries in which that happened, "
+		  "with the 99 %% interval of %.0f of each; \"unread\": values whose code the filter "
+		  "cannot tell any more, which then get another one. \"planned\" is for how many values "
+		  "the filter was made. An exact index of 4-byte slots, half of them empty, takes 64 bits "
+		  "a value and makes no mistake: the values are stored anyway.",
 		  s->second[0].repeated);
 	page_claim(
 		page, 100 * usual->spoiled / usual->repeated, PAGE_AT_LEAST, 5,
-		"Percent of the dictionaries with p = 0.001, planned for all their values, in which a value "
-		"silently became another");
+		"Percent of the dictionaries with p = 0.001, planned for all their values, in which a "
+		"value silently became another");
 }
 
 /* -------------------------------------------------------------------------- the page */
@@ -556,8 +549,8 @@ static void prepare(const struct lab *lab, struct study *s)
 static void write_page(struct page *page, const struct study *s)
 {
 	page_text(page, "A cell in which two keys met holds the sum of two codes, and must tell which two. "
-			"Four ways to choose "
-			"such codes, and two ideas of the paper for what surrounds them.");
+			"Four ways to choose such codes, and two ideas of the paper for what surrounds "
+			"them.");
 	write_bits(page, s);
 	write_growth(page, s->greedy);
 	write_lookups(page, s->greedy);
@@ -588,8 +581,8 @@ const struct experiment paper_kbf_encodings = {
 	.title = "Codes whose sums can be taken apart",
 	.where = "kBF, figures 2 and 3; III.C, III.D, III.H",
 	.shows =
-		"Bits for so many values by search and by algebra; how the codes grow; how often the paper's "
-		"regression never ends, and its kBF of values gives one value the code of another.",
+		"Bits for so many values by search and by algebra; how the codes grow; how often the "
+		"paper's regression never ends, and its kBF of values gives one value the code of another.",
 	.seconds = {4, 25, 75},
 	.run = run,
 };

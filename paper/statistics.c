@@ -30,7 +30,8 @@ struct spread interval_99(double hits, double trials)
 	double reach =
 		z / (1 + z * z / trials) * sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials));
 
-	return (struct spread){share, fmax(0, middle - reach), fmin(1, middle + reach)};
+	/* For none and for all the interval ends at 0 and 1, but for rounding. */
+	return (struct spread){share, hits > 0 ? middle - reach : 0, hits < trials ? middle + reach : 1};
 }
 
 /* Beyond it lies half a percent of Student's distribution: the first terms of Fisher's expansion. */
