@@ -33,6 +33,7 @@
 
 #include <inkling/kbf.h>
 
+#include "full_dict.h"
 #include "kbf/dict.h"
 #include "page.h"
 #include "pool.h"
@@ -393,23 +394,17 @@ static void make_values(struct study *s, uint64_t seed)
 	}
 }
 
-/* A dictionary with all values, to which nobody adds: all filters may share it. */
 static int make_dict(struct lab *lab, struct study *s, enum ink_kbf_encoding encoding,
 		     struct ink_kbf_dict **dict)
 {
 	struct ink_kbf_dict_options o = {
 		.size = sizeof o, .encoding = encoding, .values = VALUES, .seed = lab_seed(lab, 2, encoding)};
-	struct ink_why why;
-	int error = 0;
 
-	*dict = ink_kbf_dict_create(&o, &why);
-	if (!*dict)
-		return lab_because(lab, -errno, "a dictionary: %s", why.text);
-	for (uint32_t i = 0; i < VALUES && !error; i++)
-		error = ink_kbf_dict_add(*dict, s->values[i], NULL);
-	return error ? lab_because(lab, error, "values of a dictionary") : 0;
+	*dict = full_dict(lab, &o, s->values);
+	return *dict ? 0 : -errno;
 }
 
+/* The codes are the dictionary's own. */
 static int prepare(struct lab *lab, struct study *s)
 {
 	int error;
@@ -418,8 +413,7 @@ static int prepare(struct lab *lab, struct study *s)
 	error = make_dict(lab, s, INK_KBF_GREEDY, &s->greedy);
 	if (error)
 		return error;
-	s->codes = (struct printed_codes){s->greedy->greedy, VALUES,
-					  s->greedy->index}; /* the dictionary's own */
+	s->codes = (struct printed_codes){s->greedy->greedy, VALUES, s->greedy->index};
 	return make_dict(lab, s, INK_KBF_POWER_SUMS, &s->sums);
 }
 
@@ -637,14 +631,6 @@ static void draw_points(struct page_plot *plot, const struct study *s, enum read
 	}
 }
 
-/* What kbf-decodability finds to hold: a live key's cells, with two others or more, or one. */
-static double lost_by_formula(double load, unsigned k)
-{
-	double two = load * exp(-load), three = 1 - exp(-load) * (1 + load);
-
-	return pow(three, k) + k * pow(three, k - 1) * two;
-}
-
 static void draw_errors(struct page *page, const struct study *s)
 {
 	const struct page_axis x = {.name = "p", .log = true};
@@ -663,7 +649,7 @@ static void draw_errors(struct page *page, const struct study *s)
 	draw_points(positives, s, JOINT, positives_of);
 	expected = page_series(positives, PAGE_CURVE, "p");
 	for (size_t p = 0; p < PS; p++) {
-		page_point(formula, ps[p], lost_by_formula(2 * log(2), printed_k(ps[p])));
+		page_point(formula, ps[p], printed_lost(2 * log(2), printed_k(ps[p])));
 		page_point(expected, ps[p], ps[p]);
 	}
 }

@@ -69,6 +69,13 @@ uint64_t printed_cells(double p, uint64_t keys)
 	return (uint64_t)ceil(-(double)keys * log(p) / (log(2) * log(2)));
 }
 
+double printed_lost(double load, uint32_t k)
+{
+	double two = load * exp(-load), three = 1 - exp(-load) * (1 + load);
+
+	return pow(three, k) + k * pow(three, k - 1) * two;
+}
+
 struct printed_kbf printed_make(const struct printed_codes *codes, uint32_t k, uint64_t m)
 {
 	return (struct printed_kbf){.codes = codes,

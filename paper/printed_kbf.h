@@ -47,6 +47,13 @@ struct printed_kbf {
 uint32_t printed_k(double p);
 uint64_t printed_cells(double p, uint64_t keys);
 
+/*
+ * The share of stored keys that cannot be decoded, at load n k / m: all cells have two
+ * other keys or more, or all but one, which has one other. (Not the paper's formula,
+ * which takes cells at random; see kbf_decodability.c.)
+ */
+double printed_lost(double load, uint32_t k);
+
 /* Empty, of `m` cells and k; free(filter.cells). */
 struct printed_kbf printed_make(const struct printed_codes *codes, uint32_t k, uint64_t m);
 

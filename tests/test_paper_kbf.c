@@ -367,7 +367,11 @@ static void errors_of_a_kbf_are_those_of_the_formulas(void **state)
 	page_free(page);
 }
 
-/* The errors of the first packets of an SBF of equal cells and of the kBF, p = 0.1, within a third of what 20 runs had. */
+/*
+ * Percent of packets with an error at p = 0.1: twenty other seeds had from 1.1 to 1.2 with
+ * the kBF and from 1.5 to 1.8 with an SBF of as many cells, which is about four standard
+ * deviations. The bounds are as wide again on either side.
+ */
 static void flags_are_lost_as_often_as_before(void **state)
 {
 	struct page *page = quick(&paper_kbf_acsm, 1);
@@ -376,8 +380,8 @@ static void flags_are_lost_as_often_as_before(void **state)
 
 	(void)state;
 	assert_claims_met(page);
-	assert_in_range(kbf * 1000, 900, 1500);
-	assert_in_range(sbf * 1000, 1300, 2100);
+	assert_in_range(kbf * 1000, 1000, 1300);
+	assert_in_range(sbf * 1000, 1200, 2100);
 	page_free(page);
 }
 
