@@ -271,7 +271,10 @@ static void write_keys(struct page *page, const struct study *s, const struct la
 	struct page_plot *plot;
 
 	page_heading(page, "Figure 5: stored keys that cannot be decoded");
-	table = page_table(page, "keys", "Share of stored keys that cannot be decoded", columns, 6);
+	table = page_table(page, "keys",
+			   "Share of stored keys that cannot be decoded; measured, with the 99 % interval "
+			   "of all seeds together",
+			   columns, 6);
 	for (size_t point = 0; point < (size_t)KS * RHOS; point++)
 		write_row(table, s, lab, point);
 	plot = page_plot(
