@@ -366,7 +366,7 @@ static int run(struct lab *lab, struct page *page)
 const struct experiment paper_kbf_decodability = {
 	.name = "kbf-decodability",
 	.title = "How often a kBF cannot decode a stored key",
-	.where = "kBF, figures 4 and 5",
+	.where = "kBF IV, figures 4 and 5",
 	.shows = "The paper's formula for keys that cannot be decoded takes cells at random, where those "
 		 "of a stored key are fuller. Both formulas, and what is measured.",
 	.seconds = {2, 16, 16},

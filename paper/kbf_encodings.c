@@ -579,7 +579,7 @@ static int run(struct lab *lab, struct page *page)
 const struct experiment paper_kbf_encodings = {
 	.name = "kbf-encodings",
 	.title = "Codes whose sums can be taken apart",
-	.where = "kBF, figures 2 and 3; III.C, III.D, III.H",
+	.where = "kBF III, figures 2 and 3",
 	.shows =
 		"Bits for so many values by search and by algebra; how the codes grow; how often the "
 		"paper's regression never ends, and its kBF of values gives one value the code of another.",

@@ -649,7 +649,10 @@ static void draw_errors(struct page *page, const struct study *s)
 	draw_points(positives, s, JOINT, positives_of);
 	expected = page_series(positives, PAGE_CURVE, "p");
 	for (size_t p = 0; p < PS; p++) {
-		page_point(formula, ps[p], printed_lost(2 * log(2), printed_k(ps[p])));
+		uint32_t k = printed_k(ps[p]);
+		double cells = (double)cells_at(s, point_of(p, 1, STICKS));
+
+		page_point(formula, ps[p], printed_lost(k * (double)s->keys / cells, k));
 		page_point(expected, ps[p], ps[p]);
 	}
 }

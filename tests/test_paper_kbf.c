@@ -349,7 +349,7 @@ static void keys_are_decoded_as_the_corrected_formula_says(void **state)
 }
 
 /*
- * At m/2 and k = 10 the printed kBF loses 1.08e-3 of the keys by the formula, and
+ * At m/2 and k = 10 the printed kBF loses 1.135e-3 of the keys by the formula, and
  * strangers read a value in (1 - e^-L)^k = 5.6 % of all cases less what is null. For
  * 25,000 keys, five standard deviations.
  */
@@ -362,7 +362,7 @@ static void errors_of_a_kbf_are_those_of_the_formulas(void **state)
 	(void)state;
 	assert_claims_met(page);
 	assert_string_equal(table_cell(errors, 5, 2)->word, "sticks");
-	assert_true(fabs(lost - 1.08e-3) < 5 * sqrt(1.08e-3 / 25000));
+	assert_true(fabs(lost - 1.135e-3) < 5 * sqrt(1.135e-3 / 25000));
 	assert_true(fabs(positives - .0563) < .002 + 5 * sqrt(.0563 / 25000));
 	page_free(page);
 }
