@@ -364,8 +364,9 @@ static void write_errors(struct page *page, const struct study *s, const struct 
 static void write_plot(struct page *page, const struct study *s, const struct lab *lab, number_fn *number,
 		       const char *id, const char *title)
 {
-	struct page_plot *plot = page_plot(page, id, title, (struct page_axis){.name = "p", .log = true},
-					   (struct page_axis){.name = "errors", .unit = "%", .log = true});
+	struct page_plot *plot = page_plot(
+		page, id, title, (struct page_axis){.name = "p", .log = true, .low = 3e-6, .high = .3},
+		(struct page_axis){.name = "errors", .unit = "%", .log = true});
 
 	for (enum sort sort = 0; sort < SORTS; sort++) {
 		struct page_series *series = page_series(plot, PAGE_LINE, sort_names[sort]);
@@ -453,10 +454,9 @@ static void write_claims(struct page *page, const struct study *s, const struct 
 	double line_bits =
 		bits_a_flow(s, lab, AT_THOUSANDTH, PRINTED) / bits_a_flow(s, lab, AT_THOUSANDTH, LINE);
 
-	page_claim(
-		page, kbf_falls, PAGE_AT_LEAST, 10,
-		"As in the paper, the false negatives of its kBF fall with p: from 0.1 to 0.00001, how "
-		"many times");
+	page_claim(page, kbf_falls, PAGE_AT_LEAST, 10,
+		   "As in the paper, the false negatives of its kBF fall with p: from 0.1 to 0.00001, how "
+		   "many times");
 	page_claim_within(
 		page, inserts_fall, .5, 2,
 		"As in the paper, those of an SBF stay where they are if it updates by inserting, times");
@@ -472,13 +472,12 @@ static void write_claims(struct page *page, const struct study *s, const struct 
 
 static void write_page(struct page *page, const struct study *s, const struct lab *lab)
 {
-	page_text(
-		page,
-		"%u flows, %zu packets, seeds: %u; %u flows stay in FIN and %u in RST. The text of the "
-		"paper prints no number of figures 13 to 15, only their shapes; the trace is synthetic, "
-		"with the paper's numbers of flows, and a tenth of them ends (our choice). The kBF is as "
-		"printed, but a key that cannot be decoded is left alone and not taken for new.",
-		s->size.flows, s->traces[0].count, lab->seeds, s->size.fin, s->size.rst);
+	page_text(page,
+		  "%u flows, %zu packets, seeds: %u; %u flows stay in FIN and %u in RST. The text of the "
+		  "paper prints no number of figures 13 to 15, only their shapes; the trace is synthetic, "
+		  "with the paper's numbers of flows, and a tenth of them ends (our choice). The kBF is as "
+		  "printed, but a key that cannot be decoded is left alone and not taken for new.",
+		  s->size.flows, s->traces[0].count, lab->seeds, s->size.fin, s->size.rst);
 	write_errors(page, s, lab);
 	page_text(page, "\"equal cells\" is the paper's comparison, \"equal bits\" gives the SBF as much "
 			"memory as the kBF has. \"by inserts\" is an SBF whose updates write like inserts: "

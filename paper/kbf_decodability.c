@@ -39,6 +39,8 @@
 
 enum { VALUES = 3000, MOST_SEEDS = 100, MAY_MISS = 3 };
 
+#define LEAST_SHARE 1e-7 /* in the plot */
+
 static const unsigned ks[] = {10, 7, 5, 3};
 static const double rhos[] = {.5, 1, 1.5, 2, 2.5, 3, 4};
 
@@ -242,6 +244,13 @@ static void write_row(struct page_table *table, const struct study *s, const str
 		page_blank(table);
 }
 
+/* As far as the plot goes down: what happens to fewer keys is not to be seen in any run. */
+static void draw(struct page_series *series, double rho, double share)
+{
+	if (share >= LEAST_SHARE)
+		page_point(series, rho, share);
+}
+
 static void write_curves(struct page_plot *plot, const struct study *s, const struct lab *lab, size_t k)
 {
 	char name[40];
@@ -254,8 +263,8 @@ static void write_curves(struct page_plot *plot, const struct study *s, const st
 	snprintf(name, sizeof name, "measured, k = %u", ks[k]);
 	points = page_series(plot, PAGE_POINTS, name);
 	for (double rho = rhos[0]; rho <= rhos[RHOS - 1]; rho += .125) {
-		page_point(paper, rho, lost_by_the_paper(rho * log(2), ks[k]));
-		page_point(corrected, rho, printed_lost(rho * log(2), ks[k]));
+		draw(paper, rho, lost_by_the_paper(rho * log(2), ks[k]));
+		draw(corrected, rho, printed_lost(rho * log(2), ks[k]));
 	}
 	for (size_t rho = 0; rho < RHOS; rho++)
 		if (lost_of(s, lab, k, rho).middle > 0)
@@ -279,7 +288,7 @@ static void write_keys(struct page *page, const struct study *s, const struct la
 		write_row(table, s, lab, point);
 	plot = page_plot(
 		page, "keys", "Stored keys that cannot be decoded", (struct page_axis){.name = "rho"},
-		(struct page_axis){.name = "share of the keys", .log = true, .low = 1e-7, .high = 1});
+		(struct page_axis){.name = "share of the keys", .log = true, .low = LEAST_SHARE, .high = 1});
 	for (size_t k = 0; k < KS; k += 2)
 		write_curves(plot, s, lab, k);
 }

@@ -527,10 +527,9 @@ static void write_second(struct page *page, const struct study *s)
 		  "the filter was made. An exact index of 4-byte slots, half of them empty, takes 64 bits "
 		  "a value and makes no mistake: the values are stored anyway.",
 		  s->second[0].repeated);
-	page_claim(
-		page, 100 * usual->spoiled / usual->repeated, PAGE_AT_LEAST, 5,
-		"Percent of the dictionaries with p = 0.001, planned for all their values, in which a "
-		"value silently became another");
+	page_claim(page, 100 * usual->spoiled / usual->repeated, PAGE_AT_LEAST, 5,
+		   "Percent of the dictionaries with p = 0.001, planned for all their values, in which a "
+		   "value silently became another");
 }
 
 /* -------------------------------------------------------------------------- the page */
@@ -580,9 +579,8 @@ const struct experiment paper_kbf_encodings = {
 	.name = "kbf-encodings",
 	.title = "Codes whose sums can be taken apart",
 	.where = "kBF III, figures 2 and 3",
-	.shows =
-		"Bits for so many values by search and by algebra; how the codes grow; how often the "
-		"paper's regression never ends, and its kBF of values gives one value the code of another.",
+	.shows = "Bits for so many values by search and by algebra; how the codes grow; how often the "
+		 "paper's regression never ends, and its kBF of values gives one value the code of another.",
 	.seconds = {4, 25, 75},
 	.run = run,
 };

@@ -500,7 +500,7 @@ static double batch_mean(const struct study *s, size_t point, bool updated, unsi
 	return sum / s->repetitions;
 }
 
-/* A table that keeps keys: their bytes, a length, a symbol of 2, and slots of 4, of which 8 in 10 are full. */
+/* A table that keeps keys: their bytes, a length, a symbol of 2, and slots of 4, 8 in 10 of them full. */
 static double exact_bits(const struct study *s)
 {
 	return 8 * (s->outcomes[PLANNED * s->repetitions].key_bytes + 1 + 2 + 4 / .8);
@@ -584,7 +584,7 @@ static void write_memory(struct page *page, const struct study *s)
 	struct page_table *table = page_table(page, "memory", "Figure 8: memory", columns, 5);
 	struct page_plot *plot =
 		page_plot(page, "memory", "Figure 8: memory for 10 million keys",
-			  (struct page_axis){.name = "p", .log = true},
+			  (struct page_axis){.name = "p", .log = true, .low = 3e-7, .high = 3e-3},
 			  (struct page_axis){.name = "memory", .unit = "GB", .low = 0, .high = 1.6});
 	struct page_series *all = page_series(plot, PAGE_LINE, "m"),
 			   *half = page_series(plot, PAGE_LINE, "m/2"),
@@ -633,7 +633,7 @@ static void draw_points(struct page_plot *plot, const struct study *s, enum read
 
 static void draw_errors(struct page *page, const struct study *s)
 {
-	const struct page_axis x = {.name = "p", .log = true};
+	const struct page_axis x = {.name = "p", .log = true, .low = 3e-7, .high = 3e-3};
 	struct page_plot *lost = page_plot(page, "lost", "Figure 6: live keys without their value", x,
 					   (struct page_axis){.name = "share of the keys", .log = true});
 	struct page_plot *positives =
