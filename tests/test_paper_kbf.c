@@ -202,7 +202,7 @@ static void the_printed_kbf_is_right_or_null(void **state)
 
 	(void)state;
 	assert_int_equal(printed_codes_make(&codes, CODES), 0);
-	f = printed_make(&codes, 5, printed_cells(1 / 32.0, KEYS));
+	f = printed_make(&codes, 5, printed_cells(1 / 32.0, KEYS) / 2);
 	f.sticks = true;
 	for (uint64_t i = 0; i < KEYS; i++)
 		printed_insert(&f, id_number(i), value_of(i));
@@ -216,8 +216,8 @@ static void the_printed_kbf_is_right_or_null(void **state)
 		else if (symbol >= 0)
 			printed_update(&f, id_number(i), (uint32_t)symbol, (uint32_t)(symbol + 1) % CODES);
 	}
-	/* k = 5 at its capacity: .001 by the corrected formula at first, less as keys go. */
-	assert_true(null < 20);
+	/* k = 5 in half the cells: 5.7 % by the corrected formula at first, less as keys go. */
+	assert_true(null > 20 && null < 2 * .057 * KEYS);
 	for (uint64_t i = 0; i < KEYS; i += 2) {
 		int32_t symbol = printed_query(&f, id_number(i));
 
@@ -320,12 +320,17 @@ static struct spread number_at(const struct page_table *table, size_t row, size_
 	return cell->number;
 }
 
+/* The search takes most of the time, and test_kbf_codes.c has it under the sanitizers too. */
 static void codes_take_the_bits_that_they_take(void **state)
 {
-	struct page *page = quick(&paper_kbf_encodings, 1);
-	const struct page_table *bits = table_of(page, "bits"), *lookups = table_of(page, "regression");
+	struct page *page = test_scale() < 1 ? NULL : quick(&paper_kbf_encodings, 1);
+	const struct page_table *bits, *lookups;
 
 	(void)state;
+	if (!page)
+		skip();
+	bits = table_of(page, "bits");
+	lookups = table_of(page, "regression");
 	assert_claims_met(page);
 	/* Of 3,000 values: bound, greedy, field, power sums; nothing is left to chance. */
 	assert_true(number_at(bits, 3, 1).middle == 23 && number_at(bits, 3, 3).middle == 28);
