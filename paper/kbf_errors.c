@@ -716,9 +716,9 @@ static void write_claims(struct page *page, const struct study *s)
 	page_claim(page, paper_bits / exact_bits(s), PAGE_AT_LEAST, 1,
 		   "The paper's kBF at p = 0.001 takes how many times the bits of an exact table");
 	page_claim(page, paper_bits / mean_of(s, PLANNED, bits_a_key), PAGE_AT_LEAST, 3,
-		   "and how many times those of a planned filter,");
+		   "and how many times those of a planned filter");
 	page_claim(page, mean_of(s, PLANNED, lost_of), PAGE_AT_MOST, 1.5e-3,
-		   "which loses a share of the keys of at most 0.001 as planned");
+		   "which loses this share of the keys; planned: 0.001");
 }
 
 static void write_page(struct page *page, const struct study *s)
