@@ -527,7 +527,7 @@ const struct experiment paper_kbf_acsm = {
 	.shows = "908,522 flows whose state is their last flag: the errors of the paper's kBF, of an SBF "
 		 "of as many cells and of as many bits, and of `kbf` and `line`; how they accumulate; the "
 		 "flows in FIN and RST.",
-	.seconds = {6, 165, 165},
+	.seconds = {5, 140, 140},
 	.rounds = 2,
 	.run = run,
 };
