@@ -93,7 +93,7 @@ static void table_head(const struct page_table *table, FILE *to)
 {
 	fputs("<thead><tr>", to);
 	for (size_t i = 0; i < table->width; i++) {
-		fputs(i ? "<th>" : "<th class=\"word\">", to);
+		fputs(is_wordy(table, i) ? "<th class=\"word\">" : "<th>", to);
 		show_escaped(table->columns[i].name, to);
 		if (table->columns[i].unit) {
 			fputs("<small>", to);

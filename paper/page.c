@@ -144,6 +144,14 @@ const struct cell *table_cell(const struct page_table *table, size_t row, size_t
 	return &table->cells[row * table->width + column];
 }
 
+bool is_wordy(const struct page_table *table, size_t column)
+{
+	for (size_t row = 0; row < table->rows; row++)
+		if (table_cell(table, row, column)->kind == CELL_WORD)
+			return true;
+	return false;
+}
+
 /* ------------------------------------------------------------------------ plots */
 
 static struct page_axis copy_axis(struct page_axis axis)

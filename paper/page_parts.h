@@ -71,4 +71,7 @@ void page_free(struct page *page);
 /* The cell in row `row`, column `column`. */
 const struct cell *table_cell(const struct page_table *table, size_t row, size_t column);
 
+/* A column with words in it stands at the left, one of numbers at the right. */
+bool is_wordy(const struct page_table *table, size_t column);
+
 #endif

@@ -59,20 +59,12 @@ static int width_of(const struct page_table *table, size_t column)
 	return widest;
 }
 
-/* The first column and words stand at the left, numbers at the right. */
+/* Words stand at the left, numbers at the right. */
 static void put(const char *text, int width, bool left, FILE *to)
 {
 	int gap = width - columns_of(text);
 
 	fprintf(to, "  %*s%s%*s", left ? 0 : gap, "", text, left ? gap : 0, "");
-}
-
-static bool is_wordy(const struct page_table *table, size_t column)
-{
-	for (size_t row = 0; row < table->rows; row++)
-		if (table_cell(table, row, column)->kind == CELL_WORD)
-			return true;
-	return false;
 }
 
 static void show_row(const struct page_table *table, const int *widths, size_t row, FILE *to)
