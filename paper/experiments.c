@@ -3,6 +3,7 @@
 #include "experiments.h"
 
 const struct experiment *const paper_experiments[] = {
+	&paper_table1,
 	&paper_p2p,
 	&paper_video,
 	&paper_dleft,
