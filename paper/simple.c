@@ -21,7 +21,7 @@ enum { IN_DOUBT = 1, COMPLETE = 2 };
 
 struct player {
 	struct ink_table *table;
-	const struct simple_table *made_as;
+	struct simple_table made_as;
 	struct simple_result *result;
 	enum reading reading;
 	uint8_t *notes; /* by slot; the last is for strangers */
@@ -76,6 +76,8 @@ static struct ink_options options_of(const struct simple_table *t, enum reading 
 {
 	struct ink_options o = {.size = sizeof o, .kind = t->kind, .states = STATES, .seed = 1};
 
+	if (t->kind == INK_DIRECT || t->kind == INK_STATEFUL || t->kind == INK_KBF)
+		o.error = .999; /* the cells are given, whatever they lead to; the others do without a ceiling */
 	o.geometry = geometry_of(t, reading);
 	o.age_bits = t->kind != INK_KBF; /* it has no timers */
 	o.full = t->full ? t->full : INK_REFUSE;
@@ -163,7 +165,7 @@ static void step(struct player *p, const struct sim_trigger *x)
 
 static void farewell(struct player *p, const struct sim_trigger *x)
 {
-	switch (p->made_as->farewell) {
+	switch (p->made_as.farewell) {
 	case FAREWELL_GIVEN:
 		if (x->state)
 			ink_delete_in(p->table, x->id, x->state - 1u);
@@ -202,7 +204,7 @@ static void step_in(struct player *p, const struct sim_trigger *x)
 /* Who is in doubt is on it until the end, and is known there: it is not asked for any more. */
 static bool is_slow(const struct player *p, const struct sim_trigger *x)
 {
-	return p->made_as->slow_path && (p->notes[x->slot] & IN_DOUBT) && x->what != SIM_END;
+	return p->made_as.slow_path && (p->notes[x->slot] & IN_DOUBT) && x->what != SIM_END;
 }
 
 static void count_slow(struct player *p, const struct sim_trigger *x, uint8_t before)
@@ -231,16 +233,16 @@ static void play_one(struct player *p, const struct sim_trigger *x)
 	}
 	if (x->what == SIM_BEGIN)
 		p->notes[x->slot] = 0; /* the one before may have ended without a word */
-	if (x->kind == SIM_RANDOM && p->made_as->kind != INK_DIRECT) {
+	if (x->kind == SIM_RANDOM && p->made_as.kind != INK_DIRECT) {
 		if (ink_peek(p->table, x->id) == STATES - 1)
 			p->notes[x->slot] |= COMPLETE;
-	} else if (p->made_as->kind == INK_DIRECT)
+	} else if (p->made_as.kind == INK_DIRECT)
 		step_in(p, x);
 	else if (!is_slow(p, x))
 		step(p, x);
 	if (x->what == SIM_END)
 		judge(p, x);
-	if (p->made_as->slow_path)
+	if (p->made_as.slow_path)
 		count_slow(p, x, before);
 }
 
@@ -261,17 +263,51 @@ static void play(struct player *p, const struct sim_trigger *things, size_t coun
 	p->result->seconds += thread_seconds() - begin;
 }
 
+/* ------------------------------------------------------------------------- sizes */
+
+uint32_t simple_divisor(const struct lab *lab)
+{
+	return lab->size == LAB_QUICK ? 8 : 1;
+}
+
+static uint32_t part_of(uint32_t whole, uint32_t divisor)
+{
+	return whole == INK_NO_SIDE ? whole : (whole + divisor - 1) / divisor;
+}
+
+static struct simple_table table_part(const struct simple_run *run, size_t i)
+{
+	struct simple_table t = run->tables[i];
+	uint32_t k = t.kind == INK_KBF ? t.geometry.k : 1; /* its cells come in groups of k */
+
+	t.geometry.b = part_of(t.geometry.b, run->divisor);
+	t.geometry.m = part_of(t.geometry.m / k, run->divisor) * k;
+	t.geometry.side = part_of(t.geometry.side, run->divisor);
+	return t;
+}
+
+static struct sim_triggers_options traffic_part(const struct simple_run *run)
+{
+	struct sim_triggers_options o = run->traffic;
+
+	o.flows = (o.flows ? o.flows : 1000000) / run->divisor;
+	o.active = (o.active ? o.active : 60000) / run->divisor;
+	o.period = (o.period ? o.period : 6000000) / run->divisor;
+	o.starts_by_trigger = run->reading == READING_B;
+	return o;
+}
+
 /* ------------------------------------------------------------------ begin and end */
 
 static int player_open(struct lab *lab, const struct simple_run *run, struct player *p, struct machine *rules)
 {
-	struct ink_options o = options_of(p->made_as, run->reading);
+	struct ink_options o = options_of(&p->made_as, run->reading);
 	struct ink_plan plan = {.size = sizeof plan};
 	struct ink_why why;
 
 	o.rules = &rules->rules;
 	p->reading = run->reading;
-	p->notes = lab_alloc(run->traffic.active ? run->traffic.active + 1 : 60001, 1);
+	p->notes = lab_alloc(run->traffic.active + 1, 1);
 	p->table = ink_create(&o, &why);
 	if (!p->table)
 		return lab_because(lab, -errno, "simple machine: %s", why.text);
@@ -297,14 +333,11 @@ enum { BLOCK = 4096 }; /* things for one table after the other, so that each sta
 
 static int play_all(struct lab *lab, const struct simple_run *run, struct player *players, double *seconds)
 {
-	struct sim_triggers_options traffic = run->traffic;
-	struct sim_triggers *source;
+	struct sim_triggers *source = sim_triggers_new(&run->traffic);
 	struct sim_trigger things[BLOCK];
 	double begin = thread_seconds(), made = 0;
 	size_t count;
 
-	traffic.starts_by_trigger = run->reading == READING_B;
-	source = sim_triggers_new(&traffic);
 	if (!source)
 		return lab_because(lab, -EINVAL, "simple machine: traffic out of range, or no memory for it");
 	while ((count = sim_triggers_next(source, things, BLOCK)) > 0) {
@@ -319,52 +352,28 @@ static int play_all(struct lab *lab, const struct simple_run *run, struct player
 	return 0;
 }
 
-int simple_run(struct lab *lab, const struct simple_run *run, struct simple_result *results, double *seconds)
+int simple_run(struct lab *lab, const struct simple_run *asked, struct simple_result *results,
+	       double *seconds)
 {
-	struct player *players = lab_alloc(run->count, sizeof *players);
+	struct simple_run run = *asked;
+	struct player *players = lab_alloc(run.count, sizeof *players);
 	struct machine rules;
 	int error = 0;
 
-	make_rules(&rules, run->reading);
-	for (size_t i = 0; i < run->count && !error; i++) {
-		players[i].made_as = &run->tables[i];
+	run.divisor = asked->divisor ? asked->divisor : 1;
+	run.traffic = traffic_part(&run);
+	make_rules(&rules, run.reading);
+	for (size_t i = 0; i < run.count && !error; i++) {
+		players[i].made_as = table_part(&run, i);
 		players[i].result = &results[i];
-		error = player_open(lab, run, &players[i], &rules);
+		error = player_open(lab, &run, &players[i], &rules);
 	}
 	if (!error)
-		error = play_all(lab, run, players, seconds);
-	for (size_t i = 0; i < run->count; i++)
+		error = play_all(lab, &run, players, seconds);
+	for (size_t i = 0; i < run.count; i++)
 		player_close(&players[i]);
 	free(players);
 	return error;
-}
-
-/* ------------------------------------------------------------------------- sizes */
-
-uint32_t simple_divisor(const struct lab *lab)
-{
-	return lab->size == LAB_QUICK ? 8 : 1;
-}
-
-struct sim_triggers_options simple_traffic(uint64_t seed, uint32_t divisor)
-{
-	return (struct sim_triggers_options){.seed = seed,
-					     .flows = 1000000 / divisor,
-					     .active = 60000 / divisor,
-					     .period = 6000000 / divisor};
-}
-
-static uint32_t part_of(uint32_t whole, uint32_t divisor)
-{
-	return whole == INK_NO_SIDE ? whole : (whole + divisor - 1) / divisor;
-}
-
-struct simple_table simple_part(struct simple_table table, uint32_t divisor)
-{
-	table.geometry.b = part_of(table.geometry.b, divisor);
-	table.geometry.m = part_of(table.geometry.m, divisor);
-	table.geometry.side = part_of(table.geometry.side, divisor);
-	return table;
 }
 
 /* ------------------------------------------------------------------------ shares */

@@ -68,16 +68,16 @@ struct simple_run {
 	struct sim_triggers_options traffic; /* the reading decides who starts flows */
 	const struct simple_table *tables;   /* all see the same packets */
 	size_t count;
+
+	/*
+	 * Smaller, and the same in all that matters: a part of the flows, active and in
+	 * all, in a part of the cells, with as many lifetimes from tick to tick. 0: all.
+	 */
+	uint32_t divisor;
 };
 
-/*
- * Smaller, and the same in all that matters: a part of the flows, active and in
- * all, in a part of the cells, with as many lifetimes from tick to tick. Quick runs
- * are an eighth.
- */
+/* An eighth in quick runs. */
 uint32_t simple_divisor(const struct lab *lab);
-struct sim_triggers_options simple_traffic(uint64_t seed, uint32_t divisor);
-struct simple_table simple_part(struct simple_table table, uint32_t divisor);
 
 /* 0, or -errno after lab_because(). `results`: one for each table. `seconds`, if not NULL: what the packets took. */
 int simple_run(struct lab *lab, const struct simple_run *run, struct simple_result *results, double *seconds);
