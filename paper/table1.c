@@ -272,6 +272,8 @@ static int run_table1(struct lab *lab, struct page *page)
 	free(runs.results);
 	if (!error)
 		error = table1_memory(lab, page);
+	if (!error)
+		error = table1_readings(lab, page);
 	return error;
 }
 
@@ -285,6 +287,6 @@ const struct experiment paper_table1 = {
 		 "with 0.25 "
 		 "to 4 Mbit; and what other readings give.",
 	.seconds = {20, 300, 300},
-	.rounds = 3,
+	.rounds = 4,
 	.run = run_table1,
 };
