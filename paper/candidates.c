@@ -126,7 +126,9 @@ static struct simple_table with_side(const struct shape *s, const struct candida
 	for (unsigned round = 0; round < 20 && share > 0; round++) {
 		double wanted = share * collisions(s, w->flows, lines_for(bits, side));
 
-		side = (uint32_t)fmin(largest, wanted + (share >= 1 ? 4 * sqrt(wanted) + 8 : 1));
+		side = (uint32_t)fmin(
+			largest,
+			wanted + (share >= 1 ? 4 * sqrt(wanted * w->divisor) + 8 * w->divisor : w->divisor));
 	}
 	return (struct simple_table){.kind = s->kind,
 				     .geometry = {.b = lines_for(bits, side),
@@ -151,7 +153,7 @@ static bool holds(const struct simple_table *t, const struct candidates_wish *w)
 	return w->most <= fullest(t->geometry.h) * t->geometry.b * t->geometry.h;
 }
 
-static const double shares[] = {1, .5, .35, .2, 0};
+static const double shares[] = {1, .7, .5, .4, .3, .2, .1, 0};
 enum { SHARES = sizeof shares / sizeof *shares };
 
 static void add_line(struct list *list, const struct candidates_wish *w)

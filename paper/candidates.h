@@ -13,13 +13,14 @@ enum { CANDIDATES_MOST = 24 };
 /* What is looked for: ten states and a timer for so many flows at once. */
 struct candidates_wish {
 	double bits;
-	double flows; /* on the average */
-	double most;  /* there are hardly ever more */
+	double flows;     /* on the average */
+	double most;      /* there are hardly ever more */
+	uint32_t divisor; /* for runs with such a part of all: chance has more room in it */
 };
 
 /*
  * Of 60,000 active flows, 36,000 have triggers; about 27,000 are in the table at
- * once if triggers start them. In a part of that, chance has more room.
+ * once if triggers start them.
  */
 struct candidates_wish candidates_for(enum reading reading, double bits, uint32_t divisor);
 

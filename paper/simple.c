@@ -77,9 +77,11 @@ static struct ink_options options_of(const struct simple_table *t, enum reading 
 	struct ink_options o = {.size = sizeof o, .kind = t->kind, .states = STATES, .seed = 1};
 
 	if (t->kind == INK_DIRECT || t->kind == INK_STATEFUL || t->kind == INK_KBF)
-		o.error = .999; /* the cells are given, whatever they lead to; the others do without a ceiling */
+		o.error =
+			.999; /* the cells are given, whatever they lead to; the others do without a ceiling */
 	o.geometry = geometry_of(t, reading);
-	o.age_bits = t->kind != INK_KBF; /* it has no timers */
+	o.age_bits = t->kind != INK_KBF && t->kind != INK_EXACT; /* which need no timers, or have none */
+	o.flows = t->kind == INK_EXACT ? 40000 : 0;              /* to begin with; it grows */
 	o.full = t->full ? t->full : INK_REFUSE;
 	return o;
 }
@@ -270,9 +272,12 @@ uint32_t simple_divisor(const struct lab *lab)
 	return lab->size == LAB_QUICK ? 8 : 1;
 }
 
+/* Never more than its part; of something there is at least one. */
 static uint32_t part_of(uint32_t whole, uint32_t divisor)
 {
-	return whole == INK_NO_SIDE ? whole : (whole + divisor - 1) / divisor;
+	if (whole == INK_NO_SIDE || whole < divisor)
+		return whole == INK_NO_SIDE ? whole : whole > 0;
+	return whole / divisor;
 }
 
 static struct simple_table table_part(const struct simple_run *run, size_t i)

@@ -238,21 +238,17 @@ static void introduce(const struct lab *lab, struct page *page)
 {
 	page_text(page,
 		  "Each structure keeps %s flows at once; %u streams of packets for each reading, all "
-		  "numbers with the "
-		  "least and the greatest of them. FP: flows that are not interesting and were found in "
-		  "state 10, in "
-		  "percent of those; FN: interesting flows that were not, in percent of those; DK: flows "
-		  "about which the "
-		  "table was ever in doubt, in percent of all, and not counted among the others.",
+		  "numbers with the least and the greatest of them. FP: flows that are not interesting "
+		  "and were found in state 10, in percent of those; FN: interesting flows that were not, "
+		  "in percent of those; DK: flows about which the table was ever in doubt, in percent of "
+		  "all, and not counted among the others.",
 		  lab->size == LAB_QUICK ? "7,500 (an eighth, in an eighth of the memory)" : "60,000",
 		  lab->seeds);
-	page_text(page, "Reading A: a flow with triggers is inserted by its first packet, in state 1; the "
-			"FCF changes a state by "
-			"deleting and inserting; counters of the DBF stick at their top. Reading B: the "
-			"trigger 1 -> 2 inserts, "
-			"in state 2; the FCF changes states in place; counters count down from their top. In "
-			"both, the last "
-			"packet of a flow deletes it.");
+	page_text(page,
+		  "Reading A: a flow with triggers is inserted by its first packet, in state 1; the FCF "
+		  "changes a state by deleting and inserting; counters of the DBF stick at their top. "
+		  "Reading B: the trigger 1 -> 2 inserts, in state 2; the FCF changes states in place; "
+		  "counters count down from their top. In both, the last packet of a flow deletes it.");
 }
 
 static int run_table1(struct lab *lab, struct page *page)

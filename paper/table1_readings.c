@@ -174,8 +174,8 @@ int table1_readings(struct lab *lab, struct page *page)
 	if (!error) {
 		page_text(page,
 			  "What the paper leaves open, one choice after the other, rows 1 to 3 side by side; "
-			  "one stream of "
-			  "packets, a %s of the flows in as large a part of the memory.",
+			  "one "
+			  "stream of packets, a %s of the flows in as large a part of the memory.",
 			  lab->size == LAB_QUICK ? "thirty-second" : "quarter");
 		for (size_t which = 0; which < STRUCTURES; which++)
 			write_structure(sweep, page, which);
