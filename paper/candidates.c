@@ -7,7 +7,8 @@
  * that takes the flows whose fingerprint is taken: with e the share of such flows,
  * n e entries take all of them. Where the memory is scarce, entries (160 bits each)
  * are dear, and it can be better to have fewer of them, and to let the flows that
- * find none read as those they collide with (INK_REPLACE).
+ * find none read as those they collide with (INK_REPLACE); or to keep only some bits
+ * of their ids (side_id), in entries of 32 bits.
  */
 #include "candidates.h"
 
@@ -61,7 +62,8 @@ static void add_kbf(struct list *list, double bits)
 	const uint32_t side = 256;
 
 	for (uint32_t k = 2; k <= 7; k++) {
-		double cells = (bits - 8 * (double)ink_side_bytes(side)) / 16;
+		double cells =
+			(bits - 8 * (double)ink_side_bytes((struct ink_side_form){.capacity = side})) / 16;
 
 		if (cells > 16)
 			add(list, (struct simple_table){
@@ -105,11 +107,36 @@ struct shape {
 	double values;
 };
 
-static uint32_t lines_for(double bits, uint32_t side)
+/* How flows that collide are provided for: how many of them, and by whole ids or by narrow entries of 32 bits. */
+struct provision {
+	double share;
+	bool narrow;
+};
+
+static const struct provision provisions[] = {{1, false}, {.5, false}, {.25, false},
+					      {0, false}, {1, true},   {.7, true}};
+enum { PROVISIONS = sizeof provisions / sizeof *provisions };
+
+static double side_bits(uint32_t side, bool narrow)
 {
-	double left = bits - 8 * (double)ink_side_bytes(side);
+	return narrow && side ? 128 + 32. * side
+			      : 8 * (double)ink_side_bytes((struct ink_side_form){.capacity = side});
+}
+
+static uint32_t lines_for(double bits, uint32_t side, bool narrow)
+{
+	double left = bits - side_bits(side, narrow);
 
 	return left > LINE_BITS ? (uint32_t)(left / LINE_BITS) : 1;
+}
+
+/* What a word of 32 bits has left beside code and line. */
+static uint32_t id_bits_for(uint32_t lines)
+{
+	uint32_t line_bits = lines > 1 ? 32 - (uint32_t)__builtin_clz(lines - 1) : 0,
+		 left = 32 - CODE_BITS - line_bits;
+
+	return left > INK_SIDE_MOST_ID ? INK_SIDE_MOST_ID : left;
 }
 
 static double collisions(const struct shape *s, double flows, uint32_t lines)
@@ -118,23 +145,26 @@ static double collisions(const struct shape *s, double flows, uint32_t lines)
 }
 
 /* The side table takes a share of the collisions, and then some for chance; a quarter of the memory at the most. */
-static struct simple_table with_side(const struct shape *s, const struct candidates_wish *w, double share)
+static struct simple_table with_side(const struct shape *s, const struct candidates_wish *w,
+				     const struct provision *p)
 {
-	double largest = w->bits / 4 / 160, bits = w->bits;
-	uint32_t side = 0;
+	double largest = w->bits / 4 / (p->narrow ? 32 : 160), chance = w->divisor;
+	uint32_t side = 0, lines;
 
-	for (unsigned round = 0; round < 20 && share > 0; round++) {
-		double wanted = share * collisions(s, w->flows, lines_for(bits, side));
+	for (unsigned round = 0; round < 20 && p->share > 0; round++) {
+		double wanted = p->share * collisions(s, w->flows, lines_for(w->bits, side, p->narrow));
 
-		side = (uint32_t)fmin(
-			largest,
-			wanted + (share >= 1 ? 4 * sqrt(wanted * w->divisor) + 8 * w->divisor : w->divisor));
+		if (p->share >= 1)
+			chance = 4 * sqrt(wanted * w->divisor) + 8 * w->divisor;
+		side = (uint32_t)fmin(largest, wanted + chance);
 	}
+	lines = lines_for(w->bits, side, p->narrow);
 	return (struct simple_table){.kind = s->kind,
-				     .geometry = {.b = lines_for(bits, side),
+				     .geometry = {.b = lines,
 						  .h = s->h,
 						  .f = s->f,
-						  .side = side ? side : INK_NO_SIDE},
+						  .side = side ? side : INK_NO_SIDE,
+						  .side_id = p->narrow ? id_bits_for(lines) : 0},
 				     .full = INK_REPLACE};
 }
 
@@ -153,17 +183,14 @@ static bool holds(const struct simple_table *t, const struct candidates_wish *w)
 	return w->most <= fullest(t->geometry.h) * t->geometry.b * t->geometry.h;
 }
 
-static const double shares[] = {1, .7, .5, .4, .3, .2, .1, 0};
-enum { SHARES = sizeof shares / sizeof *shares };
-
 static void add_line(struct list *list, const struct candidates_wish *w)
 {
 	static const struct shape shapes[] = {
 		{INK_LINE, 16, 0, 0x1p26 - 1}, {INK_LINE, 24, 0, 0x1p16 - 1}, {INK_LINE, 32, 0, 0x1p10 - 1}};
 
 	for (unsigned i = 0; i < 3; i++)
-		for (unsigned j = 0; j < SHARES; j++) {
-			struct simple_table t = with_side(&shapes[i], w, shares[j]);
+		for (unsigned j = 0; j < PROVISIONS; j++) {
+			struct simple_table t = with_side(&shapes[i], w, &provisions[j]);
 
 			if (holds(&t, w) || i == 2)
 				add(list, t);
@@ -178,8 +205,9 @@ static double buckets_of(uint32_t h, uint32_t r)
 	return fmin(spare, 125) - h;
 }
 
-/* Of all that hold the flows with this share in the side table, the one that tells them best apart. */
-static bool best_compact(const struct candidates_wish *w, double share, struct simple_table *best)
+/* Of all that hold the flows with such a side table, the one that tells them best apart. */
+static bool best_compact(const struct candidates_wish *w, const struct provision *p,
+			 struct simple_table *best)
 {
 	double fewest = INFINITY;
 
@@ -191,7 +219,7 @@ static bool best_compact(const struct candidates_wish *w, double share, struct s
 
 			if (s.values < 1)
 				continue;
-			t = with_side(&s, w, share);
+			t = with_side(&s, w, p);
 			met = collisions(&s, w->flows, t.geometry.b);
 			if (!holds(&t, w) || met >= fewest)
 				continue;
@@ -207,11 +235,11 @@ static void add_compact(struct list *list, const struct candidates_wish *w)
 	struct candidates_wish fewer = *w;
 	struct simple_table t;
 
-	for (unsigned j = 0; j < SHARES; j++)
-		if (best_compact(w, shares[j], &t))
+	for (unsigned j = 0; j < PROVISIONS; j++)
+		if (best_compact(w, &provisions[j], &t))
 			add(list, t);
 	for (; !list->count && fewer.most > 1; fewer.most *= .97)
-		if (best_compact(&fewer, 0, &t))
+		if (best_compact(&fewer, &(struct provision){.share = 0}, &t))
 			add(list, t);
 }
 
@@ -248,6 +276,7 @@ const char *candidate_name(const struct simple_table *t, char *text, size_t size
 {
 	const struct ink_geometry *g = &t->geometry;
 	uint32_t side = g->side == INK_NO_SIDE ? 0 : g->side;
+	const char *narrow = side && g->side_id ? " narrow" : "";
 
 	switch (t->kind) {
 	case INK_DIRECT:
@@ -259,10 +288,10 @@ const char *candidate_name(const struct simple_table *t, char *text, size_t size
 		snprintf(text, size, "d = %u, h = %u, f = %u", g->d, g->h, g->f);
 		break;
 	case INK_COMPACT:
-		snprintf(text, size, "h = %u, r = %u, side %u", g->h, g->f, side);
+		snprintf(text, size, "h = %u, r = %u, side %u%s", g->h, g->f, side, narrow);
 		break;
 	default:
-		snprintf(text, size, "h = %u, side %u", g->h, side);
+		snprintf(text, size, "h = %u, side %u%s", g->h, side, narrow);
 	}
 	return text;
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "side.h"
+#include "table/table.h"
 
 /* State s of the machine is s-1 in the table. Events: the triggers by their number, and these. */
 enum { STATES = 10, END = 0, BEGIN = STATES, EVENTS };
@@ -91,7 +91,7 @@ static struct ink_options options_of(const struct simple_table *t, enum reading 
 static double bits_of(const struct ink_plan *p)
 {
 	const struct ink_geometry *g = &p->geometry;
-	double side = 8 * (double)ink_side_bytes(g->side), code = p->state_bits + p->age_bits;
+	double side = 8 * (double)ink_side_bytes(ink_side_form(p)), code = p->state_bits + p->age_bits;
 
 	switch (p->kind) {
 	case INK_DLEFT:

@@ -45,7 +45,7 @@ enum {
 static void put_lengths(struct image *i, const struct ink_plan *p, enum ink_full full)
 {
 	uint64_t cells = ink_cells_bytes(p, full);
-	uint64_t body = ink_body_round(cells + ink_side_bytes(p->geometry.side));
+	uint64_t body = ink_body_round(cells + ink_side_bytes(ink_side_form(p)));
 
 	insist(body <= MOST_IMAGE - AT_BODY);
 	memcpy(i->bytes + AT_CELLS_LENGTH, &cells, sizeof cells);
