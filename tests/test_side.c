@@ -160,6 +160,8 @@ static void a_narrow_entry_takes_4_or_8_bytes(void **state)
 	assert_int_equal(ink_side_bytes(forms[0]), 16 + 208 + 800);
 	assert_int_equal(ink_side_bytes(forms[1]), 16 + 200); /* 10 + 16 + 5 bits */
 	assert_int_equal(ink_side_bytes(forms[3]), 16 + 400); /* 28 + 24 + 10 bits */
+	assert_int_equal(ink_side_width((struct ink_side_form){1, 16, 5, 2048}), 4);
+	assert_int_equal(ink_side_width((struct ink_side_form){1, 16, 5, 2049}), 8);
 	assert_int_equal(ink_side_width((struct ink_side_form){1, 24, 10, UINT32_MAX}), 16);
 	assert_int_equal(ink_side_bytes((struct ink_side_form){.capacity = 0, .id_bits = 16}), 0);
 }
