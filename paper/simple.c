@@ -412,3 +412,16 @@ double simple_errors(const struct simple_result *r)
 {
 	return percent(r->false_positive + r->false_negative + r->dont_know, all_flows(r)) / 100;
 }
+
+struct spread simple_spread(const struct simple_result *first, size_t stride, unsigned seeds,
+			    simple_number *number)
+{
+	double *values = lab_alloc(seeds, sizeof *values);
+	struct spread spread;
+
+	for (unsigned seed = 0; seed < seeds; seed++)
+		values[seed] = number(&first[seed * stride]);
+	spread = spread_of(values, seeds);
+	free(values);
+	return spread;
+}

@@ -27,6 +27,7 @@
 #include <inkling/inkling.h>
 
 #include "lab.h"
+#include "statistics.h"
 #include "triggers.h"
 
 enum reading { READING_A, READING_B, READING_PROPER };
@@ -89,5 +90,10 @@ double simple_dont_knows(const struct simple_result *result);
 
 /* Flows with any error, as a share of all flows. */
 double simple_errors(const struct simple_result *result);
+
+/* A number over repetitions, whose results stand `stride` apart. */
+typedef double simple_number(const struct simple_result *result);
+struct spread simple_spread(const struct simple_result *first, size_t stride, unsigned seeds,
+			    simple_number *number);
 
 #endif

@@ -101,14 +101,9 @@ static int measure_one(struct lab *lab, void *context, size_t number)
 
 static struct spread errors_at(const struct search *search, size_t reading, size_t point, size_t kind)
 {
-	double *values = lab_alloc(search->seeds, sizeof *values);
-	struct spread spread;
+	const struct simple_result *first = &result_of(search, reading, point, 0)[kind];
 
-	for (size_t seed = 0; seed < search->seeds; seed++)
-		values[seed] = 100 * simple_errors(&result_of(search, reading, point, seed)[kind]);
-	spread = spread_of(values, search->seeds);
-	free(values);
-	return spread;
+	return spread_times(simple_spread(first, KINDS, search->seeds, simple_errors), 100);
 }
 
 /* -------------------------------------------------------------------------- the page */

@@ -48,14 +48,12 @@ static const struct variant fcf[] = {
 	{.name = "f = 10 in row 2", .geometry = {.dleft_flags = INK_DLEFT_COPY}, .fingerprint = 10},
 };
 
-typedef double share_fn(const struct simple_result *result);
-
 static const struct structure {
 	const char *id, *title;
 	const struct variant *variants;
 	size_t count;
 	struct page_column columns[2];
-	share_fn *shares[2];
+	simple_number *shares[2];
 } structures[STRUCTURES] = {
 	{"dbf",
 	 "DBF: counters at their top stick or count down; at its end a flow is deleted in its given state, "
