@@ -190,8 +190,7 @@ static void write_claims(const struct search *search, struct page *page)
 	for (size_t reading = 0; reading < READINGS; reading++)
 		page_claim(page, times_fewer(search, reading, 0), PAGE_AT_LEAST, 10,
 			   "row 1, reading %c: the better of line and compact has so many times fewer "
-			   "erroneous flows than "
-			   "the FCF in the same bits",
+			   "erroneous flows than the FCF in the same bits",
 			   table1_letter((enum reading)reading));
 	for (size_t reading = 0; reading < READINGS; reading++)
 		page_claim(
@@ -243,8 +242,7 @@ const struct experiment paper_beyond = {
 	.title = "Beyond Table 1: line and compact in the same bits",
 	.where = "ACSM 5.1, Table 1, FCF rows",
 	.shows = "How many flows line and compact get wrong in the memory of each FCF row, timer and side "
-		 "table counted, "
-		 "with the best geometry that a search finds.",
+		 "table counted, with the best geometry that a search finds.",
 	.seconds = {7, 80, 80},
 	.rounds = 2,
 	.run = run_beyond,

@@ -56,7 +56,7 @@ static void add_stateful(struct list *list, double bits)
 						.geometry = {.m = (uint32_t)(bits / CODE_BITS), .k = k}});
 }
 
-/* Those that wait in the side table are few, unless everything is in doubt. The masks, which are constants, are not counted. */
+/* Few wait in the side table, unless all is in doubt. The masks, which are constants, are not counted. */
 static void add_kbf(struct list *list, double bits)
 {
 	const uint32_t side = 256;
@@ -107,7 +107,7 @@ struct shape {
 	double values;
 };
 
-/* How flows that collide are provided for: how many of them, and by whole ids or by narrow entries of 32 bits. */
+/* How flows that collide are provided for: what share of them, by whole ids or narrow entries of 32 bits. */
 struct provision {
 	double share;
 	bool narrow;
@@ -144,7 +144,7 @@ static double collisions(const struct shape *s, double flows, uint32_t lines)
 	return flows * -expm1(-2 * flows / (lines * s->values));
 }
 
-/* The side table takes a share of the collisions, and then some for chance; a quarter of the memory at the most. */
+/* The side table takes a share of the collisions, and some for chance; a quarter of the memory at the most. */
 static struct simple_table with_side(const struct shape *s, const struct candidates_wish *w,
 				     const struct provision *p)
 {
@@ -168,7 +168,7 @@ static struct simple_table with_side(const struct shape *s, const struct candida
 				     .full = INK_REPLACE};
 }
 
-/* As far as lines fill with one step of displacement, by entries in a line: what src/plan/buckets.c has, and a little more. */
+/* How far lines fill with one step of displacement: what src/plan/buckets.c has, and a little more. */
 static double fullest(uint32_t h)
 {
 	if (h >= 30)

@@ -234,8 +234,8 @@ const struct experiment paper_illbehaved = {
 	.title = "Ill-behaved traffic: strangers, invalid triggers, flows without an end",
 	.where = "ACSM 3 (four kinds of error)",
 	.shows = "What traffic that breaks the rules does to each structure in the memory of FCF 2: false "
-		 "positives, false "
-		 "negatives, wrong states and don't-knows against the share of bad traffic.",
+		 "positives, false negatives, wrong states and don't-knows against the share of bad "
+		 "traffic.",
 	.seconds = {5, 50, 50},
 	.run = run_illbehaved,
 };

@@ -54,7 +54,7 @@ struct simple_result {
 	double false_positive, false_negative,
 		dont_know; /* flows; in that order of precedence, from the right */
 
-	/* Answers to triggers: of flows that are there and of others, and how many were wrong, as section 3 has it. */
+	/* Answers to triggers, of flows that are there and of others, and the wrong ones, as section 3 has it. */
 	double asked, asked_strangers;
 	double stranger_found, flow_missed, wrong_state, in_doubt;
 
@@ -80,7 +80,7 @@ struct simple_run {
 /* An eighth in quick runs. */
 uint32_t simple_divisor(const struct lab *lab);
 
-/* 0, or -errno after lab_because(). `results`: one for each table. `seconds`, if not NULL: what the packets took. */
+/* 0, or -errno after lab_because(). `results`: one for each table. `seconds`, or NULL: what the packets took. */
 int simple_run(struct lab *lab, const struct simple_run *run, struct simple_result *results, double *seconds);
 
 /* The paper's percentages: of flows that are not interesting, of those that are, of all. */

@@ -163,9 +163,8 @@ const struct experiment paper_slowpath = {
 	.title = "The slow path: flows in doubt go to an exact table",
 	.where = "ACSM 3 and 3.4",
 	.shows = "If every flow about which the table does not know is handed to an exact table until it "
-		 "ends: how large that "
-		 "becomes, and which errors are left, for the stateful filter and the FCF in each row's "
-		 "memory.",
+		 "ends: how large that becomes, and which errors are left, for the stateful filter and the "
+		 "FCF in each row's memory.",
 	.seconds = {3, 40, 40},
 	.run = run_slowpath,
 };

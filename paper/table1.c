@@ -159,7 +159,7 @@ static void claim_near(struct page *page, const char *what, double paper, double
 			  what, paper);
 }
 
-/* The numbers of DBF and SBF that a first simulation of these readings came near to; the others are beside them above. */
+/* The numbers of DBF and SBF to which a first simulation of these readings came near. */
 struct near {
 	unsigned row;
 	enum reading reading;
@@ -217,8 +217,8 @@ static int claim_speed(struct lab *lab, struct page *page)
 		return error;
 	speed = (double)run.traffic.flows * 100 /* packets each */ / (seconds + result.seconds) / 1e6;
 	page_claim(page, speed < bound ? speed : bound, PAGE_AT_LEAST, bound,
-		   "simulation speed with dleft, in million packets a second on one core (a timing, counted "
-		   "up to %g)",
+		   "simulation speed with dleft, in million packets a second on one core (a timing, "
+		   "counted up to %g)",
 		   bound);
 	return 0;
 }
@@ -229,10 +229,10 @@ static void introduce(const struct lab *lab, struct page *page)
 {
 	page_text(page,
 		  "Each structure keeps %s flows at once; %u streams of packets for each reading, all "
-		  "numbers with the least and the greatest of them. FP: flows that are not interesting "
-		  "and were found in state 10, in percent of those; FN: interesting flows that were not, "
-		  "in percent of those; DK: flows about which the table was ever in doubt, in percent of "
-		  "all, and not counted among the others.",
+		  "numbers with the least and the greatest of them. FP: flows that are not interesting and "
+		  "were found in state 10, in percent of those; FN: interesting flows that were not, in "
+		  "percent of those; DK: flows about which the table was ever in doubt, in percent of all, "
+		  "and not counted among the others.",
 		  lab->size == LAB_QUICK ? "7,500 (an eighth, in an eighth of the memory)" : "60,000",
 		  lab->seeds);
 	page_text(page,
@@ -269,10 +269,8 @@ const struct experiment paper_table1 = {
 	.title = "Table 1: three structures on a simple machine",
 	.where = "ACSM 5.1, Table 1",
 	.shows = "How many flows the direct and the stateful Bloom filter and the fingerprint-compressed "
-		 "filter get "
-		 "wrong in three sizes each, under two readings of the paper; what every kind of table does "
-		 "with 0.25 "
-		 "to 4 Mbit; and what other readings give.",
+		 "filter get wrong in three sizes each, under two readings of the paper; what every kind "
+		 "of table does with 0.25 to 4 Mbit; and what other readings give.",
 	.seconds = {15, 200, 200},
 	.rounds = 4,
 	.run = run_table1,

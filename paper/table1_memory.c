@@ -180,11 +180,9 @@ int table1_memory(struct lab *lab, struct page *page)
 		error = lab_each(lab, jobs * lab->seeds, measure_one, search);
 	if (!error) {
 		page_text(page, "Every kind on the same packets, each point with the parameters that made "
-				"fewest errors "
-				"in a search. All memory is counted, timers and side tables too, but for the "
-				"masks of "
-				"kbf, which are constants, and the few kilobytes of bookkeeping that every "
-				"table has.");
+				"fewest errors in a search. All memory is counted, timers and side tables "
+				"too, but for the masks of kbf, which are constants, and the few "
+				"kilobytes of bookkeeping that every table has.");
 		for (size_t reading = 0; reading < READINGS; reading++)
 			draw(search, page, reading);
 		tabulate(search, page);

@@ -57,8 +57,7 @@ static const struct structure {
 } structures[STRUCTURES] = {
 	{"dbf",
 	 "DBF: counters at their top stick or count down; at its end a flow is deleted in its given state, "
-	 "in the one "
-	 "it is found in, or only if it is complete",
+	 "in the one it is found in, or only if it is complete",
 	 dbf,
 	 sizeof dbf / sizeof *dbf,
 	 {{"FP", "%", 3}, {"FN", "%", 3}},
@@ -70,8 +69,8 @@ static const struct structure {
 	 {{"FN", "%", 3}, {"DK", "%", 3}},
 	 {simple_false_negatives, simple_dont_knows}},
 	{"fcf",
-	 "FCF: a new flow that seems to be there is marked don't-know or copied; a change of state moves the "
-	 "entry or not",
+	 "FCF: a new flow that seems to be there is marked don't-know or copied; a change of state moves "
+	 "the entry or not",
 	 fcf,
 	 sizeof fcf / sizeof *fcf,
 	 {{"FN", "%", 3}, {"DK", "%", 3}},
@@ -171,9 +170,8 @@ int table1_readings(struct lab *lab, struct page *page)
 	page_heading(page, "Other readings");
 	if (!error) {
 		page_text(page,
-			  "What the paper leaves open, one choice after the other, rows 1 to 3 side by side; "
-			  "one "
-			  "stream of packets, a %s of the flows in as large a part of the memory.",
+			  "What the paper leaves open, one choice after the other, rows 1 to 3 side by "
+			  "side; one stream of packets, a %s of the flows in as large a part of the memory.",
 			  lab->size == LAB_QUICK ? "thirty-second" : "quarter");
 		for (size_t which = 0; which < STRUCTURES; which++)
 			write_structure(sweep, page, which);

@@ -55,9 +55,8 @@ struct sim_triggers_options {
 enum sim_what { SIM_STEP = 0, SIM_BEGIN = SIM_STATES_MOST, SIM_END, SIM_TICK };
 
 struct sim_trigger {
-	uint64_t id; /* of the flow: well mixed, no two alike */
-	uint32_t
-		slot; /* 0 .. active-1: the flow's place among the active; strangers have none, and `active` here */
+	uint64_t id;   /* of the flow: well mixed, no two alike */
+	uint32_t slot; /* 0 .. active-1: its place among the active; strangers have `active` here */
 	uint8_t what;
 	uint8_t kind;  /* enum sim_flow_kind */
 	uint8_t state; /* the true one before this; 0: the machine does not know the flow */

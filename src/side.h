@@ -102,7 +102,7 @@ void ink_side_remove(struct ink_side *side, uint32_t home, uint32_t entry);
 uint32_t ink_side_find_word(const struct ink_side *side, uint32_t home, uint64_t id);
 uint32_t ink_side_first_word(const struct ink_side *side, uint32_t home);
 
-/* Links in range, lists that end, as many entries in them as there are, words in order: NULL, or what is wrong. */
+/* Links in range, lists that end and have all entries, words in order: NULL, or what is wrong. */
 const char *ink_side_check(const struct ink_side *side);
 
 /* ------------------------------------------- short enough for where they are used */
@@ -155,7 +155,7 @@ static inline uint32_t ink_side_word_home(const struct ink_side *side, uint64_t 
 
 /* ----------------------------------------------------------------- entries */
 
-/* The id of a flow; of a narrow one an id with the same home and id bits, from the middle of all with that home. */
+/* The id of a flow; in a narrow table one with the same home and id bits, from the middle of that home. */
 static inline uint64_t ink_side_id(const struct ink_side *side, uint32_t entry)
 {
 	uint64_t word, low, middle;

@@ -267,7 +267,7 @@ static void the_truth_is_that_of_a_machine_without_errors(void **state)
 	follow_all((struct sim_triggers_options){.flows = scaled(50000), .starts_by_trigger = true}, &b);
 }
 
-/* Were some slots chosen more often, more flows would end in them. Lengths vary, so ends do less than Poisson's. */
+/* Were some slots chosen more often, more flows would end in them. */
 static void every_active_flow_is_as_likely_to_send_the_next_packet(void **state)
 {
 	struct model m = {.by_trigger = false};
