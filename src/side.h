@@ -14,10 +14,24 @@
  *     uint32_t             chains[]       one chain each; entry number + 1, 0 = end
  *     struct ink_side_entry entries[]
  *
+ * That takes 160 bits for a flow, most of them for its id. Where this is too much,
+ * the side table can be *narrow*: of a flow it keeps its home and the lowest
+ * id_bits of its id. Two flows with the same home that agree in these are then
+ * taken for one. Its entries stand in the order of their keys, without gaps:
+ *
+ *     struct ink_side_head                count; the rest is 0
+ *     uint32_t or uint64_t words[]        [ 0 | home | id bits | code ], ascending; 0 behind the last
+ *
+ * An insert moves the words behind it, which is quick for the few thousand entries
+ * that a side table has.
+ *
+ * An entry is spoken of by its number + 1; 0 is none. In a narrow table numbers
+ * change with every entry that comes or goes.
+ *
  * Threads. (1) With one writer, only that writer changes it. (2) With many,
  * whoever reads or changes it holds the lock, peeks excepted. (3) A peek walks
- * the chains without a lock: links are changed between two steps of `sequence`
- * and it starts again when that was odd or has moved; entry numbers in links
+ * the chains without a lock: links and words are changed between two steps of
+ * `sequence` and it starts again when that was odd or has moved; entry numbers
  * are always in range, so the walk is safe at any moment.
  */
 #ifndef INKLING_SIDE_H
@@ -43,20 +57,34 @@ struct ink_side_entry {
 _Static_assert(sizeof(struct ink_side_head) == 16 && sizeof(struct ink_side_entry) == 16,
 	       "as in docs/format.md");
 
+/* How it is made. */
+struct ink_side_form {
+	uint32_t capacity;  /* also the number of chains; 0 = there is no side table */
+	uint32_t id_bits;   /* 0: whole ids */
+	uint32_t code_bits; /* the next two: for narrow ones alone */
+	uint32_t homes;     /* home numbers are less than that */
+};
+
+enum { INK_SIDE_LEAST_ID = 4, INK_SIDE_MOST_ID = 24 };
+
 struct ink_side {
 	struct ink_side_head *head;
 	uint32_t *chains;
 	struct ink_side_entry *entries;
-	uint32_t capacity; /* also the number of chains; 0 = there is no side table */
+	void *words; /* narrow: of `width` bytes each */
+	struct ink_side_form form;
+	uint32_t width;    /* 0: not narrow */
+	uint32_t capacity; /* of the form */
 	uint32_t hand;     /* where the search for an expendable entry goes on */
 	uint32_t sequence;
 	uint32_t lock;
 	int shared; /* many writers */
 };
 
-/* Bytes for a capacity. */
-uint64_t ink_side_bytes(uint32_t capacity);
-void ink_side_init(struct ink_side *side, void *memory, uint32_t capacity, int shared);
+/* Bytes of a word; 0: not narrow. More than 8: there is no such side table. */
+uint32_t ink_side_width(struct ink_side_form form);
+uint64_t ink_side_bytes(struct ink_side_form form);
+void ink_side_init(struct ink_side *side, void *memory, struct ink_side_form form, int shared);
 
 /* Waits for the lock and takes it. */
 void ink_side_wait(struct ink_side *side);
@@ -64,13 +92,17 @@ void ink_side_wait(struct ink_side *side);
 /* Its code for a thread that holds nothing, or -1. */
 int ink_side_peek(const struct ink_side *side, uint32_t home, uint64_t id);
 
-/* Stores a flow that is not there; NULL when full. */
-struct ink_side_entry *ink_side_add(struct ink_side *side, uint32_t home, uint64_t id, unsigned code);
+/* Stores a flow that is not there; 0 when full. */
+uint32_t ink_side_add(struct ink_side *side, uint32_t home, uint64_t id, unsigned code);
 
 /* Removes an entry. */
-void ink_side_remove(struct ink_side *side, uint32_t home, struct ink_side_entry *entry);
+void ink_side_remove(struct ink_side *side, uint32_t home, uint32_t entry);
 
-/* Links in range, lists that end, as many entries in them as there are: NULL, or what is wrong. */
+/* Narrow: the entry of a flow, or of the first one with this home; 0 if there is none. */
+uint32_t ink_side_find_word(const struct ink_side *side, uint32_t home, uint64_t id);
+uint32_t ink_side_first_word(const struct ink_side *side, uint32_t home);
+
+/* Links in range, lists that end and have all entries, words in order: NULL, or what is wrong. */
 const char *ink_side_check(const struct ink_side *side);
 
 /* ------------------------------------------- short enough for where they are used */
@@ -94,43 +126,103 @@ static inline uint32_t *ink_side_chain(const struct ink_side *side, uint32_t hom
 	return &side->chains[((uint64_t)(home * 0x9e3779b1u) * side->capacity) >> 32];
 }
 
-static inline struct ink_side_entry *ink_side_linked(const struct ink_side *side, const uint32_t *link)
+static inline uint32_t ink_side_linked(const uint32_t *link)
 {
-	uint32_t number = __atomic_load_n(link, __ATOMIC_ACQUIRE);
-
-	return number ? &side->entries[number - 1] : NULL;
+	return __atomic_load_n(link, __ATOMIC_ACQUIRE);
 }
 
-/* The first entry of a chain and the next one of the same chain, or NULL. */
-static inline struct ink_side_entry *ink_side_first(const struct ink_side *side, uint32_t home)
+/* ------------------------------------------------------------------- words */
+
+static inline uint64_t ink_side_word(const struct ink_side *side, uint32_t entry)
 {
-	return ink_side_linked(side, ink_side_chain(side, home));
+	if (side->width == 4)
+		return __atomic_load_n((const uint32_t *)side->words + entry - 1, __ATOMIC_ACQUIRE);
+	return __atomic_load_n((const uint64_t *)side->words + entry - 1, __ATOMIC_ACQUIRE);
 }
 
-static inline struct ink_side_entry *ink_side_next(const struct ink_side *side,
-						   const struct ink_side_entry *entry)
+static inline void ink_side_put_word(struct ink_side *side, uint32_t entry, uint64_t word)
 {
-	return ink_side_linked(side, &entry->next);
+	if (side->width == 4)
+		__atomic_store_n((uint32_t *)side->words + entry - 1, (uint32_t)word, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n((uint64_t *)side->words + entry - 1, word, __ATOMIC_RELEASE);
 }
 
-/* The flow's entry, or NULL. */
-static inline struct ink_side_entry *ink_side_find(const struct ink_side *side, uint32_t home, uint64_t id)
+static inline uint32_t ink_side_word_home(const struct ink_side *side, uint64_t word)
 {
-	struct ink_side_entry *e = ink_side_first(side, home);
+	return (uint32_t)(word >> side->form.code_bits >> side->form.id_bits);
+}
 
-	while (e && __atomic_load_n(&e->id, __ATOMIC_ACQUIRE) != id)
+/* ----------------------------------------------------------------- entries */
+
+/* The id of a flow; in a narrow table one with the same home and id bits, from the middle of that home. */
+static inline uint64_t ink_side_id(const struct ink_side *side, uint32_t entry)
+{
+	uint64_t word, low, middle;
+
+	if (!side->width)
+		return __atomic_load_n(&side->entries[entry - 1].id, __ATOMIC_ACQUIRE);
+	word = ink_side_word(side, entry);
+	low = (1ull << side->form.id_bits) - 1;
+	middle = (((2ull * ink_side_word_home(side, word) + 1) << 31) + side->form.homes - 1) /
+		 side->form.homes;
+	return (middle << 32 & ~low) | (word >> side->form.code_bits & low);
+}
+
+/* Entries 1 .. this one may be used. */
+static inline uint32_t ink_side_last(const struct ink_side *side)
+{
+	if (!side->capacity)
+		return 0;
+	return __atomic_load_n(side->width ? &side->head->count : &side->head->fresh, __ATOMIC_ACQUIRE);
+}
+
+static inline int ink_side_used(const struct ink_side *side, uint32_t entry)
+{
+	return side->width || __atomic_load_n(&side->entries[entry - 1].used, __ATOMIC_RELAXED);
+}
+
+/* Entries among which all of this home are: the first one, and the one after it; 0: no more. */
+static inline uint32_t ink_side_first(const struct ink_side *side, uint32_t home)
+{
+	return side->width ? ink_side_first_word(side, home) : ink_side_linked(ink_side_chain(side, home));
+}
+
+static inline uint32_t ink_side_next(const struct ink_side *side, uint32_t entry)
+{
+	if (side->width)
+		return entry < ink_side_last(side) ? entry + 1 : 0;
+	return ink_side_linked(&side->entries[entry - 1].next);
+}
+
+/* The flow's entry, or 0. */
+static inline uint32_t ink_side_find(const struct ink_side *side, uint32_t home, uint64_t id)
+{
+	uint32_t e;
+
+	if (side->width)
+		return ink_side_find_word(side, home, id);
+	e = ink_side_first(side, home);
+	while (e && ink_side_id(side, e) != id)
 		e = ink_side_next(side, e);
 	return e;
 }
 
-static inline unsigned ink_side_code(const struct ink_side_entry *entry)
+static inline unsigned ink_side_code(const struct ink_side *side, uint32_t entry)
 {
-	return __atomic_load_n(&entry->code, __ATOMIC_RELAXED);
+	if (side->width)
+		return (unsigned)(ink_side_word(side, entry) & ((1u << side->form.code_bits) - 1));
+	return __atomic_load_n(&side->entries[entry - 1].code, __ATOMIC_RELAXED);
 }
 
-static inline void ink_side_recode(struct ink_side_entry *entry, unsigned code)
+static inline void ink_side_recode(struct ink_side *side, uint32_t entry, unsigned code)
 {
-	__atomic_store_n(&entry->code, (uint16_t)code, __ATOMIC_RELAXED);
+	uint64_t mask = (1u << side->form.code_bits) - 1;
+
+	if (side->width)
+		ink_side_put_word(side, entry, (ink_side_word(side, entry) & ~mask) | code);
+	else
+		__atomic_store_n(&side->entries[entry - 1].code, (uint16_t)code, __ATOMIC_RELAXED);
 }
 
 static inline uint32_t ink_side_count(const struct ink_side *side)

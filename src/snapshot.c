@@ -52,12 +52,13 @@ struct header {
 	uint32_t hand;        /* of the side table: where the search for an expendable entry goes on */
 	uint32_t k, m, counter_bits, threshold, bloom_flags;
 	double unsure; /* planned */
-	unsigned char reserved[3840];
+	uint32_t side_id;
+	unsigned char reserved[3836];
 	uint64_t header_sum[2]; /* of all bytes before it */
 };
 
 _Static_assert(sizeof(struct header) == sizeof(struct ink_file_head), "the header is one page");
-_Static_assert(sizeof(struct ink_geometry) == 48 && sizeof(struct ink_counters) == 56,
+_Static_assert(sizeof(struct ink_geometry) == 52 && sizeof(struct ink_counters) == 56,
 	       "all of their fields are saved");
 
 #define STANDS_AT(field, byte)                                                                               \
@@ -76,7 +77,8 @@ STANDS_AT(body_sum, 192);
 STANDS_AT(hand, 208);
 STANDS_AT(k, 212);
 STANDS_AT(unsure, 232);
-STANDS_AT(reserved, 240);
+STANDS_AT(side_id, 240);
+STANDS_AT(reserved, 244);
 STANDS_AT(header_sum, 4080);
 
 /* ------------------------------------------------------------------ saving */
@@ -104,6 +106,7 @@ static struct header header_of(const struct ink_table *t)
 			       .counter_bits = g->counter_bits,
 			       .threshold = g->threshold,
 			       .bloom_flags = g->bloom_flags,
+			       .side_id = g->side_id,
 			       .flows = t->plan.flows,
 			       .error = t->plan.error,
 			       .unsure = t->plan.unsure,
@@ -165,6 +168,7 @@ static const struct field {
 	{"m",            AT(m),            {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {2, ANY},     {2, ANY},      {1, ANY}}},
 	{"counter bits", AT(counter_bits), {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {0, 8},       {0, 8},      {0, 0}}},
 	{"threshold",    AT(threshold),    {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {1, 32},      {0, 0},      {0, 0}}},
+	{"side id bits", AT(side_id),      {{0, INK_SIDE_MOST_ID}, {0, INK_SIDE_MOST_ID}, {0, 0}, {0, 0}, {0, 0},  {0, 0},      {0, 0}}},
 	{"bloom flags",  AT(bloom_flags),  {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {0, 1},       {0, 2},      {0, 0}}},
 };
 /* clang-format on */
@@ -205,7 +209,7 @@ static struct ink_plan plan_of(const struct header *h)
 
 	p.geometry = (struct ink_geometry){h->d,         h->b,           h->h, h->f, h->q,
 					   h->side,      h->dleft_flags, h->k, h->m, h->counter_bits,
-					   h->threshold, h->bloom_flags};
+					   h->threshold, h->bloom_flags,    h->side_id};
 	p.bits_per_flow = 8 * (double)p.bytes / (double)p.flows;
 	return p;
 }
@@ -280,12 +284,17 @@ static int no_such_shape(const struct ink_file *f, const struct header *h)
 static int check_shape(const struct ink_file *f, const struct header *h)
 {
 	uint32_t state_bits = ink_state_bits((enum ink_kind)h->kind, h->states, h->counter_bits);
+	struct ink_plan plan = plan_of(h);
+	struct ink_side_form form = ink_side_form(&plan);
 
 	if (h->state_bits != state_bits)
 		return ink_file_wrong(f, -EBADMSG, "state bits (byte 40) is %u; %u states take %u",
 				      h->state_bits, h->states, state_bits);
 	if (!shape_fits(h))
 		return no_such_shape(f, h);
+	if ((h->side_id && h->side_id < INK_SIDE_LEAST_ID) || ink_side_width(form) > 8)
+		return ink_file_wrong(f, -EBADMSG, "no side table keeps %u bits of an id (byte 240) with %u lines",
+				      h->side_id, h->b);
 	if (h->hand >= h->side && h->hand)
 		return ink_file_wrong(f, -EBADMSG, "hand (byte 208) is %u; the side table has %u entries",
 				      h->hand, h->side);
@@ -311,7 +320,7 @@ static int check_lengths(const struct ink_file *f, const struct header *h)
 {
 	struct ink_plan p = plan_of(h);
 	uint64_t cells = ink_cells_bytes(&p, (enum ink_full)h->full);
-	uint64_t body = ink_body_round(cells + ink_side_bytes(h->side));
+	uint64_t body = ink_body_round(cells + ink_side_bytes(ink_side_form(&p)));
 
 	if (h->cells_bytes != cells || h->body_bytes != body)
 		return ink_file_wrong(
@@ -361,7 +370,7 @@ static void fill_table(struct ink_table *t, const struct header *h)
 static int check_body(const struct ink_file *f, const struct ink_table *t, const struct header *h)
 {
 	struct ink_why reason;
-	int error = ink_file_padding(f, h, t->body, h->cells_bytes + ink_side_bytes(h->side));
+	int error = ink_file_padding(f, h, t->body, h->cells_bytes + ink_side_bytes(t->side.form));
 
 	if (error)
 		return error;

@@ -36,6 +36,7 @@ enum {
 	AT_GEOMETRY = 44,
 	AT_FLOWS = 72,
 	AT_MORE_GEOMETRY = 212, /* from k on */
+	AT_SIDE_ID = 240,       /* but for this */
 	AT_CELLS_LENGTH = 176
 };
 
@@ -45,7 +46,7 @@ enum {
 static void put_lengths(struct image *i, const struct ink_plan *p, enum ink_full full)
 {
 	uint64_t cells = ink_cells_bytes(p, full);
-	uint64_t body = ink_body_round(cells + ink_side_bytes(p->geometry.side));
+	uint64_t body = ink_body_round(cells + ink_side_bytes(ink_side_form(p)));
 
 	insist(body <= MOST_IMAGE - AT_BODY);
 	memcpy(i->bytes + AT_CELLS_LENGTH, &cells, sizeof cells);
@@ -83,6 +84,8 @@ static struct ink_geometry choose_geometry(const uint8_t *choice, uint32_t kind,
 
 	if (kind == INK_STATEFUL || kind == INK_DIRECT)
 		return choose_filter(choice, kind, code);
+	if ((kind == INK_LINE || kind == INK_COMPACT) && choice[5] % 2)
+		g.side_id = INK_SIDE_LEAST_ID + choice[5] / 2 % (INK_SIDE_MOST_ID - INK_SIDE_LEAST_ID + 1);
 
 	if (kind == INK_LINE) {
 		g.h = 16 + 8 * (choice[2] % 3);
@@ -125,7 +128,8 @@ static void make_of_choices(struct image *i, const uint8_t *choice, const uint8_
 	p.geometry.counter_bits = counter_bits;
 	memcpy(i->bytes + AT_GEOMETRY, &p.geometry, offsetof(struct ink_geometry, k));
 	memcpy(i->bytes + AT_MORE_GEOMETRY, &p.geometry.k,
-	       sizeof p.geometry - offsetof(struct ink_geometry, k));
+	       offsetof(struct ink_geometry, side_id) - offsetof(struct ink_geometry, k));
+	memcpy(i->bytes + AT_SIDE_ID, &p.geometry.side_id, sizeof p.geometry.side_id);
 	i->bytes[AT_FLOWS] = 1;
 	put_lengths(i, &p, (enum ink_full)full);
 	memcpy(i->bytes + AT_BODY, body, size < i->size - AT_BODY ? size : i->size - AT_BODY);
@@ -155,6 +159,10 @@ static const struct ink_options kinds[] = {
 	 .writers = 3,
 	 .geometry = {.b = 2, .h = 16, .side = 5}},
 	{.kind = INK_COMPACT, .states = 15, .age_bits = 1, .geometry = {.b = 3, .h = 32, .f = 8, .side = 20}},
+	{.kind = INK_COMPACT,
+	 .states = 15,
+	 .age_bits = 1,
+	 .geometry = {.b = 3, .h = 32, .f = 8, .side = 20, .side_id = 16}},
 	{.kind = INK_COMPACT,
 	 .states = 5,
 	 .full = INK_REPLACE,

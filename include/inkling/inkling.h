@@ -142,7 +142,8 @@ struct ink_move {
  * have d = 2 candidate lines out of b, `dleft` has d subtables of b buckets.
  * `stateful` and `direct` have m cells, k of them for a flow, and none of what
  * stands before k; `kbf` has q, side, k (1 .. 16) and m to choose, h and f follow;
- * the others have none of what stands from k on.
+ * the others have none of what stands from k on, but `line` and `compact` side_id:
+ * with it, flows of one first line that agree in these bits are one to the side table.
  */
 struct ink_geometry {
 	uint32_t d; /* candidate buckets of a flow (dleft: 1 .. 8) */
@@ -158,6 +159,7 @@ struct ink_geometry {
 	uint32_t counter_bits; /* of a cell: INK_NO_COUNTERS, or stateful: 2 .. 8, direct: 1 .. 8 */
 	uint32_t threshold;    /* stateful: cells that must know the state for an answer; default 1 */
 	uint32_t bloom_flags;
+	uint32_t side_id;      /* line, compact: bits of an id that a side entry keeps (4 .. 24); 0 = all */
 };
 
 #define INK_NO_SIDE UINT32_MAX

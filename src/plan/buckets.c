@@ -137,6 +137,12 @@ static uint32_t side_entries(const struct wish *w, double flows, double error)
 	return mean < MOST_SIDE ? (uint32_t)mean : MOST_SIDE;
 }
 
+/* A stranger also meets those of its first line in a narrow side table that agree in the bits kept. */
+static double narrow_error(double entries, double lines, uint32_t id_bits)
+{
+	return ldexp(entries / lines, -(int)id_bits);
+}
+
 /* The plan for a shape with b buckets (in each subtable) and n flows. */
 static struct ink_plan plan_for(const struct wish *w, const struct shape *s, uint64_t b, uint64_t n)
 {
@@ -152,8 +158,11 @@ static struct ink_plan plan_for(const struct wish *w, const struct shape *s, uin
 
 	p.geometry.b = (uint32_t)b;
 	p.geometry.side = side_entries(w, (double)n, p.error);
+	p.geometry.side_id = w->o->geometry.side_id;
+	if (p.geometry.side_id && p.geometry.side)
+		p.error += narrow_error((double)n * p.error, (double)b, p.geometry.side_id);
 	p.bytes = sizeof(struct ink_table) +
-		  ink_body_round(ink_cells_bytes(&p, w->o->full) + ink_side_bytes(p.geometry.side));
+		  ink_body_round(ink_cells_bytes(&p, w->o->full) + ink_side_bytes(ink_side_form(&p)));
 	p.bits_per_flow = 8 * (double)p.bytes / (double)n;
 	return p;
 }

@@ -55,6 +55,12 @@ static int check_geometry(const struct ink_options *o, struct ink_why *why)
 		return ink_because(why, -EINVAL, "geometry: what follows k and m is for stateful and direct");
 	if (!is_bloom(o->kind) && o->kind != INK_KBF && (g->k || g->m))
 		return ink_because(why, -EINVAL, "geometry: k and m are for stateful, direct and kbf");
+	if (g->side_id && o->kind != INK_LINE && o->kind != INK_COMPACT && o->kind != INK_KIND_DEFAULT)
+		return ink_because(why, -EINVAL, "geometry: side_id is for line and compact");
+	if (g->side_id && (g->side_id < INK_SIDE_LEAST_ID || g->side_id > INK_SIDE_MOST_ID))
+		return ink_because(why, -EINVAL,
+				   "geometry: side_id is %u; %d to %d bits are possible, or 0 for all",
+				   g->side_id, INK_SIDE_LEAST_ID, INK_SIDE_MOST_ID);
 	if (g->b > INK_MOST_BUCKETS)
 		return ink_because(why, -EINVAL, "options: %u lines or buckets; 2^28 are possible", g->b);
 	if (g->dleft_flags && o->kind != INK_DLEFT)

@@ -138,10 +138,10 @@ static inline unsigned leaving(const struct ink_table *t)
 	return t->coding.unsure;
 }
 
-static inline struct ink_side_entry *waiting(const struct ink_table *t, const struct place *p, uint64_t id)
+static inline uint32_t waiting(const struct ink_table *t, const struct place *p, uint64_t id)
 {
 	if (__builtin_expect(ink_side_count(&t->side) == 0, 1))
-		return NULL;
+		return 0;
 	return ink_side_find(&t->side, p->home, id);
 }
 
@@ -154,11 +154,11 @@ static int wait_to_be(struct ink_table *t, const struct place *p, uint64_t id, u
 }
 
 /* If the cells tell by now what is to be taken out, it is, and the flow becomes what it is to be. */
-static void try_again(struct ink_table *t, struct ink_side_entry *e)
+static void try_again(struct ink_table *t, uint32_t e)
 {
-	struct place p = place_of(t, e->id);
+	struct place p = place_of(t, ink_side_id(&t->side, e));
 	uint64_t mask = candidates(t, &p);
-	unsigned state = ink_side_code(e);
+	unsigned state = ink_side_code(&t->side, e);
 
 	if (mask && !is_single(mask))
 		return;
@@ -177,29 +177,29 @@ static void try_one(struct ink_table *t)
 	if (__builtin_expect(ink_side_count(s) == 0, 1))
 		return;
 	s->hand = s->hand + 1 < s->head->fresh ? s->hand + 1 : 0;
-	if (s->entries[s->hand].used)
-		try_again(t, &s->entries[s->hand]);
+	if (ink_side_used(s, s->hand + 1))
+		try_again(t, s->hand + 1);
 }
 
 static void try_all(struct ink_table *t)
 {
-	for (uint32_t i = 0; t->side.capacity && i < t->side.head->fresh; i++)
-		if (t->side.entries[i].used)
-			try_again(t, &t->side.entries[i]);
+	for (uint32_t e = 1; e <= ink_side_last(&t->side); e++)
+		if (ink_side_used(&t->side, e))
+			try_again(t, e);
 }
 
 /* ------------------------------------------------------------------ the verbs */
 
-static inline ink_answer waiting_answer(const struct ink_table *t, const struct ink_side_entry *e)
+static inline ink_answer waiting_answer(const struct ink_table *t, uint32_t e)
 {
-	unsigned state = ink_side_code(e);
+	unsigned state = ink_side_code(&t->side, e);
 
 	return state == leaving(t) ? INK_ABSENT : (ink_answer)state;
 }
 
 static inline ink_answer peek_at(const struct ink_table *t, const struct place *p, uint64_t id)
 {
-	const struct ink_side_entry *e = waiting(t, p, id);
+	uint32_t e = waiting(t, p, id);
 	uint64_t mask;
 
 	if (e)
@@ -218,17 +218,17 @@ static inline ink_answer lookup_at(struct ink_table *t, const struct place *p, c
 }
 
 /* A flow that waits to leave is a new one from here on, but what it was is still in the cells. */
-static inline int insert_waiting(struct ink_table *t, struct ink_side_entry *e, unsigned state)
+static inline int insert_waiting(struct ink_table *t, uint32_t e, unsigned state)
 {
-	if (ink_side_code(e) != leaving(t))
+	if (ink_side_code(&t->side, e) != leaving(t))
 		return -EEXIST;
-	ink_side_recode(e, state);
+	ink_side_recode(&t->side, e, state);
 	return 0;
 }
 
 INK_HOT int insert_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
-	struct ink_side_entry *e = waiting(t, p, id);
+	uint32_t e = waiting(t, p, id);
 
 	if (state >= t->states)
 		return -EINVAL;
@@ -249,20 +249,20 @@ static inline int known_state(uint64_t mask, int from)
 	return is_single(mask) ? __builtin_ctzll(mask) : -EAGAIN;
 }
 
-static int change_waiting(struct ink_table *t, struct ink_side_entry *e, int from, unsigned to)
+static int change_waiting(struct ink_table *t, uint32_t e, int from, unsigned to)
 {
 	ink_answer now = waiting_answer(t, e);
 
 	if (now == INK_ABSENT || (from != INK_ANY_STATE && now != from))
 		return -ENOENT;
-	ink_side_recode(e, to);
+	ink_side_recode(&t->side, e, to);
 	return 0;
 }
 
 INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
 		      struct ink_change c)
 {
-	struct ink_side_entry *e = waiting(t, p, id);
+	uint32_t e = waiting(t, p, id);
 	int known;
 
 	(void)h;
@@ -282,7 +282,7 @@ INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct h
 
 INK_HOT int delete_at(struct ink_table *t, const struct place *p, uint64_t id, int only)
 {
-	struct ink_side_entry *e = waiting(t, p, id);
+	uint32_t e = waiting(t, p, id);
 	int known;
 
 	if (e)
@@ -300,10 +300,10 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, uint64_t id, i
 /* What was found is another flow's: this one comes into its cells. One that waits is known by its id and begins anew. */
 INK_HOT int begin_at(struct ink_table *t, const struct place *p, uint64_t id, ink_answer to)
 {
-	struct ink_side_entry *e = waiting(t, p, id);
+	uint32_t e = waiting(t, p, id);
 
 	if (e)
-		return ink_side_recode(e, to == INK_ABSENT ? leaving(t) : (unsigned)to), 0;
+		return ink_side_recode(&t->side, e, to == INK_ABSENT ? leaving(t) : (unsigned)to), 0;
 	return to == INK_ABSENT ? 0 : insert_at(t, p, id, (unsigned)to);
 }
 
@@ -360,12 +360,13 @@ static const char *check_waiting(const struct ink_table *t)
 {
 	const struct ink_side *s = &t->side;
 
-	for (uint32_t i = 0; s->capacity && i < s->head->fresh; i++) {
-		const struct ink_side_entry *e = &s->entries[i];
+	for (uint32_t e = 1; e <= ink_side_last(s); e++) {
+		uint64_t id = ink_side_id(s, e);
+		unsigned code = ink_side_code(s, e);
 
-		if (e->used && ink_side_find(s, (uint32_t)e->id, e->id) != e)
+		if (ink_side_used(s, e) && ink_side_find(s, (uint32_t)id, id) != e)
 			return "a flow of the side table cannot be found";
-		if (e->used && e->code >= t->states && e->code != leaving(t))
+		if (ink_side_used(s, e) && code >= t->states && code != leaving(t))
 			return "an entry of the side table has a state that the table has not";
 	}
 	return NULL;

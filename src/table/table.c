@@ -66,7 +66,7 @@ void ink_table_attach(struct ink_table *t)
 	uint64_t cells = ink_cells_bytes(&t->plan, t->full);
 
 	t->coding = ink_coding(t->states, t->plan.age_bits);
-	ink_side_init(&t->side, (unsigned char *)t->body + cells, t->plan.geometry.side, t->writers > 1);
+	ink_side_init(&t->side, (unsigned char *)t->body + cells, ink_side_form(&t->plan), t->writers > 1);
 	t->ops->shape(t);
 }
 
@@ -259,9 +259,9 @@ static void count_side(const struct ink_table *t, struct ink_counts *counts)
 	struct ink_side *side = (struct ink_side *)&t->side;
 
 	ink_side_enter(side);
-	for (uint32_t i = 0; side->capacity && i < __atomic_load_n(&side->head->fresh, __ATOMIC_ACQUIRE); i++)
-		if (__atomic_load_n(&side->entries[i].used, __ATOMIC_RELAXED))
-			ink_counts_add(t, counts, ink_side_code(&side->entries[i]));
+	for (uint32_t e = 1; e <= ink_side_last(side); e++)
+		if (ink_side_used(side, e))
+			ink_counts_add(t, counts, ink_side_code(side, e));
 	ink_side_leave(side);
 }
 

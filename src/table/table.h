@@ -274,6 +274,15 @@ const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers
 /* Gives a table whose plan, operations and body are set its coding, shape and side table. */
 void ink_table_attach(struct ink_table *t);
 
+/* Narrow side tables are of `line` and `compact` alone; a flow's home is its first line there. */
+static inline struct ink_side_form ink_side_form(const struct ink_plan *p)
+{
+	return (struct ink_side_form){.capacity = p->geometry.side,
+				      .id_bits = p->geometry.side_id,
+				      .code_bits = p->state_bits + p->age_bits,
+				      .homes = p->geometry.b};
+}
+
 /* The bytes of the cells, in front of the side table. */
 uint64_t ink_cells_bytes(const struct ink_plan *plan, enum ink_full full);
 

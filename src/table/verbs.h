@@ -38,10 +38,10 @@
 
 /* ---------------------------------------------------------- the side table */
 
-/* The flow's side entry, with the side table entered; NULL, and not entered, if there is none. */
-static struct ink_side_entry *side_open(struct ink_table *t, const struct place *p, uint64_t id)
+/* The flow's side entry, with the side table entered; 0, and not entered, if there is none. */
+static uint32_t side_open(struct ink_table *t, const struct place *p, uint64_t id)
 {
-	struct ink_side_entry *e;
+	uint32_t e;
 
 	ink_side_enter(&t->side);
 	e = ink_side_find(&t->side, place_home(p), id);
@@ -51,33 +51,34 @@ static struct ink_side_entry *side_open(struct ink_table *t, const struct place 
 }
 
 /* Nearly always there is nothing to ask for, and one flag of a line that is needed anyway says so. */
-INK_HOT struct ink_side_entry *side_entry(struct ink_table *t, const struct place *p, uint64_t id)
+INK_HOT uint32_t side_entry(struct ink_table *t, const struct place *p, uint64_t id)
 {
-	return __builtin_expect(side_flagged(t, p), 0) ? side_open(t, p, id) : NULL;
+	return __builtin_expect(side_flagged(t, p), 0) ? side_open(t, p, id) : 0;
 }
 
-static void side_recode(struct ink_table *t, struct ink_side_entry *e, unsigned code)
+static void side_recode(struct ink_table *t, uint32_t e, unsigned code)
 {
-	ink_side_recode(e, code);
+	ink_side_recode(&t->side, e, code);
 	ink_side_leave(&t->side);
 }
 
 static int side_has_home(const struct ink_table *t, uint32_t home)
 {
-	for (const struct ink_side_entry *e = ink_side_first(&t->side, home); e;
-	     e = ink_side_next(&t->side, e)) {
-		struct place p = place_of(t, e->id);
+	for (uint32_t e = ink_side_first(&t->side, home); e; e = ink_side_next(&t->side, e)) {
+		struct place p = place_of(t, ink_side_id(&t->side, e));
 
 		if (place_home(&p) == home)
 			return 1;
+		if (t->side.width)
+			return 0; /* in order: had there been one, it would have been the first */
 	}
 	return 0;
 }
 
 /* Removes an entry; the side table stays entered. */
-static void side_drop(struct ink_table *t, struct ink_side_entry *e)
+static void side_drop(struct ink_table *t, uint32_t e)
 {
-	struct place p = place_of(t, e->id);
+	struct place p = place_of(t, ink_side_id(&t->side, e));
 
 	ink_side_remove(&t->side, place_home(&p), e);
 	if (!side_has_home(t, place_home(&p)))
@@ -86,7 +87,7 @@ static void side_drop(struct ink_table *t, struct ink_side_entry *e)
 
 static int side_put(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
 {
-	struct ink_side_entry *e;
+	uint32_t e;
 
 	ink_side_enter(&t->side);
 	e = ink_side_add(&t->side, place_home(p), id, code);
@@ -104,10 +105,11 @@ static int side_drop_expendable(struct ink_table *t)
 
 	ink_side_enter(s);
 	for (uint32_t i = 0; i < s->capacity && !dropped; i++) {
-		struct ink_side_entry *e = &s->entries[s->hand];
+		uint32_t e = s->hand + 1;
 
 		s->hand = s->hand + 1 < s->capacity ? s->hand + 1 : 0;
-		if (e->used && ink_is_expendable(t, e->code)) {
+		if (e <= ink_side_last(s) && ink_side_used(s, e) &&
+		    ink_is_expendable(t, ink_side_code(s, e))) {
 			side_drop(t, e);
 			dropped = 1;
 		}
@@ -130,9 +132,9 @@ INK_HOT ink_answer missing(const struct ink_table *t, const struct place *p)
 	return __builtin_expect(overflowed(t, p), 0) ? INK_DONT_KNOW : INK_ABSENT;
 }
 
-static ink_answer side_answer(struct ink_table *t, struct ink_side_entry *e)
+static ink_answer side_answer(struct ink_table *t, uint32_t e)
 {
-	unsigned code = ink_side_code(e);
+	unsigned code = ink_side_code(&t->side, e);
 
 	side_recode(t, e, ink_code_touched(&t->coding, code));
 	return ink_code_answer(&t->coding, code);
@@ -140,7 +142,7 @@ static ink_answer side_answer(struct ink_table *t, struct ink_side_entry *e)
 
 INK_HOT ink_answer lookup_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id)
 {
-	struct ink_side_entry *e = side_entry(t, p, id);
+	uint32_t e = side_entry(t, p, id);
 	struct spot s;
 	int matches;
 
@@ -233,7 +235,7 @@ static int put_collision(struct ink_table *t, const struct place *p, uint64_t id
 
 INK_HOT int insert_found(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
 {
-	struct ink_side_entry *e = side_entry(t, p, id);
+	uint32_t e = side_entry(t, p, id);
 	struct spot s;
 
 	if (e)
@@ -260,7 +262,7 @@ INK_HOT int insert_at(struct ink_table *t, const struct place *p, uint64_t id, u
 /* The flow was not found; with many writers another thread may have stored it since: -EAGAIN. */
 static inline int put_if_absent(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
 {
-	struct ink_side_entry *e = NULL;
+	uint32_t e = 0;
 	struct spot s;
 	int result;
 
@@ -299,11 +301,11 @@ INK_HOT int modify_once(struct ink_table *t, const struct place *p, const struct
 			struct ink_change c)
 {
 	unsigned code = ink_code(&t->coding, c.to);
-	struct ink_side_entry *e = side_entry(t, p, id);
+	uint32_t e = side_entry(t, p, id);
 	struct spot s;
 	int matches;
 
-	if (e && !is_asked(t, ink_side_code(e), c.from))
+	if (e && !is_asked(t, ink_side_code(&t->side, e), c.from))
 		return ink_side_leave(&t->side), -ENOENT;
 	if (e)
 		return side_recode(t, e, code), 0;
@@ -354,7 +356,7 @@ INK_HOT int set_at(struct ink_table *t, const struct place *p, uint64_t id, unsi
 	return result == -EMLINK ? several(t, p, 1) : result;
 }
 
-static int delete_side(struct ink_table *t, struct ink_side_entry *e)
+static int delete_side(struct ink_table *t, uint32_t e)
 {
 	side_drop(t, e);
 	ink_side_leave(&t->side);
@@ -363,10 +365,10 @@ static int delete_side(struct ink_table *t, struct ink_side_entry *e)
 
 INK_HOT int delete_at(struct ink_table *t, const struct place *p, uint64_t id, int only)
 {
-	struct ink_side_entry *e = side_entry(t, p, id);
+	uint32_t e = side_entry(t, p, id);
 	struct spot s;
 
-	if (e && !is_asked(t, ink_side_code(e), only))
+	if (e && !is_asked(t, ink_side_code(&t->side, e), only))
 		return ink_side_leave(&t->side), -ENOENT;
 	if (e)
 		return delete_side(t, e);
@@ -395,9 +397,9 @@ static inline unsigned row_code(const struct ink_table *t, struct ink_row row, u
 }
 
 /* Found by full id: a start event without a row begins the flow anew, in place. */
-static int step_side(struct ink_table *t, struct ink_side_entry *e, unsigned event, struct ink_move *m)
+static int step_side(struct ink_table *t, uint32_t e, unsigned event, struct ink_move *m)
 {
-	unsigned code = ink_side_code(e), after;
+	unsigned code = ink_side_code(&t->side, e), after;
 	ink_answer from = ink_code_answer(&t->coding, code);
 	struct ink_row row = ink_program_row(t->program, (uint32_t)from, event);
 
@@ -448,7 +450,7 @@ static int step_new(struct ink_table *t, const struct place *p, uint64_t id, uns
 INK_HOT int step_once(struct ink_table *t, const struct place *p, uint64_t id, unsigned event,
 		      struct ink_move *m)
 {
-	struct ink_side_entry *e = side_entry(t, p, id);
+	uint32_t e = side_entry(t, p, id);
 	struct ink_row row;
 	struct spot s;
 	int matches;
@@ -485,39 +487,41 @@ INK_HOT int step_at(struct ink_table *t, const struct place *p, uint64_t id, uns
 
 /* ---------------------------------------------------- ticks of the side table */
 
-static void sweep_side_entry(struct ink_table *t, struct ink_side_entry *e)
+static void sweep_side_entry(struct ink_table *t, uint32_t e)
 {
-	unsigned code = ink_side_code(e), after = t->aging.after[code];
+	unsigned code = ink_side_code(&t->side, e), after = t->aging.after[code];
 
 	if (after & INK_EXPIRES)
 		ink_note_expiry(t, code);
 	if (after == (INK_EXPIRES | INK_GONE))
 		side_drop(t, e);
 	else
-		ink_side_recode(e, after & ~INK_EXPIRES);
+		ink_side_recode(&t->side, e, after & ~INK_EXPIRES);
 }
 
+/* From the last to the first: what goes may move those behind it, which have been looked at. */
 static void verb_sweep_side(struct ink_table *t)
 {
 	ink_side_enter(&t->side);
-	for (uint32_t i = 0; t->side.capacity && i < t->side.head->fresh; i++)
-		if (t->side.entries[i].used)
-			sweep_side_entry(t, &t->side.entries[i]);
+	for (uint32_t e = ink_side_last(&t->side); e; e--)
+		if (ink_side_used(&t->side, e))
+			sweep_side_entry(t, e);
 	ink_side_leave(&t->side);
 }
 
 /* ------------------------------------------------------------------- checking */
 
-static const char *check_side_entry(const struct ink_table *t, const struct ink_side_entry *e)
+static const char *check_side_entry(const struct ink_table *t, uint32_t e)
 {
-	struct place p = place_of(t, e->id);
-	unsigned state = ink_code_state(&t->coding, e->code);
+	uint64_t id = ink_side_id(&t->side, e);
+	struct place p = place_of(t, id);
+	unsigned code = ink_side_code(&t->side, e), state = ink_code_state(&t->coding, code);
 
-	if (ink_side_find(&t->side, place_home(&p), e->id) != e)
+	if (ink_side_find(&t->side, place_home(&p), id) != e)
 		return "a flow of the side table cannot be found";
 	if (!side_flagged(t, &p))
 		return "a flow of the side table has no flag";
-	return state < t->states && e->code <= ink_code(&t->coding, state)
+	return state < t->states && code <= ink_code(&t->coding, state)
 		       ? NULL
 		       : "an entry of the side table has a state that the table has not";
 }
@@ -526,9 +530,9 @@ static const char *verb_check(const struct ink_table *t)
 {
 	const char *wrong = ink_side_check(&t->side);
 
-	for (uint32_t i = 0; !wrong && t->side.capacity && i < t->side.head->fresh; i++)
-		if (t->side.entries[i].used)
-			wrong = check_side_entry(t, &t->side.entries[i]);
+	for (uint32_t e = 1; !wrong && e <= ink_side_last(&t->side); e++)
+		if (ink_side_used(&t->side, e))
+			wrong = check_side_entry(t, e);
 	for (uint64_t i = 0; !wrong && i < cells_units(t); i++)
 		if (unit_side_flagged(t, i) && !(t->side.capacity && side_has_home(t, (uint32_t)i)))
 			wrong = "a flag leads to the side table, which has no flow there";

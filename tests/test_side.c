@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The side table, beside a plain list: with whole ids in chains, and narrow, in
+ * words of 4 and of 8 bytes. What tables do with it is in test_semantics.c.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <inkling/inkling.h>
+
+#include "random.h"
+#include "side.h"
+
+static const struct ink_side_form forms[] = {
+	{.capacity = 50},
+	{.capacity = 50, .id_bits = 16, .code_bits = 5, .homes = 1000},
+	{.capacity = 50, .id_bits = 4, .code_bits = 10, .homes = 1},
+	{.capacity = 50, .id_bits = 24, .code_bits = 10, .homes = 1u << 28},
+};
+
+enum { FORMS = sizeof forms / sizeof *forms, FLOWS = 80 };
+
+struct made {
+	struct ink_side side;
+	void *memory;
+};
+
+static struct made make(struct ink_side_form form)
+{
+	struct made m = {.memory = calloc(1, ink_side_bytes(form))};
+
+	assert_non_null(m.memory);
+	ink_side_init(&m.side, m.memory, form, 0);
+	return m;
+}
+
+/* Flows that a form can tell apart: home as tables have it, the number in the lowest bits. */
+struct flow {
+	uint64_t id;
+	uint32_t home;
+	int code; /* -1: not there */
+};
+
+static uint64_t id_at(uint32_t home, uint32_t homes, uint32_t number)
+{
+	return ((((uint64_t)home << 32) + (1ull << 31)) / homes) << 32 | number;
+}
+
+/* How many there are. */
+static uint32_t name_flows(const struct ink_side_form *form, struct flow *flows)
+{
+	uint32_t homes = form->id_bits ? form->homes : 1000, count = form->id_bits == 4 ? 16 : FLOWS;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t home = random_below(homes);
+
+		flows[i] = (struct flow){.id = id_at(home, homes, i), .home = home, .code = -1};
+	}
+	return count;
+}
+
+static void compare(const struct ink_side *side, const struct flow *flows, uint32_t count)
+{
+	uint32_t used = 0;
+
+	assert_null(ink_side_check(side));
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t e = ink_side_find(side, flows[i].home, flows[i].id);
+
+		used += flows[i].code >= 0;
+		assert_int_equal(e ? (int)ink_side_code(side, e) : -1, flows[i].code);
+		assert_int_equal(ink_side_peek(side, flows[i].home, flows[i].id), flows[i].code);
+	}
+	assert_int_equal(ink_side_count(side), used);
+}
+
+static void change(struct ink_side *side, struct flow *flow)
+{
+	uint32_t e = ink_side_find(side, flow->home, flow->id), used = ink_side_count(side);
+	unsigned code = random_below(32);
+
+	if (flow->code < 0) {
+		e = ink_side_add(side, flow->home, flow->id, code);
+		assert_int_equal(e != 0, used < side->capacity);
+		flow->code = e ? (int)code : -1;
+	} else if (random_below(3)) {
+		ink_side_recode(side, e, code);
+		flow->code = (int)code;
+	} else {
+		ink_side_remove(side, flow->home, e);
+		flow->code = -1;
+	}
+}
+
+static void it_is_what_a_list_of_flows_would_be(void **state)
+{
+	(void)state;
+	for (unsigned form = 0; form < FORMS; form++) {
+		struct made m = make(forms[form]);
+		struct flow flows[FLOWS];
+		uint32_t count = name_flows(&forms[form], flows);
+
+		for (unsigned step = 0; step < 3000; step++) {
+			change(&m.side, &flows[random_below(count)]);
+			compare(&m.side, flows, count);
+		}
+		free(m.memory);
+	}
+}
+
+/* A narrow one gives an id with the right home and the bits it has; whole ones the id. */
+static void an_entry_leads_back_to_its_home(void **state)
+{
+	(void)state;
+	for (unsigned form = 0; form < FORMS; form++) {
+		struct made m = make(forms[form]);
+		uint32_t homes = forms[form].id_bits ? forms[form].homes : 1000;
+
+		for (uint32_t i = 0; i < 40; i++) {
+			uint32_t home = i == 0 ? 0 : i == 1 ? homes - 1 : random_below(homes);
+			uint64_t id = id_at(home, homes, i % 16), back;
+			uint32_t e = ink_side_find(&m.side, home, id);
+
+			if (!e)
+				e = ink_side_add(&m.side, home, id, 3);
+			back = ink_side_id(&m.side, e);
+			assert_int_equal((back >> 32) * homes >> 32, home);
+			assert_int_equal(back % 16, id % 16);
+			assert_int_equal(ink_side_find(&m.side, home, back), e);
+			e = ink_side_first(&m.side, home);
+			assert_true(e != 0);
+		}
+		free(m.memory);
+	}
+}
+
+static void a_narrow_one_takes_flows_that_agree_in_its_bits_for_one(void **state)
+{
+	struct made m = make(forms[1]);
+
+	(void)state;
+	ink_side_add(&m.side, 7, 0x12345, 3);
+	assert_int_equal(ink_side_peek(&m.side, 7, 0x92345), 3); /* the lowest 16 bits are the same */
+	assert_int_equal(ink_side_peek(&m.side, 7, 0x12344), -1);
+	assert_int_equal(ink_side_peek(&m.side, 8, 0x12345), -1);
+	free(m.memory);
+}
+
+static void a_narrow_entry_takes_4_or_8_bytes(void **state)
+{
+	(void)state;
+	assert_int_equal(ink_side_bytes(forms[0]), 16 + 208 + 800);
+	assert_int_equal(ink_side_bytes(forms[1]), 16 + 200); /* 10 + 16 + 5 bits */
+	assert_int_equal(ink_side_bytes(forms[3]), 16 + 400); /* 28 + 24 + 10 bits */
+	assert_int_equal(ink_side_width((struct ink_side_form){1, 16, 5, 2048}), 4);
+	assert_int_equal(ink_side_width((struct ink_side_form){1, 16, 5, 2049}), 8);
+	assert_int_equal(ink_side_width((struct ink_side_form){1, 24, 10, UINT32_MAX}), 16);
+	assert_int_equal(ink_side_bytes((struct ink_side_form){.capacity = 0, .id_bits = 16}), 0);
+}
+
+/* ----------------------------------------------------------------- damage */
+
+static void a_damaged_narrow_side_table_is_found_out(void **state)
+{
+	struct made m = make(forms[1]);
+	uint32_t *words = m.side.words;
+
+	(void)state;
+	for (uint32_t i = 0; i < 10; i++)
+		ink_side_add(&m.side, i * 100, i, 1);
+	assert_null(ink_side_check(&m.side));
+	words[3] ^= words[4], words[4] ^= words[3], words[3] ^= words[4];
+	assert_string_equal(ink_side_check(&m.side), "the entries of the side table are not in order");
+	words[3] ^= words[4], words[4] ^= words[3], words[3] ^= words[4];
+	words[10] = words[9]; /* behind the last */
+	assert_string_equal(ink_side_check(&m.side),
+			    "an entry of the side table that was never used is not empty");
+	m.side.head->count = 11; /* the same key twice */
+	assert_string_equal(ink_side_check(&m.side), "the entries of the side table are not in order");
+	words[10] = 1000u << 21; /* homes are 0 to 999 */
+	assert_string_equal(ink_side_check(&m.side),
+			    "an entry of the side table has a home that there is not");
+	m.side.head->count = 51;
+	assert_string_equal(ink_side_check(&m.side), "the side table's head contradicts its size");
+	m.side.head->count = 10;
+	words[10] = 0;
+	m.side.head->fresh = 1;
+	assert_string_equal(ink_side_check(&m.side), "the side table's head contradicts its size");
+	m.side.head->fresh = 0;
+	assert_null(ink_side_check(&m.side));
+	free(m.memory);
+}
+
+/* ------------------------------------------------------------------ in tables */
+
+static struct ink_options narrow_options(void)
+{
+	return (struct ink_options){.size = sizeof(struct ink_options),
+				    .kind = INK_COMPACT,
+				    .states = 10,
+				    .age_bits = 1,
+				    .seed = 1,
+				    .geometry = {.b = 100, .h = 32, .f = 8, .side = 200, .side_id = 16}};
+}
+
+/* In pairs that differ in their lowest bits alone: the second of each collides. */
+static uint64_t id_of_pair(unsigned i)
+{
+	return (id_number(i / 2) & ~0xffffull) | (id_number(i / 2 + 1000) + i % 2) % 65536;
+}
+
+static struct ink_table *with_pairs(void)
+{
+	struct ink_options o = narrow_options();
+	struct ink_table *t = ink_create(&o, NULL);
+
+	assert_non_null(t);
+	for (unsigned i = 0; i < 200; i++)
+		assert_int_equal(ink_insert(t, id_of_pair(i), i % 10), 0);
+	return t;
+}
+
+static void assert_pairs(struct ink_table *t)
+{
+	struct ink_stats s = {.size = sizeof s};
+
+	ink_stats(t, &s);
+	assert_in_range(s.side_flows, 90, 110);
+	assert_int_equal(s.flows, 200);
+	for (unsigned i = 0; i < 200; i++)
+		assert_int_equal(ink_lookup(t, id_of_pair(i)), i % 10);
+}
+
+static void flows_that_collide_are_told_apart_and_stay_so_when_saved(void **state)
+{
+	const char *path = "test_side.ink";
+	struct ink_table *t = with_pairs(), *again;
+	struct ink_why why;
+
+	(void)state;
+	assert_pairs(t);
+	assert_int_equal(ink_check(t, &why), 0);
+	assert_int_equal(ink_save(t, path, &why), 0);
+	again = ink_load(path, INK_LOAD_READ, &why);
+	remove(path);
+	assert_non_null(again);
+	assert_pairs(again);
+	for (unsigned i = 0; i < 200; i++)
+		assert_int_equal(ink_delete(again, id_of_pair(i)), 0);
+	assert_int_equal(ink_check(again, &why), 0);
+	assert_int_equal(ink_tick(t, 2, NULL), 0); /* all expire, those in the side table too */
+	for (unsigned i = 0; i < 200; i++)
+		assert_int_equal(ink_lookup(t, id_of_pair(i)), INK_ABSENT);
+	assert_int_equal(ink_check(t, &why), 0);
+	ink_free(again);
+	ink_free(t);
+}
+
+static void the_plan_counts_narrow_entries_and_their_errors(void **state)
+{
+	struct ink_options o = narrow_options();
+	struct ink_plan narrow = {.size = sizeof narrow}, whole = narrow;
+
+	(void)state;
+	o.geometry.side = 10000;
+	assert_int_equal(ink_plan(&o, &narrow, NULL), 0);
+	o.geometry.side_id = 0;
+	assert_int_equal(ink_plan(&o, &whole, NULL), 0);
+	assert_in_range(whole.bytes - narrow.bytes, 160000 - 4096, 160000 + 4096);
+	assert_true(narrow.error > whole.error);
+	assert_true(narrow.error <
+		    whole.error * (1 + (double)whole.flows / whole.geometry.b / 65536 * 1.001));
+}
+
+static void a_narrow_side_table_is_refused_where_there_is_none(void **state)
+{
+	struct ink_options o = narrow_options();
+	struct ink_plan plan = {.size = sizeof plan};
+	struct ink_why why;
+
+	(void)state;
+	o.geometry.side_id = 3;
+	assert_int_equal(ink_plan(&o, &plan, &why), -EINVAL);
+	assert_string_equal(why.text, "geometry: side_id is 3; 4 to 24 bits are possible, or 0 for all");
+	o.geometry.side_id = 25;
+	assert_int_equal(ink_plan(&o, &plan, &why), -EINVAL);
+	o.geometry = (struct ink_geometry){.b = 100, .side_id = 16};
+	o.kind = INK_DLEFT;
+	assert_int_equal(ink_plan(&o, &plan, &why), -EINVAL);
+	assert_string_equal(why.text, "geometry: side_id is for line and compact");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_is_what_a_list_of_flows_would_be),
+		cmocka_unit_test(an_entry_leads_back_to_its_home),
+		cmocka_unit_test(a_narrow_one_takes_flows_that_agree_in_its_bits_for_one),
+		cmocka_unit_test(a_narrow_entry_takes_4_or_8_bytes),
+		cmocka_unit_test(a_damaged_narrow_side_table_is_found_out),
+		cmocka_unit_test(flows_that_collide_are_told_apart_and_stay_so_when_saved),
+		cmocka_unit_test(the_plan_counts_narrow_entries_and_their_errors),
+		cmocka_unit_test(a_narrow_side_table_is_refused_where_there_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

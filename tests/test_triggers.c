@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The packets of the simple machine are as sim/triggers.h promises. With one
+ * active flow every packet is that flow's, and nothing is hidden: lengths and
+ * places of triggers are then seen one by one. Bounds are of 99.9 % (random.h),
+ * or of chi square: k classes of equal odds give k - 1 +- 3.29 sqrt(2 (k - 1)).
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "random.h"
+#include "triggers.h"
+
+enum { STATES = 10, LONGEST = 140, SHORTEST = 60, LENGTHS = LONGEST - SHORTEST + 1 };
+
+static struct sim_triggers *source_of(struct sim_triggers_options o)
+{
+	struct sim_triggers *s;
+
+	o.seed = o.seed ? o.seed : 11;
+	s = sim_triggers_new(&o);
+	assert_non_null(s);
+	return s;
+}
+
+static void assert_near(double seen, double expected)
+{
+	if (fabs(seen - expected) > spread(expected))
+		fail_msg("%g where %g +- %g are expected", seen, expected, spread(expected));
+}
+
+/* A count out of `trials` whose odds are p. */
+static void assert_share(double seen, double trials, double p)
+{
+	double half = 3.29 * sqrt(trials * p * (1 - p)) + 1;
+
+	if (fabs(seen - trials * p) > half)
+		fail_msg("%g of %g where %g +- %g are expected", seen, trials, trials * p, half);
+}
+
+static void assert_even(const double *counts, size_t classes)
+{
+	double sum = 0, chi = 0, mean, k = (double)classes - 1;
+
+	for (size_t i = 0; i < classes; i++)
+		sum += counts[i];
+	mean = sum / (double)classes;
+	for (size_t i = 0; i < classes; i++)
+		chi += (counts[i] - mean) * (counts[i] - mean) / mean;
+	if (fabs(chi - k) > 3.29 * sqrt(2 * k))
+		fail_msg("chi square is %g for %g degrees of freedom", chi, k);
+}
+
+/* ---------------------------------------------------------------- one flow at a time */
+
+/* All that happens to one flow, with the numbers of its packets. */
+struct told {
+	uint64_t begin, end; /* packets; begin: the first of the flow */
+	unsigned count;
+	uint8_t kind, what[SIM_STATES_MOST], at[SIM_STATES_MOST];
+};
+
+typedef void flow_fn(const struct told *flow, void *to);
+
+/* Calls `each` for the flows of a stream with one active flow. */
+static void each_flow(struct sim_triggers_options o, flow_fn *each, void *to)
+{
+	struct sim_trigger x[SIM_AT_ONCE];
+	struct sim_triggers *s;
+	struct told flow = {.begin = 0};
+	size_t n;
+
+	o.active = 1;
+	s = source_of(o);
+	while ((n = sim_triggers_next(s, x, SIM_AT_ONCE)) > 0) {
+		uint64_t packet = sim_triggers_packets(s) - 1;
+
+		for (size_t i = 0; i < n; i++) {
+			if (x[i].what < SIM_BEGIN) {
+				flow.at[flow.count] = (uint8_t)(packet - flow.begin);
+				flow.what[flow.count++] = x[i].what;
+			}
+			if (x[i].what != SIM_END)
+				continue;
+			flow.kind = x[i].kind;
+			flow.end = packet;
+			each(&flow, to);
+			flow = (struct told){.begin = packet + 1};
+		}
+	}
+	sim_triggers_free(s);
+}
+
+struct lengths {
+	double of[LENGTHS], kinds[SIM_KINDS], flows;
+};
+
+static void note_length(const struct told *flow, void *to)
+{
+	struct lengths *l = to;
+	uint64_t packets = flow->end - flow->begin + 1;
+
+	assert_in_range(packets, SHORTEST, LONGEST);
+	l->of[packets - SHORTEST]++;
+	l->kinds[flow->kind]++;
+	l->flows++;
+}
+
+static void flows_have_60_to_140_packets_all_equally_often(void **state)
+{
+	struct lengths l = {.flows = 0};
+
+	(void)state;
+	each_flow((struct sim_triggers_options){.flows = scaled(60000)}, note_length, &l);
+	assert_even(l.of, LENGTHS);
+}
+
+static void three_in_ten_are_interesting_and_as_many_noise(void **state)
+{
+	struct lengths l = {.flows = 0};
+
+	(void)state;
+	each_flow((struct sim_triggers_options){.flows = scaled(60000)}, note_length, &l);
+	assert_share(l.kinds[SIM_INTERESTING], l.flows, .3);
+	assert_share(l.kinds[SIM_NOISE], l.flows, .3);
+	assert_share(l.kinds[SIM_RANDOM], l.flows, .4);
+}
+
+static void check_triggers(const struct told *flow, void *to)
+{
+	unsigned seen[STATES] = {0};
+
+	(void)to;
+	assert_int_equal(flow->count, flow->kind == SIM_INTERESTING ? 9 : flow->kind == SIM_NOISE ? 8 : 0);
+	for (unsigned i = 0; i < flow->count; i++) {
+		assert_in_range(flow->what[i], 1, flow->kind == SIM_NOISE ? 8 : 9);
+		assert_int_equal(seen[flow->what[i]]++, 0);
+		if (flow->kind == SIM_INTERESTING)
+			assert_int_equal(flow->what[i], i + 1);
+		if (i)
+			assert_true(flow->at[i] > flow->at[i - 1]);
+	}
+}
+
+static void interesting_flows_have_all_triggers_in_order_and_noise_all_but_the_last(void **state)
+{
+	(void)state;
+	each_flow((struct sim_triggers_options){.flows = scaled(20000)}, check_triggers, NULL);
+	each_flow((struct sim_triggers_options){.flows = scaled(20000), .starts_by_trigger = true},
+		  check_triggers, NULL);
+}
+
+struct places {
+	double first[8], orders[8], in_part[10];
+};
+
+/* Tenths of the flow in which triggers stand, those of 100 packets alone; of noise also which comes first. */
+static void note_places(const struct told *flow, void *to)
+{
+	struct places *p = to;
+
+	if (flow->kind == SIM_NOISE)
+		p->first[flow->what[0] - 1]++;
+	if (flow->kind == SIM_NOISE)
+		p->orders[flow->what[7] - 1]++;
+	if (flow->end - flow->begin + 1 == 100)
+		for (unsigned i = 0; i < flow->count; i++)
+			p->in_part[flow->at[i] / 10]++;
+}
+
+static void triggers_stand_anywhere_and_noise_has_them_in_any_order(void **state)
+{
+	struct places p = {.first = {0}};
+
+	(void)state;
+	each_flow((struct sim_triggers_options){.flows = scaled(60000)}, note_places, &p);
+	assert_even(p.in_part, 10);
+	assert_even(p.first, 8);
+	assert_even(p.orders, 8);
+}
+
+static void check_start(const struct told *flow, void *to)
+{
+	(void)to;
+	if (flow->kind == SIM_INTERESTING)
+		assert_int_equal(flow->at[0], 0);
+}
+
+static void a_trigger_that_starts_flows_is_on_the_first_packet_of_interesting_ones(void **state)
+{
+	(void)state;
+	each_flow((struct sim_triggers_options){.flows = scaled(20000), .starts_by_trigger = true},
+		  check_start, NULL);
+}
+
+/* -------------------------------------------------------------------------- many flows */
+
+/* A machine of our own, by slot, beside the truth that is told. */
+struct model {
+	uint8_t state[1000];
+	uint64_t id[1000];
+	double ends[1000];
+	bool by_trigger;
+};
+
+static uint8_t expected_after(const struct model *m, const struct sim_trigger *x)
+{
+	uint8_t state = m->state[x->slot];
+
+	if (x->what == SIM_BEGIN)
+		return 1;
+	if (x->what == SIM_END)
+		return 0;
+	if (x->what == state || (x->what == 1 && !state && m->by_trigger))
+		return (uint8_t)(x->what + 1);
+	return state;
+}
+
+static void follow(struct model *m, const struct sim_trigger *x)
+{
+	if (x->what == SIM_TICK || x->slot == 1000)
+		return;
+	if (x->what == SIM_BEGIN)
+		assert_int_equal(m->state[x->slot], 0);
+	if (m->state[x->slot])
+		assert_true(x->id == m->id[x->slot]);
+	assert_int_equal(x->state, m->state[x->slot]);
+	assert_int_equal(x->after, expected_after(m, x));
+	if (x->what == SIM_END && x->kind == SIM_INTERESTING)
+		assert_int_equal(x->state, STATES);
+	if (x->kind != SIM_INTERESTING)
+		assert_true(x->after < STATES);
+	m->state[x->slot] = x->after;
+	m->id[x->slot] = x->id;
+	if (x->what == SIM_END)
+		m->ends[x->slot]++;
+}
+
+static void follow_all(struct sim_triggers_options o, struct model *m)
+{
+	struct sim_trigger x[64];
+	struct sim_triggers *s;
+	size_t n;
+
+	o.active = 1000;
+	m->by_trigger = o.starts_by_trigger;
+	s = source_of(o);
+	while ((n = sim_triggers_next(s, x, 64)) > 0)
+		for (size_t i = 0; i < n; i++)
+			follow(m, &x[i]);
+	sim_triggers_free(s);
+}
+
+static void the_truth_is_that_of_a_machine_without_errors(void **state)
+{
+	struct model a = {.by_trigger = false}, b = {.by_trigger = false};
+
+	(void)state;
+	follow_all((struct sim_triggers_options){.flows = scaled(50000)}, &a);
+	follow_all((struct sim_triggers_options){.flows = scaled(50000), .starts_by_trigger = true}, &b);
+}
+
+/* Were some slots chosen more often, more flows would end in them. */
+static void every_active_flow_is_as_likely_to_send_the_next_packet(void **state)
+{
+	struct model m = {.by_trigger = false};
+	double sum = 0, square = 0, mean, variance;
+
+	(void)state;
+	follow_all((struct sim_triggers_options){.flows = 100000}, &m);
+	for (unsigned i = 0; i < 1000; i++) {
+		sum += m.ends[i];
+		square += m.ends[i] * m.ends[i];
+	}
+	mean = sum / 1000;
+	variance = square / 1000 - mean * mean;
+	/* A renewal process: packets in a slot are Poisson's (1/100 of a flow each), lengths have sd 23.4. */
+	assert_true(fabs(variance - mean * (.01 + .0546)) < mean * .0646 * 3.29 * sqrt(2. / 1000) + .1);
+}
+
+static void a_tick_comes_after_every_period(void **state)
+{
+	struct sim_triggers *s =
+		source_of((struct sim_triggers_options){.flows = 2000, .active = 50, .period = 777});
+	struct sim_trigger x[SIM_AT_ONCE];
+	uint64_t ticks = 0;
+	size_t n;
+
+	(void)state;
+	while ((n = sim_triggers_next(s, x, SIM_AT_ONCE)) > 0)
+		if (x[n - 1].what == SIM_TICK)
+			assert_int_equal(sim_triggers_packets(s), ++ticks * 777);
+	assert_int_equal(ticks, sim_triggers_packets(s) / 777);
+	sim_triggers_free(s);
+}
+
+static void it_is_over_when_so_many_flows_have_ended(void **state)
+{
+	struct sim_triggers *s = source_of((struct sim_triggers_options){.flows = 5000, .active = 100});
+	struct sim_trigger x[64];
+	uint64_t ended = 0, ends = 0;
+	size_t n;
+
+	(void)state;
+	while ((n = sim_triggers_next(s, x, 64)) > 0)
+		for (size_t i = 0; i < n; i++)
+			ends += x[i].what == SIM_END;
+	for (unsigned kind = 0; kind < SIM_KINDS; kind++)
+		ended += sim_triggers_ended(s, (enum sim_flow_kind)kind);
+	assert_int_equal(ended, 5000);
+	assert_int_equal(ends, 5000);
+	assert_near((double)sim_triggers_packets(s) / 100, 5000 + 50); /* those that live are half through */
+	sim_triggers_free(s);
+}
+
+/* ----------------------------------------------------------------------- ill-behaved */
+
+struct bad {
+	double triggers, strangers, invalid, ends;
+};
+
+static struct bad count_bad(struct sim_triggers_options o)
+{
+	struct sim_triggers *s;
+	struct sim_trigger x[64];
+	struct bad b = {.ends = 0};
+	size_t n;
+
+	o.active = 500;
+	s = source_of(o);
+	while ((n = sim_triggers_next(s, x, 64)) > 0)
+		for (size_t i = 0; i < n; i++) {
+			bool trigger = x[i].what < SIM_BEGIN;
+
+			b.ends += x[i].what == SIM_END && x[i].kind != SIM_RANDOM;
+			if (trigger && x[i].slot == 500) {
+				b.strangers++;
+				assert_true(x[i].state == 0 && x[i].after == 0);
+				assert_in_range(x[i].what, 1, 9);
+			} else if (trigger)
+				b.triggers++;
+		}
+	sim_triggers_free(s);
+	return b;
+}
+
+static void there_are_as_many_strangers_invalid_triggers_and_endless_flows_as_asked_for(void **state)
+{
+	uint64_t flows = scaled(20000);
+	struct bad good = count_bad((struct sim_triggers_options){.flows = flows}),
+		   strange = count_bad((struct sim_triggers_options){.flows = flows, .strangers = .25}),
+		   wrong = count_bad((struct sim_triggers_options){.flows = flows, .invalid = .1}),
+		   endless = count_bad((struct sim_triggers_options){.flows = flows, .endless = .2});
+
+	(void)state;
+	assert_true(good.strangers == 0);
+	assert_share(strange.strangers, strange.triggers, .25);
+	/* Of two streams of flows, the kinds of which vary: 8.5 triggers for 6 of 10 flows. */
+	assert_near(wrong.triggers / 8.5, good.triggers / 8.5 * 1.1);
+	assert_share(endless.ends, .6 * (double)flows, .8);
+}
+
+static void an_invalid_trigger_leaves_the_flow_where_it_is(void **state)
+{
+	struct model m = {.by_trigger = false};
+
+	(void)state;
+	follow_all((struct sim_triggers_options){.flows = scaled(20000), .invalid = 1, .strangers = .5}, &m);
+}
+
+/* ------------------------------------------------------------------------------- seeds */
+
+static uint64_t digest(uint64_t seed)
+{
+	struct sim_triggers *s =
+		source_of((struct sim_triggers_options){.seed = seed, .flows = 3000, .active = 100});
+	struct sim_trigger x[64];
+	uint64_t sum = 0;
+	size_t n;
+
+	while ((n = sim_triggers_next(s, x, 64)) > 0)
+		for (size_t i = 0; i < n; i++)
+			sum = sum * 31 + (x[i].id ^ x[i].what ^ (uint64_t)x[i].slot << 32);
+	sim_triggers_free(s);
+	return sum;
+}
+
+static void the_same_seed_gives_the_same_packets_and_another_one_others(void **state)
+{
+	(void)state;
+	assert_true(digest(5) == digest(5));
+	assert_true(digest(5) != digest(6));
+}
+
+static void options_out_of_range_are_refused(void **state)
+{
+	const struct sim_triggers_options bad[] = {{.packets = 100, .spread = 100},
+						   {.packets = 180, .spread = 20},
+						   {.packets = 20, .spread = 15},
+						   {.states = 2},
+						   {.states = 17},
+						   {.interesting = .7, .noise = .4},
+						   {.active = SIM_ACTIVE_MOST + 1u}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		assert_null(sim_triggers_new(&bad[i]));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(flows_have_60_to_140_packets_all_equally_often),
+		cmocka_unit_test(three_in_ten_are_interesting_and_as_many_noise),
+		cmocka_unit_test(interesting_flows_have_all_triggers_in_order_and_noise_all_but_the_last),
+		cmocka_unit_test(triggers_stand_anywhere_and_noise_has_them_in_any_order),
+		cmocka_unit_test(a_trigger_that_starts_flows_is_on_the_first_packet_of_interesting_ones),
+		cmocka_unit_test(the_truth_is_that_of_a_machine_without_errors),
+		cmocka_unit_test(every_active_flow_is_as_likely_to_send_the_next_packet),
+		cmocka_unit_test(a_tick_comes_after_every_period),
+		cmocka_unit_test(it_is_over_when_so_many_flows_have_ended),
+		cmocka_unit_test(there_are_as_many_strangers_invalid_triggers_and_endless_flows_as_asked_for),
+		cmocka_unit_test(an_invalid_trigger_leaves_the_flow_where_it_is),
+		cmocka_unit_test(the_same_seed_gives_the_same_packets_and_another_one_others),
+		cmocka_unit_test(options_out_of_range_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
