@@ -206,6 +206,7 @@ std::vector<part_of_bench> parts(const command_line &c)
 	}
 	all.push_back({ "filters", [&how](report &r) { compare_filters(how, r, 1000000); } });
 	all.push_back({ "kbf", [&how](report &r) { measure_kbf(how, r, 1000000); } });
+	all.push_back({ "whole", [&how](report &r) { measure_whole(how, r, 1000000); } });
 	all.push_back({ "latency", [&how](report &r) { measure_latency(how, r, 1000000); } });
 	return all;
 }

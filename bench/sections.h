@@ -40,6 +40,9 @@ void measure_counts(const settings &, report &, size_t n);
 /* kbf.cc: the key-value Bloom filter, and what decoding a pair costs. */
 void measure_kbf(const settings &, report &, size_t n);
 
+/* whole.cc: merging, subtracting, saving and loading whole structures. */
+void measure_whole(const settings &, report &, size_t n);
+
 /* ids.cc: what an id costs. */
 void measure_ids(const settings &, report &);
 

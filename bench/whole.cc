@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What do operations on a whole structure cost: merging and subtracting two,
+ * saving and loading one? n items in each, half of them in the one that is
+ * merged in; ms of thread CPU time, median of rounds in turns, beside `line`.
+ * Files are written where temporary files are; what the disk takes is not CPU
+ * time, the checksums are.
+ *
+ * And once: how long does it take to find 3,000 greedy codes?
+ */
+#include "sections.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <inkling/count.h>
+#include <inkling/kbf.h>
+#include <unistd.h>
+
+namespace bench
+{
+
+namespace
+{
+
+constexpr unsigned VALUES = 3000;
+
+/* A name for one file after the other; gone with the object. */
+class scratch
+{
+public:
+	scratch()
+	{
+		const char *folder = getenv("TMPDIR");
+
+		name = std::string(folder ? folder : "/tmp") + "/ink-bench-XXXXXX";
+		int fd = mkstemp(name.data());
+
+		if (fd < 0)
+			die("%s: no file", name.c_str());
+		close(fd);
+	}
+
+	~scratch()
+	{
+		unlink(name.c_str());
+	}
+
+	scratch(const scratch &) = delete;
+	scratch &operator=(const scratch &) = delete;
+
+	const char *path() const
+	{
+		return name.c_str();
+	}
+
+private:
+	std::string name;
+};
+
+void must(bool good, const char *what)
+{
+	if (!good)
+		die("%s failed", what);
+}
+
+struct line {
+	explicit line(size_t n) : table(create(options_of(variety::line, n)))
+	{
+		flows f(n);
+		const slice &s = f.fill(0, n);
+
+		for (size_t i = 0; i < n; i++)
+			ink_insert(table, s.ids[i], s.states[i]);
+	}
+	~line()
+	{
+		ink_free(table);
+	}
+	struct ink_table *table;
+};
+
+struct counting {
+	counting(enum ink_count_kind kind, size_t planned, size_t n)
+	{
+		struct ink_count_options o = {};
+		flows f(n);
+		const slice &s = f.fill(0, n);
+
+		o.size = sizeof o;
+		o.kind = kind;
+		o.items = planned;
+		o.seed = 1;
+		set = ink_count_create(&o, nullptr);
+		must(set != nullptr, "a counting set");
+		for (size_t i = 0; i < n; i++)
+			ink_count_add(set, s.ids[i]);
+	}
+	~counting()
+	{
+		ink_count_free(set);
+	}
+	struct ink_count *set;
+};
+
+struct sums {
+	sums(struct ink_kbf_dict *dict, size_t planned, size_t n, uint64_t first)
+	{
+		struct ink_kbf_options o = {};
+		flows f(n, first);
+		const slice &s = f.fill(0, n);
+
+		o.size = sizeof o;
+		o.dict = dict;
+		o.keys = planned;
+		filter = ink_kbf_create(&o, nullptr);
+		must(filter != nullptr, "a kBF");
+		for (size_t i = 0; i < n; i++)
+			ink_kbf_insert(filter, { &s.keys[i], sizeof(key) }, value_of(s.states[i]));
+	}
+	~sums()
+	{
+		ink_kbf_free(filter);
+	}
+	static struct ink_bytes value_of(unsigned state)
+	{
+		static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+
+		return { letters + state, 1 };
+	}
+	struct ink_kbf *filter;
+};
+
+struct ink_kbf_dict *dictionary(enum ink_kbf_encoding encoding, unsigned values)
+{
+	struct ink_kbf_dict_options o = {};
+
+	o.size = sizeof o;
+	o.encoding = encoding;
+	o.values = values;
+	o.seed = 1;
+	return ink_kbf_dict_create(&o, nullptr);
+}
+
+struct task {
+	const char *name;
+	std::function<void()> work;
+	samples ms;
+};
+
+void print(report &out, const std::vector<task> &tasks, size_t n)
+{
+	for (const task &t : tasks) {
+		printf("%-34s %s\n", t.name, cell(t.ms, "%8.2f (%.2f-%.2f)").c_str());
+		out.record({ "whole", n, t.name }, t.name, "ms", t.ms);
+	}
+	fflush(stdout);
+}
+
+void run_in_turns(std::vector<task> &tasks, unsigned rounds)
+{
+	for (unsigned i = 0; i < rounds; i++)
+		for (task &t : tasks) {
+			double start = cpu_seconds();
+
+			t.work();
+			t.ms.add((cpu_seconds() - start) * 1e3);
+		}
+}
+
+/* 3,000 values make the dictionary look for 3,000 codes, at its creation or one by one. */
+void measure_greedy(const settings &s, report &out)
+{
+	std::vector<task> tasks = {
+		{ "3,000 greedy codes",
+		  [] {
+			  struct ink_kbf_dict *d = dictionary(INK_KBF_GREEDY, VALUES);
+
+			  for (unsigned i = 0; i < VALUES; i++) {
+				  std::string text = std::to_string(i);
+
+				  must(d && !ink_kbf_dict_add(d, { text.data(), text.size() }, nullptr),
+				       "a greedy code");
+			  }
+			  ink_kbf_dict_free(d);
+		  },
+		  {} }
+	};
+
+	run_in_turns(tasks, s.quick ? 1 : 3);
+	print(out, tasks, VALUES);
+	out.add({ "kbf: 3,000 greedy codes", tasks[0].ms.median() / 1e3, 1, report::bar::at_most, "s" });
+}
+
+} /* namespace */
+
+void measure_whole(const settings &s, report &out, size_t n)
+{
+	struct ink_kbf_dict *dict = dictionary(INK_KBF_POWER_SUMS, VALUES);
+	line a(n);
+	counting dleft(INK_COUNT_DLEFT, n, n), standard(INK_COUNT_STANDARD, n, n / 2),
+		other(INK_COUNT_STANDARD, n, n / 2);
+	sums sum(dict, n, n / 2, 0), addend(dict, n, n / 2, uint64_t(1) << 40);
+	scratch file;
+	const char *path = file.path();
+	std::vector<task> tasks = {
+		{ "line, save", [&] { must(!ink_save(a.table, path, nullptr), "save"); }, {} },
+		{ "line, load", [&] { ink_free(ink_load(path, INK_LOAD_READ, nullptr)); }, {} },
+		{ "line, load by mmap", [&] { ink_free(ink_load(path, INK_LOAD_MAP, nullptr)); }, {} },
+		{ "d-left counting, save",
+		  [&] { must(!ink_count_save(dleft.set, path, nullptr), "save"); },
+		  {} },
+		{ "d-left counting, load",
+		  [&] { ink_count_free(ink_count_load(path, INK_LOAD_READ, nullptr)); },
+		  {} },
+		{ "standard counting, merge",
+		  [&] { must(!ink_count_merge(standard.set, other.set, nullptr), "merge"); },
+		  {} },
+		{ "standard counting, save",
+		  [&] { must(!ink_count_save(standard.set, path, nullptr), "save"); },
+		  {} },
+		{ "standard counting, load",
+		  [&] { ink_count_free(ink_count_load(path, INK_LOAD_READ, nullptr)); },
+		  {} },
+		{ "kbf, merge",
+		  [&] { must(!ink_kbf_merge(sum.filter, addend.filter, nullptr), "merge"); },
+		  {} },
+		{ "kbf, subtract",
+		  [&] {
+			  must(!ink_kbf_subtract(sum.filter, addend.filter, INK_KBF_STUCK_STAY, nullptr),
+			       "subtract");
+		  },
+		  {} },
+		{ "kbf, save", [&] { must(!ink_kbf_save(sum.filter, path, nullptr), "save"); }, {} },
+		{ "kbf, load", [&] { ink_kbf_free(ink_kbf_load(path, dict, INK_LOAD_READ, nullptr)); }, {} },
+	};
+
+	out.section("whole structures of %s items: ms, median (quartiles)", with_commas(n).c_str());
+	run_in_turns(tasks, s.quick ? 3 : 7);
+	print(out, tasks, n);
+	measure_greedy(s, out);
+	ink_kbf_dict_free(dict);
+}
+
+} /* namespace bench */
