@@ -60,25 +60,28 @@ static const struct experiment *find(const char *name)
 	return NULL;
 }
 
+static bool is_among(const char *name, char **names, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
 /* Each once, in the order of the list and not of the arguments. */
 static int choose(struct wish *wish, char **names, int count)
 {
-	bool all = count == 1 && !strcmp(names[0], "all");
+	bool all = is_among("all", names, count);
 
-	for (int i = 0; i < count && !all; i++)
-		if (!find(names[i]))
+	for (int i = 0; i < count; i++)
+		if (!find(names[i]) && strcmp(names[i], "all"))
 			return cli_usage(&cli_reproduce,
 					 "no experiment '%s'; 'inkling reproduce list' has the names",
 					 names[i]);
 	wish->chosen = lab_alloc(how_many(), sizeof *wish->chosen);
-	for (size_t i = 0; paper_experiments[i]; i++) {
-		bool wanted = all;
-
-		for (int j = 0; j < count && !wanted; j++)
-			wanted = find(names[j]) == paper_experiments[i];
-		if (wanted)
+	for (size_t i = 0; paper_experiments[i]; i++)
+		if (all || is_among(paper_experiments[i]->name, names, count))
 			wish->chosen[wish->count++] = paper_experiments[i];
-	}
 	return CLI_DONE;
 }
 
@@ -92,15 +95,29 @@ static const char *show_seconds(double seconds, char *text, size_t size)
 	return text;
 }
 
+/* Of the second column: what stands in it is of any length. */
+static int widest_where(void)
+{
+	size_t widest = 0;
+
+	for (size_t i = 0; paper_experiments[i]; i++) {
+		size_t width = strlen(paper_experiments[i]->where);
+
+		widest = width > widest ? width : widest;
+	}
+	return (int)widest;
+}
+
 static int list(void)
 {
+	int width = widest_where();
 	char quick[16], normal[16];
 
-	printf("%-18s %-22s %8s %8s  %s\n", "name", "paper", "--quick", "normal", "what");
+	printf("%-17s %-*s %8s %7s  %s\n", "name", width, "paper", "--quick", "normal", "what");
 	for (size_t i = 0; paper_experiments[i]; i++) {
 		const struct experiment *e = paper_experiments[i];
 
-		printf("%-18s %-22s %8s %8s  %s\n", e->name, e->where,
+		printf("%-17s %-*s %8s %7s  %s\n", e->name, width, e->where,
 		       show_seconds(e->seconds[LAB_QUICK], quick, sizeof quick),
 		       show_seconds(e->seconds[LAB_NORMAL], normal, sizeof normal), e->title);
 	}
@@ -229,7 +246,7 @@ static void conclude(const struct wish *wish, const struct report *report)
 {
 	struct tally tally = tally_claims(report->pages, report->count);
 
-	if (report->count && wish->ndjson_file != stdout)
+	if (tally.claims && wish->ndjson_file != stdout)
 		printf("%u of %u claims met%s\n", tally.met, tally.claims,
 		       wish->html ? "" : "; --html FILE draws the plots");
 	if (wish->html_file)
@@ -275,8 +292,8 @@ static int run(int argc, char **argv)
 
 	if (result)
 		return result;
-	if (argc - optind == 1 && !strcmp(argv[optind], "list"))
-		return list();
+	if (is_among("list", argv + optind, argc - optind))
+		return argc == 2 ? list() : cli_usage(&cli_reproduce, "'list' stands alone");
 	result = choose(&wish, argv + optind, argc - optind);
 	if (!result)
 		result = open_files(&wish);

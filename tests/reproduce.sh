@@ -31,7 +31,17 @@ exits 2 "--quick and --full contradict each other" dleft --quick --full
 exits 1 "nowhere/r.html: No such file" dleft --quick --html nowhere/r.html
 exits 1 "nowhere/r.ndjson: No such file" dleft --quick -o nowhere/r.ndjson
 exits 2 "cannot be both" dleft --quick --html both -o both
+exits 2 "'list' stands alone" list dleft
+exits 2 "'list' stands alone" list --quick
+exits 2 "no experiment 'tabel1'" all tabel1
 exits 0 "dleft" list
+# Its columns line up: the times of all experiments end at the same place.
+places=$(sed -n '2,/^$/s/\( s\| min\)  [^ ].*/\1/p' said | awk '{ print length($0) }' | sort -u | wc -l)
+if [ "$places" != 1 ]; then
+	echo "the columns of the list do not line up:"
+	cat said
+	exit 1
+fi
 
 # All ways to show it at once; the same seed gives the same numbers, on one thread and on three; another seed does not.
 exits 0 "claims met" dleft --quick --html r.html -o one -j 1
