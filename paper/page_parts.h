@@ -60,7 +60,6 @@ struct part {
 
 struct page {
 	const struct experiment *experiment;
-	double took; /* seconds, for the eyes only: never part of a result */
 	struct part *parts;
 	size_t count;
 };

@@ -24,8 +24,10 @@ static void wrap(const char *text, const char *indent, FILE *to)
 	while (*text) {
 		int length = (int)strcspn(text, " \n");
 
-		if (used && used + 1 + length > WIDTH)
-			used = fprintf(to, "\n") - 1;
+		if (used && used + 1 + length > WIDTH) {
+			fputc('\n', to);
+			used = 0;
+		}
 		if (length)
 			used += fprintf(to, "%s%.*s", used ? " " : indent, length, text);
 		text += length + (text[length] != 0);
