@@ -20,6 +20,7 @@
 
 #include "film.h"
 #include "policy.h"
+#include "scene.h"
 
 enum { HALVINGS = 14, RATES_MOST = 8 };
 
@@ -322,16 +323,18 @@ static const double thresholds[POLICIES][2] = {[POLICY_FRAMES] = {2, 15},
 
 static void show_thresholds(struct page *page, const struct quality *q)
 {
-	struct page_table *t =
-		page_table(page, "thresholds", "The paper's thresholds, and what is measured there",
-			   (struct page_column[]){{"policy", NULL, 0},
-						  {"seen at", "%", 3},
-						  {"its PSNR", "dB", 3},
-						  {"its SSIM", NULL, 3},
-						  {"unusable at", "%", 3},
-						  {"PSNR then", "dB", 3},
-						  {"SSIM then", NULL, 3}},
-			   7);
+	struct page_table *t = page_table(
+		page, "thresholds",
+		"The paper's thresholds, and what is seen there (on straight lines between the byte "
+		"losses that were measured)",
+		(struct page_column[]){{"policy", NULL, 0},
+				       {"seen at", "%", 3},
+				       {"its PSNR", "dB", 3},
+				       {"its SSIM", NULL, 3},
+				       {"unusable at", "%", 3},
+				       {"PSNR then", "dB", 3},
+				       {"SSIM then", NULL, 3}},
+		7);
 
 	for (unsigned p = POLICY_FRAMES; p < POLICIES; p++) {
 		page_row(t);
@@ -403,27 +406,25 @@ static void show_summary(struct page *page, const struct quality *q)
 {
 	page_text(page,
 		  "Of the %u byte losses, B frames have the best PSNR at %u and the best SSIM at %u, the "
-		  "combined policy "
-		  "at %u and %u. The paper found it best by eye, at %s. Up to 6 %% it drops B frames alone; "
-		  "what comes "
-		  "beyond are I tails, which freeze the picture for up to half a second, where more B frames "
-		  "would make it jerk. PSNR and SSIM look at pictures one by one and hardly punish jerks.",
+		  "combined policy at %u and %u. The paper found it best by eye, at 6 %% (nothing seen yet) "
+		  "and 30 %% (unusable). Up to 6 %% it drops B frames alone; what comes beyond are I tails, "
+		  "which freeze the picture for up to half a second, where more B frames would make it jerk. "
+		  "PSNR and SSIM look at pictures one by one and hardly punish jerks.",
 		  q->n_rates, times_best(q, POLICY_B, PSNR), times_best(q, POLICY_B, SSIM),
-		  times_best(q, POLICY_COMBINED, PSNR), times_best(q, POLICY_COMBINED, SSIM),
-		  "6 % (nothing seen yet) and 30 % (unusable)");
+		  times_best(q, POLICY_COMBINED, PSNR), times_best(q, POLICY_COMBINED, SSIM));
 }
 
 static void show_all(struct page *page, const struct quality *q)
 {
-	page_text(page,
-		  "A generated film of %u frames, %u x %u at 25 a second, encoded by ffmpeg as MPEG-2 with "
-		  "groups of 12 and "
-		  "two B frames between the others, in datagrams of a transport stream. Undamaged it has a "
-		  "PSNR of %.2f dB and "
-		  "an SSIM of %.4f. Every policy is run by its machine, with the chance that comes nearest "
-		  "to the byte loss; "
-		  "means over %u throws of the dice, and more where the loss is small.",
-		  q->film.frames, 352u, 288u, q->whole.psnr, q->whole.ssim, q->seeds);
+	page_text(
+		page,
+		"A generated film of %u frames, %d x %d at 25 a second, encoded by ffmpeg as MPEG-2 with "
+		"groups of %d and two B frames between the others, in datagrams of a transport stream. "
+		"Undamaged it has a PSNR of %.2f dB and an SSIM of %.4f. Every policy is run by its machine, "
+		"with the chance that comes nearest to the byte loss; means over %u throws of the dice, and "
+		"more where the loss is small.",
+		q->film.frames, SIM_SCENE_WIDTH, SIM_SCENE_HEIGHT, FILM_GROUP, q->whole.psnr, q->whole.ssim,
+		q->seeds);
 	show_film(page, q);
 	show_scores(page, q, PSNR);
 	show_scores(page, q, SSIM);
