@@ -255,8 +255,9 @@ static void introduce(const struct report *report, FILE *to)
 	fputs("<p><b>ACSM</b>: F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, "
 	      "<cite>Beyond Bloom Filters: From Approximate Membership Checks to Approximate State "
 	      "Machines</cite>, "
-	      "SIGCOMM 2006. <b>kBF</b>: the key-value Bloom filter. Crosses in the plots are what the "
-	      "papers print. "
+	      "SIGCOMM 2006. <b>kBF</b>: S. Xiong, Y. Yao, Q. Cao, T. He, <cite>kBF: a Bloom Filter for "
+	      "Key-Value Storage with an Application on Approximate State Machines</cite>, INFOCOM 2014. "
+	      "Crosses in the plots are what the papers print. "
 	      "A claim is a bar that this run can decide; numbers in small print are the least and the "
 	      "greatest of "
 	      "the seeds, or the 99 % interval where the text says so.</p>\n",
