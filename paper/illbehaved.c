@@ -114,29 +114,24 @@ static int one_run(struct lab *lab, void *context, size_t number)
 
 /* --------------------------------------------------------------------- the numbers */
 
-static double percent(double part, double whole)
-{
-	return whole > 0 ? 100 * part / whole : 0;
-}
-
 static double false_positives(const struct simple_result *r)
 {
-	return percent(r->stranger_found, r->asked_strangers);
+	return percent_of(r->stranger_found, r->asked_strangers);
 }
 
 static double false_negatives(const struct simple_result *r)
 {
-	return percent(r->flow_missed, r->asked);
+	return percent_of(r->flow_missed, r->asked);
 }
 
 static double wrong_states(const struct simple_result *r)
 {
-	return percent(r->wrong_state, r->asked);
+	return percent_of(r->wrong_state, r->asked);
 }
 
 static double dont_knows(const struct simple_result *r)
 {
-	return percent(r->in_doubt, r->asked + r->asked_strangers);
+	return percent_of(r->in_doubt, r->asked + r->asked_strangers);
 }
 
 static simple_number *const error_numbers[ERRORS] = {false_positives, false_negatives, wrong_states,

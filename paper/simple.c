@@ -383,11 +383,6 @@ int simple_run(struct lab *lab, const struct simple_run *asked, struct simple_re
 
 /* ------------------------------------------------------------------------ shares */
 
-static double percent(double part, double whole)
-{
-	return whole > 0 ? 100 * part / whole : 0;
-}
-
 static double all_flows(const struct simple_result *r)
 {
 	return r->flows[SIM_INTERESTING] + r->flows[SIM_NOISE] + r->flows[SIM_RANDOM];
@@ -395,22 +390,22 @@ static double all_flows(const struct simple_result *r)
 
 double simple_false_positives(const struct simple_result *r)
 {
-	return percent(r->false_positive, r->flows[SIM_NOISE] + r->flows[SIM_RANDOM]);
+	return percent_of(r->false_positive, r->flows[SIM_NOISE] + r->flows[SIM_RANDOM]);
 }
 
 double simple_false_negatives(const struct simple_result *r)
 {
-	return percent(r->false_negative, r->flows[SIM_INTERESTING]);
+	return percent_of(r->false_negative, r->flows[SIM_INTERESTING]);
 }
 
 double simple_dont_knows(const struct simple_result *r)
 {
-	return percent(r->dont_know, all_flows(r));
+	return percent_of(r->dont_know, all_flows(r));
 }
 
 double simple_errors(const struct simple_result *r)
 {
-	return percent(r->false_positive + r->false_negative + r->dont_know, all_flows(r)) / 100;
+	return percent_of(r->false_positive + r->false_negative + r->dont_know, all_flows(r)) / 100;
 }
 
 struct spread simple_spread(const struct simple_result *first, size_t stride, unsigned seeds,

@@ -20,6 +20,11 @@ struct spread spread_times(struct spread spread, double factor)
 	return (struct spread){spread.middle * factor, spread.low * factor, spread.high * factor};
 }
 
+double percent_of(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
 #define Z 2.5758293035489 /* of the normal distribution, half a percent lies beyond it */
 
 struct spread interval_99(double hits, double trials)

@@ -15,6 +15,9 @@ struct spread spread_of(const double *numbers, size_t count);
 /* The same times a factor: shares to percents. */
 struct spread spread_times(struct spread spread, double factor);
 
+/* A part of a whole in percent; 0 of nothing. */
+double percent_of(double part, double whole);
+
 /*
  * A share that was measured as `hits` of `trials`, with the interval that holds the
  * true one in 99 of 100 measurements (Wilson's; right for few hits too).

@@ -132,7 +132,7 @@ static int decide_one(struct lab *lab, void *context, size_t number)
 
 static double percent(uint64_t of, uint64_t all)
 {
-	return all ? 100 * (double)of / (double)all : 0;
+	return percent_of((double)of, (double)all);
 }
 
 static double wrong(const struct decided *d, unsigned table)
@@ -231,10 +231,10 @@ static void show_tables(struct page *page, const struct decisions *d)
 					  4);
 
 	page_row(t);
-	page_word(t, "whole state");
+	page_word(t, "whole state, paper");
 	page_number(t, 100);
-	page_number(t, 0);
-	page_number(t, 0);
+	page_blank(t); /* it is the truth that the others are held against */
+	page_blank(t);
 	page_row(t);
 	page_word(t, "paper's FCF");
 	page_number(t, CELL_BITS * 18 / 12.0);
