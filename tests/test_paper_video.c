@@ -19,9 +19,9 @@
 #include "board.h"
 #include "child.h"
 #include "decider.h"
+#include "experiment.h"
 #include "film.h"
 #include "likeness.h"
-#include "page_parts.h"
 #include "scene.h"
 #include "streams.h"
 #include "video_parts.h"
@@ -440,25 +440,8 @@ static void a_lost_picture_repeats_the_one_before_and_moves_no_other(void **stat
 	film_free(&f);
 }
 
-static struct page *run_part(int (*run)(struct lab *lab, struct page *page))
-{
-	struct experiment *e = calloc(1, sizeof *e);
-	struct page *page;
-
-	*e = (struct experiment){
-		.name = "video", .title = "", .where = "", .shows = "", .seconds = {1, 1, 1}, .run = run};
-	page = page_new(e);
-	board_expect(lab.board, e, lab.size);
-	if (board_run(&lab, e, page))
-		fail_msg("%s", board_why(lab.board));
-	return page;
-}
-
-static void free_part(struct page *page)
-{
-	free((void *)page->experiment);
-	page_free(page);
-}
+static const struct experiment quality = {
+	.name = "video", .title = "", .where = "", .shows = "", .seconds = {1, 1, 1}, .run = video_quality};
 
 static unsigned count_parts(const struct page *page, enum part_kind kind)
 {
@@ -469,24 +452,17 @@ static unsigned count_parts(const struct page *page, enum part_kind kind)
 	return n;
 }
 
-static void assert_claims_met(const struct page *page, unsigned claims)
-{
-	assert_int_equal(count_parts(page, PART_CLAIM), claims);
-	for (size_t i = 0; i < page->count; i++)
-		if (page->parts[i].kind == PART_CLAIM && !page->parts[i].claim.met)
-			fail_msg("missed: %s: %g", page->parts[i].claim.text, page->parts[i].claim.value);
-}
-
 static void policies_that_know_frames_beat_random_loss(void **state)
 {
 	struct page *page;
 
 	(void)state;
 	need_ffmpeg();
-	page = run_part(video_quality);
-	assert_claims_met(page, 4);
+	page = quick_page(&quality, 2);
+	assert_int_equal(count_parts(page, PART_CLAIM), 4);
+	assert_claims_met(page);
 	assert_int_equal(count_parts(page, PART_SKIPPED), 0);
-	free_part(page);
+	page_free(page);
 }
 
 static void without_ffmpeg_the_film_is_skipped_with_a_message(void **state)
@@ -496,11 +472,11 @@ static void without_ffmpeg_the_film_is_skipped_with_a_message(void **state)
 
 	(void)state;
 	setenv("PATH", "/nonexistent", 1);
-	page = run_part(video_quality);
+	page = quick_page(&quality, 2);
 	setenv("PATH", path, 1);
 	assert_int_equal(count_parts(page, PART_SKIPPED), 1);
 	assert_int_equal(count_parts(page, PART_CLAIM), 0);
-	free_part(page);
+	page_free(page);
 	free(path);
 }
 
@@ -524,10 +500,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_papers_table_is_unsure_as_often_as_it_should_be, set_up,
 						tear_down),
 		cmocka_unit_test(a_lost_picture_repeats_the_one_before_and_moves_no_other),
-		cmocka_unit_test_setup_teardown(policies_that_know_frames_beat_random_loss, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(without_ffmpeg_the_film_is_skipped_with_a_message, set_up,
-						tear_down),
+		cmocka_unit_test(policies_that_know_frames_beat_random_loss),
+		cmocka_unit_test(without_ffmpeg_the_film_is_skipped_with_a_message),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
