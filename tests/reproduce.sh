@@ -54,4 +54,12 @@ if cmp -s one other; then
 	echo "two seeds, the same numbers"
 	exit 1
 fi
+
+# Several at once run in the order of the list, and what one draws does not depend on the others.
+"$inkling" reproduce slowpath kbf-decodability --quick --seeds 1 -o - -j 1 >one
+"$inkling" reproduce kbf-decodability slowpath --quick --seeds 1 -o - -j 3 >three
+cmp one three
+"$inkling" reproduce slowpath --quick --seeds 1 -o - >alone
+grep '"experiment":"slowpath"' one >first
+grep -v '"type":"summary"' alone | cmp - first
 if [ -e /dev/full ]; then exits 1 "cannot be written" dleft --quick -o /dev/full; fi
