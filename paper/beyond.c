@@ -178,7 +178,7 @@ static void write_choices(const struct search *search, struct page *page)
 /* By no more than what one flow in all would make of it. */
 static double times_fewer(const struct search *search, size_t reading, size_t row)
 {
-	double one = 1. / search->seeds;
+	double one = (double)search->divisor / search->seeds; /* in a million */
 
 	return errors_of(search, reading, row, 0).middle / fmax(least_errors(search, reading, row), one);
 }

@@ -37,7 +37,8 @@ struct candidates_wish candidates_for(enum reading reading, double bits, uint32_
 
 	return (struct candidates_wish){.bits = bits,
 					.flows = flows,
-					.most = flows + 2.7 * sqrt(divisor * active * there * (1 - there))};
+					.most = flows + 2.7 * sqrt(divisor * active * there * (1 - there)),
+					.divisor = divisor};
 }
 
 /* --------------------------------------------------------------- Bloom filters */

@@ -282,6 +282,21 @@ static void candidates_keep_to_their_bits(void **state)
 		}
 }
 
+/* In a part of all, chance is larger: there is more room for flows, and a larger side table for who collides. */
+static void smaller_runs_leave_more_room_for_chance(void **state)
+{
+	struct candidates_wish whole = candidates_for(READING_A, 1130496, 1),
+			       part = candidates_for(READING_A, 1130496, 32);
+	struct simple_table of_whole[CANDIDATES_MOST], of_part[CANDIDATES_MOST];
+
+	(void)state;
+	assert_true(part.most > whole.most);
+	assert_true(candidates(INK_LINE, &whole, of_whole) > 0);
+	assert_true(candidates(INK_LINE, &part, of_part) > 0);
+	assert_true(of_whole[0].geometry.side >= 8); /* the first has an entry for each that collides */
+	assert_true(of_part[0].geometry.side >= 8 * 32);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +311,7 @@ int main(void)
 		cmocka_unit_test(quick_illbehaved_is_near_the_long_runs),
 		cmocka_unit_test(in_the_same_bits_compact_errs_as_rarely_as_claimed),
 		cmocka_unit_test(candidates_keep_to_their_bits),
+		cmocka_unit_test(smaller_runs_leave_more_room_for_chance),
 	};
 
 	lab.board = board_new(NULL, NULL);
