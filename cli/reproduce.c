@@ -26,7 +26,7 @@ static const char help[] =
 	"  --seeds N         repetitions (default 3)\n"
 	"  --seed N          the first seed (default 1); the same seed gives the same numbers\n"
 	"  --html FILE       write a report with plots; it needs no other file\n"
-	"  -o FILE           write NDJSON (- = standard output, and no tables there)\n"
+	"  -o FILE           write NDJSON (for both, - = standard output, and no tables there)\n"
 	"  -j N              threads (default: one for each core)\n"
 	"\n"
 	"example: inkling reproduce table1 --quick --html report.html\n";
@@ -182,18 +182,35 @@ static int read_options(struct wish *wish, int argc, char **argv)
 	return error;
 }
 
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
+/* For appending, so that what a file has stays until there is something better. */
+static int open_file(const char *path, FILE **file)
+{
+	if (path)
+		*file = is_stdout(path) ? stdout : fopen(path, "a");
+	return path && !*file ? cli_failed("%s: %s", path, strerror(errno)) : CLI_DONE;
+}
+
 /* Before the work: who mistypes a folder should not learn it in half an hour. */
 static int open_files(struct wish *wish)
 {
-	bool plain = wish->ndjson && !strcmp(wish->ndjson, "-");
-
-	if (wish->html && !(wish->html_file = fopen(wish->html, "w")))
-		return cli_failed("%s: %s", wish->html, strerror(errno));
-	if (wish->ndjson && !(wish->ndjson_file = plain ? stdout : fopen(wish->ndjson, "w")))
-		return cli_failed("%s: %s", wish->ndjson, strerror(errno));
-	if (cli_same_file(wish->html, wish->ndjson))
+	if (open_file(wish->html, &wish->html_file) || open_file(wish->ndjson, &wish->ndjson_file))
+		return CLI_FAILED;
+	if (cli_same_file(wish->html, wish->ndjson) || (is_stdout(wish->html) && is_stdout(wish->ndjson)))
 		return cli_usage(&cli_reproduce, "%s cannot be both the report and the NDJSON", wish->html);
 	return CLI_DONE;
+}
+
+/* Now the old content goes. A pipe or a device has none. */
+static int empty(FILE *file, const char *path)
+{
+	if (!file || file == stdout || !ftruncate(fileno(file), 0) || errno == EINVAL)
+		return CLI_DONE;
+	return cli_failed("%s: %s", path, strerror(errno));
 }
 
 /* ---------------------------------------------------------------------- progress */
@@ -228,6 +245,11 @@ static void watch_end(void)
 
 /* --------------------------------------------------------------------- the command */
 
+static bool has_tables(const struct wish *wish)
+{
+	return !is_stdout(wish->ndjson) && !is_stdout(wish->html);
+}
+
 static int run_one(struct wish *wish, const struct experiment *experiment, struct page *page)
 {
 	int error = board_run(&wish->lab, experiment, page);
@@ -235,24 +257,27 @@ static int run_one(struct wish *wish, const struct experiment *experiment, struc
 	watch_end();
 	if (error)
 		return cli_failed("%s: %s", experiment->name, board_why(wish->lab.board));
-	if (wish->ndjson_file != stdout) {
+	if (has_tables(wish)) {
 		show_text(page, stdout);
 		fflush(stdout);
 	}
 	return CLI_DONE;
 }
 
-static void conclude(const struct wish *wish, const struct report *report)
+static int conclude(const struct wish *wish, const struct report *report)
 {
 	struct tally tally = tally_claims(report->pages, report->count);
 
-	if (tally.claims && wish->ndjson_file != stdout)
+	if (tally.claims && has_tables(wish))
 		printf("%u of %u claims met%s\n", tally.met, tally.claims,
 		       wish->html ? "" : "; --html FILE draws the plots");
+	if (empty(wish->html_file, wish->html) || empty(wish->ndjson_file, wish->ndjson))
+		return CLI_FAILED;
 	if (wish->html_file)
 		show_html(report, wish->html_file);
 	if (wish->ndjson_file)
 		show_ndjson(report, wish->ndjson_file);
+	return CLI_DONE;
 }
 
 /* What was done before something failed is still reported. */
@@ -270,7 +295,8 @@ static int run_all(struct wish *wish)
 
 		result = run_one(wish, wish->chosen[i], page);
 	}
-	conclude(wish, &report);
+	if (conclude(wish, &report))
+		result = CLI_FAILED;
 	for (size_t i = 0; i < report.count; i++)
 		page_free(report.pages[i]);
 	free(report.pages);

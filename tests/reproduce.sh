@@ -46,6 +46,13 @@ fi
 # All ways to show it at once; the same seed gives the same numbers, on one thread and on three; another seed does not.
 exits 0 "claims met" dleft --quick --html r.html -o one -j 1
 grep -q '<article id="dleft">' r.html
+echo "an older report" >>r.html
+exits 2 "no experiment" dlft --quick --html r.html
+grep -q "an older report" r.html # it stays until there is a better one
+exits 0 "claims met" dleft --quick --html r.html
+[ "$(grep -c '</html>' r.html)" = 1 ] || { echo "the report was appended"; exit 1; }
+"$inkling" reproduce dleft --quick --html - | grep -q '<article id="dleft">'
+exits 2 "cannot be both" dleft --quick --html - -o -
 "$inkling" reproduce dleft --quick -o - -j 3 >three
 cmp one three
 grep -q '"type":"summary","size":"quick","seed":1' one
