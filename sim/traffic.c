@@ -716,8 +716,10 @@ const char *sim_traffic_wrong(const struct sim_traffic_options *o)
 	if (o->half_open + o->unanswered + o->refused + o->reset + o->cut + o->unfinished + o->strangers >
 	    1 + 1e-9)
 		return "the shares of the flows are more than 1 together";
-	if (o->payload > SIM_PAYLOAD_MOST || o->data > SIM_DATA_MOST)
-		return "too much data";
+	if (o->payload > SIM_PAYLOAD_MOST)
+		return "a payload of more than 1400 bytes";
+	if (o->data > SIM_DATA_MOST)
+		return "too many segments with data";
 	if (o->concurrent > o->flows)
 		return "more connections at once than there are";
 	if (o->duration < 100 * (o->rtt + MOMENT))

@@ -123,7 +123,7 @@ static void show_counts(FILE *to, const struct session *s, const struct session 
 	for (unsigned i = 0; i < s->view->counters; i++)
 		line(to,
 		     i           ? ""
-		     : s->second ? "candidates'"
+		     : s->second ? "of these"
 				 : "counts",
 		     s->view->counter_names[i], ink_track_counters(s->track)[i]);
 	line(to, "reports", s->w->output ? s->w->output : "made (-o shows them)", s->reports);
@@ -192,6 +192,23 @@ static void show_tables(FILE *to, const struct session *s, const struct session 
 		show_size(to, "exact", s->beside);
 }
 
+/* Counters that the exact table brought to another number. */
+static void show_other_counts(FILE *to, const struct session *s)
+{
+	const uint64_t *ours = ink_track_counters(s->track), *exact = ink_track_counters_beside(s->track);
+	int told = 0;
+
+	for (unsigned i = 0; i < s->view->counters; i++) {
+		if (ours[i] == exact[i])
+			continue;
+		if (!told++)
+			fprintf(to, "%-*s%-*s%*s%*s\n", LABEL, "counts", NAME, "that differ", NUMBER, "table",
+				NUMBER, "exact");
+		fprintf(to, "%-*s%-*s%*s%*s\n", LABEL, "", NAME, s->view->counter_names[i], NUMBER,
+			grouped(ours[i]), NUMBER, grouped(exact[i]));
+	}
+}
+
 static void show_verify(FILE *to, const struct session *s)
 {
 	const struct tally *t = verifier_tally(s->verifier);
@@ -202,9 +219,10 @@ static void show_verify(FILE *to, const struct session *s)
 	for (unsigned d = 0; d < DIFFERENCES; d++)
 		fprintf(to, "%-*s%-*s%*s%*s\n", LABEL, "", NAME, difference_text((enum difference)d), NUMBER,
 			grouped(t->events[d]), NUMBER, grouped(t->flows[d]));
-	line(to, "settled", "flows", t->settled);
+	line(to, "settled", "times", t->settled);
 	line(to, "", "lost", t->lost);
 	line(to, "", "in another state", t->changed);
+	show_other_counts(to, s);
 }
 
 static const char *input_name(const struct wishes *w)

@@ -52,7 +52,7 @@ static int check_geometry(const struct ink_options *o, struct ink_why *why)
 	if (o->kind == INK_KBF && (g->d || g->b || g->h || g->f || g->dleft_flags))
 		return ink_because(why, -EINVAL, "geometry: kbf has q, side, k and m, and nothing else");
 	if (!is_bloom(o->kind) && (g->counter_bits || g->threshold || g->bloom_flags))
-		return ink_because(why, -EINVAL, "geometry: what follows k and m is for stateful and direct");
+		return ink_because(why, -EINVAL, "geometry: counters, thresholds and blocks are for stateful and direct");
 	if (!is_bloom(o->kind) && o->kind != INK_KBF && (g->k || g->m))
 		return ink_because(why, -EINVAL, "geometry: k and m are for stateful, direct and kbf");
 	if (g->side_id && o->kind != INK_LINE && o->kind != INK_COMPACT && o->kind != INK_KIND_DEFAULT)
