@@ -269,7 +269,8 @@ static int conclude(const struct wish *wish, const struct report *report)
 	struct tally tally = tally_claims(report->pages, report->count);
 
 	if (tally.claims && has_tables(wish))
-		printf("%u of %u claims met%s\n", tally.met, tally.claims,
+		printf("%u of %u claims met%s%s\n", tally.met, tally.claims,
+		       tally.skipped ? ", some parts skipped" : "",
 		       wish->html ? "" : "; --html FILE draws the plots");
 	if (empty(wish->html_file, wish->html) || empty(wish->ndjson_file, wish->ndjson))
 		return CLI_FAILED;

@@ -205,13 +205,16 @@ static void show_parts(const struct page *page, FILE *to)
 		fputs("</div>\n", to);
 }
 
-static void show_page(const struct page *page, FILE *to)
+static void show_page(const struct page *page, enum lab_size size, FILE *to)
 {
 	fprintf(to, "<article id=\"%s\">\n", page->experiment->name);
 	element("h2", page->experiment->title, to);
 	fprintf(to, "<p class=\"where\">");
 	show_escaped(page->experiment->where, to);
-	fprintf(to, " · <code>inkling reproduce %s</code></p>\n", page->experiment->name);
+	fprintf(to, " · <code>inkling reproduce %s%s</code></p>\n", page->experiment->name,
+		size == LAB_QUICK  ? " --quick"
+		: size == LAB_FULL ? " --full"
+				   : "");
 	element("p", page->experiment->shows, to);
 	show_parts(page, to);
 	fputs("</article>\n", to);
@@ -245,13 +248,12 @@ static void introduce(const struct report *report, FILE *to)
 {
 	struct tally tally = tally_claims(report->pages, report->count);
 
-	fprintf(to,
-		"<h1>Two papers, reproduced</h1>\n<p class=\"soft\">inkling %s · size %s · %u seed%s from "
-		"%llu · "
-		"claims met: %u of %u</p>\n",
-		ink_version(), show_size(report->lab->size), report->lab->seeds,
-		report->lab->seeds == 1 ? "" : "s", (unsigned long long)report->lab->seed, tally.met,
-		tally.claims);
+	fprintf(to, "<h1>Two papers, reproduced</h1>\n<p class=\"soft\">inkling %s · size %s", ink_version(),
+		show_size(report->lab->size));
+	fprintf(to, " · %u seed%s from %llu", report->lab->seeds, report->lab->seeds == 1 ? "" : "s",
+		(unsigned long long)report->lab->seed);
+	fprintf(to, " · claims met: %u of %u%s</p>\n", tally.met, tally.claims,
+		tally.skipped ? " · some parts were skipped" : "");
 	fputs("<p><b>ACSM</b>: F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, "
 	      "<cite>Beyond Bloom Filters: From Approximate Membership Checks to Approximate State "
 	      "Machines</cite>, "
@@ -276,6 +278,6 @@ void show_html(const struct report *report, FILE *to)
 	introduce(report, to);
 	contents(report, to);
 	for (size_t i = 0; i < report->count; i++)
-		show_page(report->pages[i], to);
+		show_page(report->pages[i], report->lab->size, to);
 	fputs("</body>\n</html>\n", to);
 }

@@ -155,9 +155,7 @@ void show_ndjson(const struct report *report, FILE *to)
 
 	for (size_t i = 0; i < report->count; i++)
 		show_page(report->pages[i], to);
-	fprintf(to,
-		"{\"type\":\"summary\",\"size\":\"%s\",\"seed\":%llu,\"seeds\":%u,\"claims\":%u,\"met\":%u}"
-		"\n",
-		show_size(report->lab->size), (unsigned long long)report->lab->seed, report->lab->seeds,
-		tally.claims, tally.met);
+	fprintf(to, "{\"type\":\"summary\",\"size\":\"%s\",\"seed\":%llu,\"seeds\":%u",
+		show_size(report->lab->size), (unsigned long long)report->lab->seed, report->lab->seeds);
+	fprintf(to, ",\"claims\":%u,\"met\":%u,\"skipped\":%u}\n", tally.claims, tally.met, tally.skipped);
 }

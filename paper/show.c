@@ -53,7 +53,7 @@ const char *show_number(double number, int digits, char *text, size_t size)
 	} else if (magnitude >= 1e12 || (magnitude > 0 && magnitude < 1e-4)) {
 		snprintf(text, size, "%.*e", digits - 1, number);
 		shorten_exponent(text);
-	} else if (number == floor(number) || magnitude >= 1e4) {
+	} else if (fabs(number - round(number)) <= 1e-9 * magnitude || magnitude >= 1000) {
 		show_whole(round(number), text, size);
 	} else {
 		decimals = digits - 1 - (int)floor(log10(magnitude));
@@ -107,12 +107,13 @@ const char *show_bounds(const struct claim *claim, char *text, size_t size)
 
 struct tally tally_claims(struct page *const *pages, size_t count)
 {
-	struct tally tally = {0, 0};
+	struct tally tally = {0, 0, 0};
 
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < pages[i]->count; j++) {
 			const struct part *part = &pages[i]->parts[j];
 
+			tally.skipped += part->kind == PART_SKIPPED;
 			tally.claims += part->kind == PART_CLAIM;
 			tally.met += part->kind == PART_CLAIM && part->claim.met;
 		}

@@ -29,9 +29,9 @@ const char *show_cell(const struct cell *cell, const struct page_column *column,
 /* What a claim asks: "at most 0.37", "0.57 to 0.61". */
 const char *show_bounds(const struct claim *claim, char *text, size_t size);
 
-/* Of the claims of some pages: how many there are, how many are met. */
+/* Of the claims of some pages: how many there are, how many are met; and parts that were skipped. */
 struct tally {
-	unsigned claims, met;
+	unsigned claims, met, skipped;
 };
 struct tally tally_claims(struct page *const *pages, size_t count);
 

@@ -170,7 +170,8 @@ static void numbers_are_shown_with_the_digits_that_count(void **state)
 	} cases[] = {{0, 3, "0"},
 		     {0.00123456, 3, "0.00123"},
 		     {12.345, 3, "12.3"},
-		     {1234.5, 3, "1234"},
+		     {1234.4, 3, "1,234"},
+		     {23.9999999999999, 3, "24"},
 		     {1081344, 3, "1,081,344"},
 		     {-12345, 3, "-12,345"},
 		     {3.94e-6, 2, "3.9e-6"},
@@ -275,7 +276,8 @@ static void every_number_is_in_the_ndjson(void **state)
 		"\"claim\":\"as few errors as the "
 		"paper\",\"value\":0.5,\"at_least\":null,\"at_most\":0.6,\"met\":true}\n",
 		"\"at_least\":0.6,\"at_most\":null,\"met\":false}\n",
-		"{\"type\":\"summary\",\"size\":\"quick\",\"seed\":1,\"seeds\":3,\"claims\":3,\"met\":2}\n",
+		"{\"type\":\"summary\",\"size\":\"quick\",\"seed\":1,\"seeds\":3,\"claims\":3,\"met\":2,"
+		"\"skipped\":0}\n",
 	};
 
 	(void)state;
