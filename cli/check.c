@@ -63,7 +63,7 @@ static int run(int argc, char **argv)
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
 		if (option == 'l')
-			return list();
+			return argc == 2 ? list() : cli_usage(&cli_check, "--list stands alone");
 		if (option == '?')
 			return cli_bad_option(&cli_check, option, argv);
 		strict = 1;

@@ -41,7 +41,7 @@ static int help(const char *name)
 {
 	const struct cli_command *command = name ? find(name) : NULL;
 
-	if (name && !command)
+	if (name && !command && strcmp(name, "help"))
 		return unknown(name);
 	if (command)
 		fputs(command->help, stdout);

@@ -11,6 +11,9 @@ while read -r name; do
 	exits 0 "digraph \"$name\" {" draw "$name"
 done <list
 
+exits 2 "--list stands alone" check --list tcp
+exits 0 "usage: inkling COMMAND" help help
+
 # A file is known by a slash or its ending.
 cat >m.fsm <<'end'
 machine m

@@ -118,7 +118,7 @@ exits 1 "forgets cells, not flows" run tcp -r x.pcap --kind stateful
 exits 1 "try --no-timeouts" run tcp -r x.pcap --kind kbf
 exits 2 "which machine" run
 exits 2 "a capture or an interface" run tcp
-exits 2 "a capture or an interface" run tcp -r x.pcap -i lo
+exits 2 "a capture and an interface were given" run tcp -r x.pcap -i lo
 exits 2 "'--nonsense' is no option" run tcp -r x.pcap --nonsense
 exits 2 "'-z' is no option" run tcp -r x.pcap -zq
 exits 2 "'-z' is no option" run --verify -zq

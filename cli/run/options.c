@@ -149,8 +149,10 @@ static int join(int argc, char **argv, char **filter)
 /* What the options say together. */
 static int contradiction(const struct wishes *w)
 {
-	if (!w->file == !w->interface)
+	if (!w->file && !w->interface)
 		return cli_usage(&cli_run, "a capture or an interface? (-r FILE or -i INTERFACE)");
+	if (w->file && w->interface)
+		return cli_usage(&cli_run, "a capture and an interface were given (-r and -i): one of them");
 	if (w->two_pass && (!w->file || !strcmp(w->file, "-")))
 		return cli_usage(&cli_run, "--two-pass reads the input twice: it must be a file (-r)");
 	if (w->two_pass && w->verify)
