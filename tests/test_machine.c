@@ -140,6 +140,7 @@ static void names_that_nobody_knows_are_told_with_the_nearest(void **state)
 		     "no counter 'losess'; did you mean 'losses'?");
 	assert_error("a: e / count c\nevent f = c > 5% of d", 2, 21, "no counter 'd'");
 	assert_error("evnet f = tcp", 1, 1, "no item begins with 'evnet'; did you mean 'event'?");
+	assert_error("absent e -> a", 1, 8, "expected ':', found 'e'");
 }
 
 static void what_is_given_twice_is_told_with_the_line(void **state)

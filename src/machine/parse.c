@@ -548,11 +548,22 @@ static int parse_item(struct ink_parser *p)
 	return -2;
 }
 
+/* Words that can only be states: their colon was forgotten. */
+static int lacks_colon(struct ink_parser *p)
+{
+	if (!ink_parser_takes(p, "absent") && !ink_parser_takes(p, "unsure") && !ink_parser_takes(p, "*"))
+		return 0;
+	ink_parser_expected(p, "':'");
+	return 1;
+}
+
 static void unknown_item(struct ink_parser *p)
 {
 	struct ink_near near = ink_near(p->text->bytes + p->now.at, p->now.length);
 	char hint[96];
 
+	if (lacks_colon(p))
+		return;
 	for (unsigned i = 0; p->now.kind == TOKEN_NAME && i < ITEM_WORDS; i++)
 		ink_near_offer(&near, item_words[i]);
 	p->before = 0; /* nothing is missing there */
