@@ -35,6 +35,10 @@ elif command -v setpriv >/dev/null; then
 fi
 printf 'machine\001\002\003 this is no capture, though it is long enough to be one' >text.pcap
 refused 1 "text.pcap: not a capture" run tcp -r text.pcap
+printf '\037\213\010' >packed
+refused 1 "packed: not a capture, but packed: zcat it into -r -" run tcp -r packed
+: >hollow
+refused 1 "hollow: not a capture: it is empty" run tcp -r hollow
 
 # ------------------------------------------------------------------ cut and damaged files
 

@@ -232,6 +232,25 @@ static int learn(struct ink_capture *c, struct ink_why *why)
 	return c->pool ? 0 : ink_because(why, -ENOMEM, "%s: no memory", c->name);
 }
 
+/* What libpcap would call truncated or unknown, and people know by another name. */
+static int refuse_early(const struct ink_capture *c, struct ink_why *why)
+{
+	static const struct {
+		const char *begin, *unpack;
+		size_t length;
+	} packers[] = {
+		{"\x1f\x8b", "zcat", 2}, {"\x28\xb5\x2f\xfd", "zstdcat", 4}, {"\xfd\x37zXZ", "xzcat", 5}};
+
+	if (!c->reader.filled)
+		return ink_because(why, -EILSEQ, "%s: not a capture: it is empty", c->name);
+	for (size_t i = 0; i < sizeof packers / sizeof *packers; i++)
+		if (c->reader.filled >= packers[i].length &&
+		    !memcmp(c->reader.buffer, packers[i].begin, packers[i].length))
+			return ink_because(why, -EILSEQ, "%s: not a capture, but packed: %s it into -r -",
+					   c->name, packers[i].unpack);
+	return 0;
+}
+
 static int open_file(struct ink_capture *c, struct ink_why *why)
 {
 	char text[PCAP_ERRBUF_SIZE] = "";
@@ -241,6 +260,9 @@ static int open_file(struct ink_capture *c, struct ink_why *why)
 		c->link = c->reader.link;
 		return error;
 	}
+	error = refuse_early(c, why);
+	if (error)
+		return error;
 	c->stream = ink_reader_stream(&c->reader);
 	if (!c->stream)
 		return ink_because(why, -errno, "%s: %s", c->name, strerror(errno));
