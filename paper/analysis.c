@@ -456,21 +456,17 @@ static void write_page(struct page *page, const struct point *points)
 
 	for (unsigned i = 0; i < FORMULAS; i++)
 		verdicts[i] = judge(points_of(points, (enum formula)i), (enum formula)i);
-	page_text(
-		page,
-		"%u tables of %llu flows at each of %d points. \"+-\" is half the 99 %% interval of their "
-		"mean and "
-		"\"off by\" the greatest distance of a formula from it, both in percent of the formula. One "
-		"point in a hundred lies outside by chance.",
-		points[0].tables, (unsigned long long)points[0].flows, POINTS);
+	page_text(page,
+		  "%u tables of %llu flows at each of %d points. \"+-\" is half the 99 %% interval "
+		  "of their mean and \"off by\" the greatest distance of a formula from it, both in "
+		  "percent of the formula. One point in a hundred lies outside by chance.",
+		  points[0].tables, (unsigned long long)points[0].flows, POINTS);
 	write_table(page, verdicts);
-	page_text(
-		page,
-		"\"as printed\": points inside with the formula as the paper prints it, where that differs. "
-		"A sign "
-		"(3.1) and a \"/ m\" (3.3) are missing. The probability that a stranger is in doubt is "
-		"printed as that of no empty cell less that of k cells that know; all k cells have to be in "
-		"doubt, and the two agree for k = 1 only. d h 2^-f is a bound.");
+	page_text(page, "\"as printed\": points inside with the formula as the paper prints it, where that "
+			"differs. A sign (3.1) and a \"/ m\" (3.3) are missing. The probability that a "
+			"stranger is in doubt is printed as that of no empty cell less that of k cells "
+			"that know; all k cells have to be in doubt, and the two agree for k = 1 only. d h "
+			"2^-f is a bound.");
 	write_filter_plot(page, points_of(points, PAIR), PAIR, "pair");
 	write_filter_plot(page, points_of(points, FLOW_DOUBT), FLOW_DOUBT, "doubt");
 	write_printed_plot(page, points_of(points, STRANGER_DOUBT));
@@ -496,9 +492,8 @@ const struct experiment paper_analysis = {
 	.name = "analysis",
 	.title = "The formulas beside the structures",
 	.where = "ACSM 3.1, 3.3, 3.4",
-	.shows = "Do the structures err as often as the paper's formulas say? Many tables at 24 points for "
-		 "each formula, "
-		 "as printed and as it must be.",
+	.shows = "Do the structures err as often as the paper's formulas say? Many tables at 24 "
+		 "points for each formula, as printed and as it must be.",
 	.seconds = {3, 45, 45},
 	.run = run,
 };

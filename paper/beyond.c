@@ -22,13 +22,11 @@
 #include "experiments.h"
 #include "table1.h"
 
-enum { PART_SEARCH = 0xbe01, PART_MEASURE = 0xbe02, READINGS = 2, ROWS = 3, WAYS = 3 };
+enum { PART_SEARCH = 0xbe01, PART_MEASURE = 0xbe02, READINGS = 2, ROWS = 3 };
 
 /* The ways: as the paper does it, and these two. */
-static const struct {
-	enum ink_kind kind;
-	const char *name;
-} ways[WAYS] = {{INK_DLEFT, "FCF"}, {INK_LINE, "line"}, {INK_COMPACT, "compact"}};
+enum { FCF, LINE, COMPACT, WAYS };
+static const char *const ways[WAYS] = {"FCF", "line", "compact"};
 
 struct search {
 	unsigned seeds;
@@ -38,20 +36,6 @@ struct search {
 };
 
 /* ------------------------------------------------------------------------ the search */
-
-static void keep_best(const struct simple_run *run, const struct simple_result *results,
-		      struct simple_table *best)
-{
-	double fewest[WAYS] = {INFINITY, INFINITY, INFINITY};
-
-	for (size_t i = 0; i < run->count; i++)
-		for (unsigned way = 1; way < WAYS; way++)
-			if (run->tables[i].kind == ways[way].kind &&
-			    simple_errors(&results[i]) < fewest[way]) {
-				fewest[way] = simple_errors(&results[i]);
-				best[way] = run->tables[i];
-			}
-}
 
 /* One job: a reading and a row, all candidates of both kinds. A third of the flows is enough to choose by. */
 static int search_one(struct lab *lab, void *context, size_t number)
@@ -66,15 +50,17 @@ static int search_one(struct lab *lab, void *context, size_t number)
 				 .tables = tables,
 				 .divisor = search->divisor};
 	struct candidates_wish wish = candidates_for(run.reading, fcf->bits, run.divisor);
+	size_t lines = candidates(INK_LINE, &wish, tables);
 	int error;
 
-	run.count = candidates(INK_LINE, &wish, tables);
-	run.count += candidates(INK_COMPACT, &wish, &tables[run.count]);
+	run.count = lines + candidates(INK_COMPACT, &wish, &tables[lines]);
 	error = simple_run(lab, &run, results, NULL);
-	best[0] = fcf->table;
-	if (!error)
-		keep_best(&run, results, best);
-	return error;
+	if (error)
+		return error;
+	best[FCF] = fcf->table;
+	best[LINE] = *candidates_best(tables, results, lines);
+	best[COMPACT] = *candidates_best(&tables[lines], &results[lines], run.count - lines);
+	return 0;
 }
 
 /* ---------------------------------------------------------------------- the measurement */
@@ -153,7 +139,7 @@ static void write_one_choice(const struct search *search, struct page_table *tab
 	}
 	page_row(table);
 	page_word(table, "%s, %c, %s", table1_rows[TABLE1_FIRST_FCF + row].name,
-		  table1_letter((enum reading)reading), ways[way].name);
+		  table1_letter((enum reading)reading), ways[way]);
 	page_word(table, "%s", candidate_name(&search->best[reading][row][way], text, sizeof text));
 	page_number(table, sum.bits * search->divisor);
 	page_number(table, 1e6 * sum.false_positive / flows);

@@ -273,6 +273,17 @@ size_t candidates(enum ink_kind kind, const struct candidates_wish *w,
 	return list.count;
 }
 
+const struct simple_table *candidates_best(const struct simple_table *tried,
+					   const struct simple_result *results, size_t count)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < count; i++)
+		if (simple_errors(&results[i]) < simple_errors(&results[best]))
+			best = i;
+	return &tried[best];
+}
+
 const char *candidate_name(const struct simple_table *t, char *text, size_t size)
 {
 	const struct ink_geometry *g = &t->geometry;

@@ -28,6 +28,10 @@ struct candidates_wish candidates_for(enum reading reading, double bits, uint32_
 size_t candidates(enum ink_kind kind, const struct candidates_wish *wish,
 		  struct simple_table to[CANDIDATES_MOST]);
 
+/* Of some that were tried, at least one: the first with fewest erroneous flows. */
+const struct simple_table *candidates_best(const struct simple_table *tried,
+					   const struct simple_result *results, size_t count);
+
 /* "k = 4", "d = 4, h = 6, f = 18": what was chosen. */
 const char *candidate_name(const struct simple_table *table, char *text, size_t size);
 

@@ -277,10 +277,10 @@ static void write_page(const struct lab *lab, struct page *page, const struct tr
 	struct summary all[TABLE];
 
 	page_text(page,
-		  "A filter of n items is asked about strangers, then each item is replaced %d times, and it "
-		  "is "
-		  "asked again. The d-left filter has d = %d, h = %d, n/%d buckets in a subtable, %d bits of "
-		  "fingerprint and 2 of counter; the standard one %d counters of 4 bits an item.",
+		  "A filter of n items is asked about strangers, then each item is replaced %d "
+		  "times, and it is asked again. The d-left filter has d = %d, h = %d, n/%d "
+		  "buckets in a subtable, %d bits of fingerprint and 2 of counter; the standard "
+		  "one %d counters of 4 bits an item.",
 		  REPLACED, D, H, ITEMS_A_BUCKET, F, COUNTERS_AN_ITEM);
 	table = page_table(page, "filters", "False positives, and live items that were not found", columns,
 			   sizeof columns / sizeof columns[0]);
@@ -314,9 +314,9 @@ const struct experiment paper_dleft = {
 	.name = "dleft",
 	.title = "A counting Bloom filter in half the memory",
 	.where = "ACSM 4",
-	.shows = "Do fingerprints with counters in a d-left table do what a counting Bloom filter does, in "
-		 "half the "
-		 "memory? Both are filled, asked, and asked again after items have come and gone.",
+	.shows = "Do fingerprints with counters in a d-left table do what a counting Bloom filter "
+		 "does, in half the memory? Both are filled, asked, and asked again after items "
+		 "have come and gone.",
 	.seconds = {2, 9, 9},
 	.run = run,
 };

@@ -194,15 +194,14 @@ static void write_page(const struct study *study, struct page *page)
 		  "False positives in percent of the triggers of flows that do not exist; false negatives "
 		  "and wrong states in percent of those of flows that do; don't-knows in percent of all. "
 		  "The structures have the memory of FCF 2 with its timer, 1,130,496 bits.");
-	page_text(page,
-		  "A stranger does harm where it is taken for another flow, for it moves that one along: "
-		  "what strangers cost a structure goes with its false positives. An invalid trigger of a "
-		  "flow that is there does no harm to a table that knows the state; the direct filter, "
-		  "which checks only whether the flow is in the state that the trigger names, may believe "
-		  "it. Flows without an end stay until the timer takes them, one to two periods later: "
-		  "Bloom filters fill up with them, and tables run out of cells. kbf has no timer, keeps "
-		  "them all, "
-		  "and is in doubt about most flows in so little memory.");
+	page_text(page, "A stranger does harm where it is taken for another flow, for it moves that one "
+			"along: what strangers cost a structure goes with its false positives. An "
+			"invalid trigger of a flow that is there does no harm to a table that knows the "
+			"state; the direct filter, which checks only whether the flow is in the state "
+			"that the trigger names, may believe it. Flows without an end stay until the "
+			"timer takes them, one to two periods later: Bloom filters fill up with them, "
+			"and tables run out of cells. kbf has no timer, keeps them all, and is in doubt "
+			"about most flows in so little memory.");
 	for (size_t sweep = 0; sweep < SWEEPS; sweep++) {
 		page_heading(page, "%s", sweeps[sweep].name);
 		for (size_t error = 0; error < ERRORS; error++)

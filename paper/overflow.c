@@ -319,13 +319,11 @@ static void write_claims(const struct lab *lab, struct page *page, const struct 
 static void write_page(const struct lab *lab, struct page *page, const struct trial *trials)
 {
 	page_text(page,
-		  "Tables of %llu cells are filled until a flow finds no room, and kept at a load while each "
-		  "flow "
-		  "is replaced %d times, after as many that do not count. Overflow goes to a side table. "
-		  "With d = "
-		  "3, h = 6 and "
-		  "two thirds full, a share of %.2g of the buckets would overflow in a fresh filling of "
-		  "very many (fluid limit; the paper: 5.6e-31).",
+		  "Tables of %llu cells are filled until a flow finds no room, and kept at a load "
+		  "while each flow is replaced %d times, after as many that do not count. Overflow "
+		  "goes to a side table. With d = 3, h = 6 and two thirds full, a share of %.2g of "
+		  "the buckets would overflow in a fresh filling of very many (fluid limit; the "
+		  "paper: 5.6e-31).",
 		  (unsigned long long)trials->cells, REPLACED, seventh_entry());
 	write_table(lab, page, trials);
 	page_text(
@@ -360,9 +358,8 @@ const struct experiment paper_overflow = {
 	.name = "overflow",
 	.title = "How full the buckets may be",
 	.where = "ACSM 3.4",
-	.shows = "When do inserts find no room, for d choices of buckets of h, filling up and in churn? And "
-		 "what does moving "
-		 "one entry add?",
+	.shows = "When do inserts find no room, for d choices of buckets of h, filling up and in "
+		 "churn? And what does moving one entry add?",
 	.seconds = {4, 50, 50},
 	.run = run,
 };

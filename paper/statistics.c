@@ -39,13 +39,12 @@ struct spread interval_99(double hits, double trials)
 	return (struct spread){share, hits > 0 ? middle - reach : 0, hits < trials ? middle + reach : 1};
 }
 
-/* Beyond it lies half a percent of Student's distribution: the first terms of Fisher's expansion. */
-static double student(double freedom)
+double student(double z, size_t count)
 {
-	double z = Z, v = freedom;
+	double v = (double)count - 1, z2 = z * z;
 
-	return z + (pow(z, 3) + z) / (4 * v) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * v * v) +
-	       (3 * pow(z, 7) + 19 * pow(z, 5) + 17 * pow(z, 3) - 15 * z) / (384 * v * v * v);
+	return z + z * (z2 + 1) / (4 * v) + z * ((5 * z2 + 16) * z2 + 3) / (96 * v * v) +
+	       z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / (384 * v * v * v);
 }
 
 struct spread mean_99(const double *numbers, size_t count)
@@ -54,6 +53,6 @@ struct spread mean_99(const double *numbers, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		squares += (numbers[i] - mean) * (numbers[i] - mean);
-	reach = student((double)count - 1) * sqrt(squares / (double)(count - 1) / (double)count);
+	reach = student(Z, count) * sqrt(squares / (double)(count - 1) / (double)count);
 	return (struct spread){mean, mean - reach, mean + reach};
 }

@@ -25,6 +25,13 @@ double percent_of(double part, double whole);
 struct spread interval_99(double hits, double trials);
 
 /*
+ * How many standard deviations of a mean of `count` numbers are as far out as z of
+ * the normal distribution: the expansion of Student's t about it (Abramowitz and
+ * Stegun, 26.7.5). From ten numbers on it is good to three digits.
+ */
+double student(double z, size_t count);
+
+/*
  * The mean of numbers that were measured independently, at least two, with the
  * interval that holds the true one in 99 of 100 measurements (Student's). Where
  * what is counted within one of them hangs together, as the errors of one table

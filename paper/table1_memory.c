@@ -41,18 +41,6 @@ struct search {
 
 /* ----------------------------------------------------------------------- the search */
 
-static void keep_best(const struct simple_table *tables, const struct simple_result *results, size_t count,
-		      struct simple_table *best)
-{
-	double fewest = INFINITY;
-
-	for (size_t i = 0; i < count; i++)
-		if (simple_errors(&results[i]) < fewest) {
-			fewest = simple_errors(&results[i]);
-			*best = tables[i];
-		}
-}
-
 /* One job: a reading and a memory, all candidates of all kinds. Long ones, of large memories, first. */
 static int search_one(struct lab *lab, void *context, size_t number)
 {
@@ -73,8 +61,8 @@ static int search_one(struct lab *lab, void *context, size_t number)
 	run.count = from[KINDS];
 	error = simple_run(lab, &run, results, NULL);
 	for (size_t kind = 0; kind < KINDS && !error; kind++)
-		keep_best(&tables[from[kind]], &results[from[kind]], from[kind + 1] - from[kind],
-			  &search->best[reading][point][kind]);
+		search->best[reading][point][kind] = *candidates_best(
+			&tables[from[kind]], &results[from[kind]], from[kind + 1] - from[kind]);
 	return error;
 }
 

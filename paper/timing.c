@@ -381,20 +381,18 @@ static double steady_distance(const struct trial *trials)
 static void write_page(struct page *page, const struct trial *trials)
 {
 	page_text(page,
-		  "A plain Bloom filter of %u cells with a timer bit each; %u tables for each setting. "
-		  "\"load\" is the new "
-		  "flows of a phase, times k, for each cell; \"stay\" is the chance that a flow goes on to "
-		  "the next "
-		  "phase; q is the chance that a cell is touched in one. \"inside\": phases for which the "
-		  "formula "
-		  "lies in the 99 %% interval, of those with enough flows left.",
+		  "A plain Bloom filter of %u cells with a timer bit each; %u tables for each "
+		  "setting. \"load\" is the new flows of a phase, times k, for each cell; \"stay\" "
+		  "is the chance that a flow goes on to the next phase; q is the chance that a "
+		  "cell is touched in one. \"inside\": phases for which the formula lies in the 99 "
+		  "%% interval, of those with enough flows left.",
 		  trials[0].cells, trials[0].tables);
 	write_table(page, trials);
 	write_curves(page, trials, "geometric", false);
-	page_text(page, "Flows that live within a phase: a cell is touched in each phase anew, and what is "
-			"left falls by the "
-			"same factor each time, as the paper says. If flows go on, what is touched once is "
-			"likely to be touched again: the curves bend, and end less steep than they begin.");
+	page_text(page, "Flows that live within a phase: a cell is touched in each phase anew, and "
+			"what is left falls by the same factor each time, as the paper says. If "
+			"flows go on, what is touched once is likely to be touched again: the "
+			"curves bend, and end less steep than they begin.");
 	write_curves(page, trials, "longer", true);
 	write_steady(page, trials);
 	page_claim(page, share_inside(trials, false), PAGE_AT_LEAST, 80,
@@ -432,9 +430,8 @@ const struct experiment paper_timing = {
 	.name = "timing",
 	.title = "Phases until a dead cell is empty",
 	.where = "ACSM 3.2",
-	.shows = "Is the number of phases that a cell outlives its flow by geometrically distributed? For "
-		 "flows within a phase, "
-		 "and for flows that go on.",
+	.shows = "Is the number of phases that a cell outlives its flow by geometrically "
+		 "distributed? For flows within a phase, and for flows that go on.",
 	.seconds = {2, 18, 18},
 	.run = run,
 };

@@ -19,11 +19,10 @@ const struct experiment paper_video = {
 	.name = "video",
 	.title = "Video: dropping with a few bits for each stream",
 	.where = "ACSM 5.2.1",
-	.shows = "Four drop policies run by the library's machines over some hundred thousand streams: how "
-		 "often the table of the "
-		 "paper decides wrongly, and smaller and better ones. Then the same policies on a film that "
-		 "ffmpeg encodes and "
-		 "decodes: PSNR and SSIM against byte loss.",
+	.shows = "Four drop policies run by the library's machines over some hundred thousand "
+		 "streams: how often the table of the paper decides wrongly, and smaller and "
+		 "better ones. Then the same policies on a film that ffmpeg encodes and decodes: "
+		 "PSNR and SSIM against byte loss.",
 	.seconds = {11, 220, 700},
 	.rounds = 2,
 	.run = run_video,

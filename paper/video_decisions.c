@@ -302,29 +302,26 @@ static void explain(struct page *page, const struct decisions *d)
 {
 	const struct decided *told = &d->reading[0];
 
-	page_text(
-		page,
-		"Of 12 taken cells each looks like a stream's own with 2^-14. So 0.07 %% of the streams come "
-		"upon the entry of another one when they begin, and share it; 4 x 2^-14, or 0.02 %%, find a "
-		"second match later, and are not known. Of the %u readings, %u make both numbers as large as "
-		"the paper's. Some come nearer to one of them: fingerprints of 12 bits collide four times as "
-		"often; a timer that forgets streams that are still alive makes missed drops; and wrong "
-		"drops "
-		"are %.2g %% of what should pass, but %.2g %% of all drops.",
-		d->readings, as_large(d), wrong(told, 0), wrong_of_drops(told));
+	page_text(page,
+		  "Of 12 taken cells each looks like a stream's own with 2^-14. So 0.07 %% of the "
+		  "streams come upon the entry of another one when they begin, and share it; 4 x "
+		  "2^-14, or 0.02 %%, find a second match later, and are not known. Of the %u "
+		  "readings, %u make both numbers as large as the paper's. Some come nearer to one "
+		  "of them: fingerprints of 12 bits collide four times as often; a timer that "
+		  "forgets streams that are still alive makes missed drops; and wrong drops are %.2g "
+		  "%% of what should pass, but %.2g %% of all drops.",
+		  d->readings, as_large(d), wrong(told, 0), wrong_of_drops(told));
 }
 
 static void show_all(struct page *page, const struct decisions *d)
 {
 	page_heading(page, "Decisions about packets");
 	page_text(page,
-		  "%u streams on the air at once, of %d groups of 12 frames on average; one that ends is "
-		  "replaced by another. The "
-		  "table has room for them and for those that have ended and wait for their time, at two "
-		  "thirds of its cells. "
-		  "What it does not know is dropped. Wrong: of packets that should pass, those dropped; "
-		  "missed: of "
-		  "packets that should be dropped, those passed. The spread is over %u seeds.",
+		  "%u streams on the air at once, of %d groups of 12 frames on average; one that "
+		  "ends is replaced by another. The table has room for them and for those that "
+		  "have ended and wait for their time, at two thirds of its cells. What it does "
+		  "not know is dropped. Wrong: of packets that should pass, those dropped; missed: "
+		  "of packets that should be dropped, those passed. The spread is over %u seeds.",
 		  d->streams, GROUPS, d->seeds);
 	show_policies(page, d);
 	page_claim(page, worst(d, wrong), PAGE_AT_MOST, .37,

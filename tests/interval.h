@@ -27,6 +27,7 @@
 #include <cmocka.h>
 
 #include "random.h"
+#include "statistics.h"
 
 /* What was measured in the tables of a point. */
 struct sample {
@@ -56,19 +57,6 @@ static inline double sample_deviation(const struct sample *s)
 
 #define NORMAL_99 2.5758 /* standard deviations: 99 % lie within */
 #define NORMAL_9999 3.8906
-
-/*
- * The same for the mean of n values of unknown variance: the expansion of
- * Student's t about the normal distribution (Abramowitz and Stegun, 26.7.5). From
- * ten values on it is good to three digits.
- */
-static inline double student(double z, unsigned n)
-{
-	double v = n - 1, z2 = z * z;
-
-	return z + z * (z2 + 1) / (4 * v) + z * ((5 * z2 + 16) * z2 + 3) / (96 * v * v) +
-	       z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / (384 * v * v * v);
-}
 
 /* What the plan says at a point, and how many events of all its tables that makes. */
 struct claim {
