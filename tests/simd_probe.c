@@ -25,6 +25,7 @@
 const struct simd_probe PROBE = {
 	.places = line_places,
 	.slots = line_slots,
+	.pair_slots = pair_slots,
 	.look = line_look,
 	.select = select_bit,
 	.vectors = remainders_are_vectors,

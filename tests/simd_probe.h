@@ -14,7 +14,9 @@ struct simd_probe {
 	/* line */
 	void (*places)(const struct ink_line_shape *s, const uint64_t *ids, size_t n,
 		       struct ink_line_place *places);
-	uint64_t (*slots)(const struct ink_line_shape *s, const struct ink_line *line, uint32_t fingerprint);
+	uint32_t (*slots)(const struct ink_line_shape *s, const struct ink_line *line, uint32_t fingerprint);
+	uint64_t (*pair_slots)(const struct ink_line_shape *s, const struct ink_line *first,
+			       const struct ink_line *second, uint32_t fingerprint);
 	unsigned (*look)(const struct ink_line_shape *s, const struct ink_line_looks *l,
 			 struct ink_line *line);
 	/* compact */

@@ -8,9 +8,11 @@
  *
  *   struct place            where a flow may stand; computed from its id alone
  *   place_of(t, id)         the place
- *   places_fetch(t, part, places)    the places of a part of a batch, and asks for their memory; it
- *                                    has states if flows are to be stored in them, else NULL
- *   place_prepare(t, place)          when that is there: asks for what storing might need besides
+ *   PLACES_AT_ONCE, and places_of(t, ids, n, places)    if the kind has a quicker way for many ids
+ *   place_fetch(t, place, state)     asks for its memory; the state if a flow is to be stored in it,
+ *                                    else INK_ANY_STATE
+ *   place_prepare(t, place)          when that is there: looks where a flow could be stored, and asks for
+ *                                    what that might need besides
  *   struct hint, cell_look(t, place) what a glance at the place's memory shows
  *
  *   lookup_at(t, place, hint, id)    the verbs at a place
@@ -94,62 +96,85 @@ static int verb_step(struct ink_table *t, uint64_t id, unsigned event, struct in
 /* ------------------------------------------------------------------ batches */
 
 /*
- * While one block of items is worked on, the memory of the next one is on its
- * way. Eight are enough to hide a miss to memory behind the others' work, and
- * few enough that what was fetched is still there (make bench, hit at 16M).
+ * While one block of items is worked on, the memory of the next one is asked
+ * for, item by item: asked for all at once, they would wait for each other and
+ * then leave the memory idle. Twelve are enough to hide a miss to memory behind
+ * the others' work, and few enough that what was fetched is still there (make
+ * bench, at 1M and 16M flows).
  */
-enum { BLOCK = 8 };
+enum { BLOCK = 12 };
 
 /* One item of a batch: what the block loop has found out about it. */
 struct item {
 	const struct ink_batch *b;
 	size_t i;
 	const struct place *p;
+	const struct hint *h;
 };
 
 typedef int (*item_fn)(struct ink_table *t, const struct item *item);
 
+/*
+ * What the loop does with a block before its items are worked on. Where these
+ * only change codes, it looks at all of them first: a look would have to wait
+ * for the stores before it.
+ */
+enum ahead { AHEAD_NOTHING, AHEAD_LOOK, AHEAD_STORE };
+
 static inline size_t block_from(size_t i, size_t n)
 {
-	return n - i < BLOCK ? n - i : BLOCK;
+	return i >= n ? 0 : n - i < BLOCK ? n - i : BLOCK;
 }
 
-/* What the loop does with a block besides fetching its places: prepares to store, and knows the states. */
-enum ahead { AHEAD_NOTHING, AHEAD_PREPARE, AHEAD_STORE };
-
-/* What is fetched of a block. */
-INK_HOT struct ink_batch part_of(const struct ink_batch *b, size_t from, enum ahead ahead)
+#ifndef PLACES_AT_ONCE
+INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n, struct place *places)
 {
-	return (struct ink_batch){.n = block_from(from, b->n),
-				  .ids = b->ids + from,
-				  .states = ahead == AHEAD_STORE ? b->states + from : NULL};
+	for (size_t i = 0; i < n; i++)
+		places[i] = place_of(t, ids[i]);
+}
+#endif
+
+/* The state is known only where it is given, not where a row leads to it. */
+INK_HOT void item_fetch(const struct ink_table *t, const struct ink_batch *b, const struct place *p, size_t i,
+			enum ahead ahead)
+{
+	place_fetch(t, p, ahead == AHEAD_STORE ? b->states[i] : INK_ANY_STATE);
+}
+
+INK_HOT void block_ahead(struct ink_table *t, struct place *places, struct hint *hints, size_t n,
+			 enum ahead ahead)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (ahead == AHEAD_LOOK)
+			hints[i] = cell_look(t, &places[i]);
+		if (ahead == AHEAD_STORE)
+			place_prepare(t, &places[i]);
+	}
 }
 
 /* `work` and `ahead` are constants at every call, so each gets a loop of its own. */
 INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *b, item_fn work, enum ahead ahead)
 {
-	size_t n = b->n;
-	struct ink_batch part;
 	struct place places[2][BLOCK], *now = places[0], *next = places[1];
+	struct hint hints[BLOCK];
 	int first_error = 0;
 
-	if (n == 0)
-		return 0;
-	part = part_of(b, 0, ahead);
-	places_fetch(t, &part, now);
-	for (size_t start = 0; start < n; start += BLOCK) {
-		size_t items = block_from(start, n);
+	places_of(t, b->ids, block_from(0, b->n), now);
+	for (size_t i = 0; i < block_from(0, b->n); i++)
+		item_fetch(t, b, &now[i], i, ahead);
+	for (size_t start = 0; start < b->n; start += BLOCK) {
+		size_t after = start + BLOCK, items = block_from(start, b->n),
+		       coming = block_from(after, b->n);
 		struct place *done = now;
 
-		if (start + BLOCK < n) {
-			part = part_of(b, start + BLOCK, ahead);
-			places_fetch(t, &part, next);
-		}
-		for (size_t i = 0; ahead >= AHEAD_PREPARE && i < items; i++)
-			place_prepare(t, &now[i]);
+		places_of(t, b->ids + start + items, coming, next);
+		block_ahead(t, now, hints, items, ahead);
 		for (size_t i = 0; i < items; i++) {
-			int error = work(t, &(struct item){b, start + i, &now[i]});
+			int error;
 
+			if (i < coming)
+				item_fetch(t, b, &next[i], after + i, ahead);
+			error = work(t, &(struct item){b, start + i, &now[i], &hints[i]});
 			if (error && !first_error)
 				first_error = error;
 		}
@@ -192,9 +217,7 @@ INK_HOT int item_set(struct ink_table *t, const struct item *x)
 
 INK_HOT int item_modify(struct ink_table *t, const struct item *x)
 {
-	struct hint h = cell_look(t, x->p);
-
-	return told(x, modify_at(t, x->p, &h, x->b->ids[x->i],
+	return told(x, modify_at(t, x->p, x->h, x->b->ids[x->i],
 				 (struct ink_change){INK_ANY_STATE, x->b->states[x->i]}));
 }
 
@@ -225,12 +248,12 @@ static int verb_insert_batch(struct ink_table *t, const struct ink_batch *b)
 
 static int verb_set_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return in_batch(t, b, item_set, AHEAD_PREPARE);
+	return in_batch(t, b, item_set, AHEAD_NOTHING);
 }
 
 static int verb_modify_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return in_batch(t, b, item_modify, AHEAD_NOTHING);
+	return in_batch(t, b, item_modify, AHEAD_LOOK);
 }
 
 static int verb_delete_batch(struct ink_table *t, const struct ink_batch *b)
@@ -240,7 +263,7 @@ static int verb_delete_batch(struct ink_table *t, const struct ink_batch *b)
 
 static int verb_step_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return in_batch(t, b, item_step, AHEAD_PREPARE);
+	return in_batch(t, b, item_step, AHEAD_NOTHING);
 }
 
 /* ------------------------------------------------------------------ the kind */

@@ -46,15 +46,11 @@ static inline uint32_t place_home(const struct place *p)
 	return p->first;
 }
 
-INK_HOT void places_fetch(const struct ink_table *t, const struct ink_batch *b, struct place *places)
+INK_HOT void place_fetch(const struct ink_table *t, const struct place *p, int state)
 {
-	const uint64_t *ids = b->ids;
-	size_t n = b->n;
-	for (size_t i = 0; i < n; i++) {
-		places[i] = place_of(t, ids[i]);
-		__builtin_prefetch(line_at(t, places[i].first), 1);
-		__builtin_prefetch(line_at(t, places[i].second), 1);
-	}
+	(void)state;
+	__builtin_prefetch(line_at(t, p->first), 1);
+	__builtin_prefetch(line_at(t, p->second), 1);
 }
 
 static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)
@@ -224,6 +220,15 @@ INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct 
 		first &= first - (first != 0);
 	}
 	return 0;
+}
+
+/* Every change of a line is disturbing (see ink_disturb), so peeks need not ask. */
+INK_HOT int cell_is_ours(const struct ink_table *t, const struct place *p, const struct spot *spot)
+{
+	(void)t;
+	(void)p;
+	(void)spot;
+	return 1;
 }
 
 INK_HOT int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
@@ -443,7 +448,7 @@ static int displace(struct ink_table *t, const struct place *p, struct entry e)
 }
 
 /* As in line_cells.h. */
-INK_HOT void place_prepare(const struct ink_table *t, const struct place *p)
+INK_HOT void place_prepare(const struct ink_table *t, struct place *p)
 {
 	unsigned slots = shape_of(t)->slots;
 

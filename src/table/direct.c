@@ -90,15 +90,12 @@ static inline void pairs_fetch(const struct ink_table *t, uint64_t id)
 	}
 }
 
-static inline void places_fetch(const struct ink_table *t, const struct ink_batch *b, struct place *places)
+static inline void place_fetch(const struct ink_table *t, const struct place *p, int state)
 {
-	for (size_t i = 0; i < b->n; i++) {
-		places[i] = place_of(t, b->ids[i]);
-		if (b->states)
-			pair_fetch(t, b->ids[i], b->states[i]);
-		else
-			pairs_fetch(t, b->ids[i]);
-	}
+	if (state == INK_ANY_STATE)
+		pairs_fetch(t, p->id);
+	else
+		pair_fetch(t, p->id, (unsigned)state);
 }
 
 #include "plain.h"

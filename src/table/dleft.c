@@ -88,11 +88,12 @@ static inline uint32_t place_home(const struct place *p)
 }
 
 /* A bucket may begin in one line of the cache and end in another. */
-static inline void place_fetch(const struct ink_table *t, const struct place *p)
+static inline void place_fetch(const struct ink_table *t, const struct place *p, int state)
 {
 	const struct ink_dleft_shape *s = shape_of(t);
 	const uint64_t *words = t->body;
 
+	(void)state;
 	for (uint32_t i = 0; i < s->d; i++) {
 		uint64_t at = p->bucket[i] * s->bucket_bits;
 
@@ -101,18 +102,8 @@ static inline void place_fetch(const struct ink_table *t, const struct place *p)
 	}
 }
 
-static inline void places_fetch(const struct ink_table *t, const struct ink_batch *b, struct place *places)
-{
-	const uint64_t *ids = b->ids;
-	size_t n = b->n;
-	for (size_t i = 0; i < n; i++) {
-		places[i] = place_of(t, ids[i]);
-		place_fetch(t, &places[i]);
-	}
-}
-
 /* Storing needs nothing but the buckets. */
-static inline void place_prepare(const struct ink_table *t, const struct place *p)
+static inline void place_prepare(const struct ink_table *t, struct place *p)
 {
 	(void)t;
 	(void)p;
@@ -293,6 +284,15 @@ static inline int cell_found(struct ink_table *t, const struct place *p, const s
 		matches = 1;
 	}
 	return matches;
+}
+
+/* Peeks beside a writer are not for this kind. */
+INK_HOT int cell_is_ours(const struct ink_table *t, const struct place *p, const struct spot *spot)
+{
+	(void)t;
+	(void)p;
+	(void)spot;
+	return 1;
 }
 
 /* Into the bucket with most room, ties to the left. */

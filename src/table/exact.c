@@ -230,14 +230,10 @@ static inline struct place place_of(const struct ink_table *t, uint64_t id)
 	return (struct place){id};
 }
 
-static inline void places_fetch(const struct ink_table *t, const struct ink_batch *b, struct place *places)
+static inline void place_fetch(const struct ink_table *t, const struct place *p, int state)
 {
-	const uint64_t *ids = b->ids;
-	size_t n = b->n;
-	for (size_t i = 0; i < n; i++) {
-		places[i] = place_of(t, ids[i]);
-		__builtin_prefetch(slot_at(t, home_of(t, ids[i])), 1);
-	}
+	(void)state;
+	__builtin_prefetch(slot_at(t, home_of(t, p->id)), 1);
 }
 
 #include "plain.h"

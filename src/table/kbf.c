@@ -68,15 +68,13 @@ static inline struct place place_of(const struct ink_table *t, uint64_t id)
 	return p;
 }
 
-static inline void places_fetch(const struct ink_table *t, const struct ink_batch *b, struct place *places)
+static inline void place_fetch(const struct ink_table *t, const struct place *p, int state)
 {
 	const struct ink_kbf_shape *s = kbf_of(t);
 
-	for (size_t i = 0; i < b->n; i++) {
-		places[i] = place_of(t, b->ids[i]);
-		for (uint32_t j = 0; j < s->k; j++)
-			__builtin_prefetch(&s->cells[places[i].cell[j]], 1);
-	}
+	(void)state;
+	for (uint32_t j = 0; j < s->k; j++)
+		__builtin_prefetch(&s->cells[p->cell[j]], 1);
 }
 
 #include "plain.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Searching lines with AVX2: half a line at a time, all columns at once. For
- * the meaning of slots and marks see line_portable.h.
+ * Searching lines with AVX2: half a line at a time, all columns at once.
  *
  * Threads: a 32-byte load of a line is not one atomic access, but processors
  * with AVX2 never tear an aligned 8-byte word of it, and a word is all that an
@@ -14,6 +13,7 @@
 #include <stddef.h>
 
 #include "line_marks.h"
+#include "line_slots.h"
 #include "table.h"
 
 #define CELLS_SIMD "avx2"
@@ -93,13 +93,28 @@ static inline __m256i equal_columns(const struct ink_line_shape *s, __m256i word
 	return _mm256_cmpeq_epi16(tags, _mm256_set1_epi16((short)fingerprint));
 }
 
-static inline uint64_t line_slots(const struct ink_line_shape *s, const struct ink_line *line,
+/* Slots, and bits between them. Packing takes the words in the order of line_slots.h. */
+static inline uint32_t line_matches(const struct ink_line_shape *s, const struct ink_line *line,
+				    uint32_t fingerprint)
+{
+	__m256i low = equal_columns(s, half_of(line, 0), fingerprint);
+	__m256i high = equal_columns(s, half_of(line, 1), fingerprint);
+
+	return (uint32_t)_mm256_movemask_epi8(_mm256_packs_epi16(low, high));
+}
+
+static inline uint32_t line_slots(const struct ink_line_shape *s, const struct ink_line *line,
 				  uint32_t fingerprint)
 {
-	uint32_t low = (uint32_t)_mm256_movemask_epi8(equal_columns(s, half_of(line, 0), fingerprint));
-	uint32_t high = (uint32_t)_mm256_movemask_epi8(equal_columns(s, half_of(line, 1), fingerprint));
+	return line_matches(s, line, fingerprint) & (uint32_t)s->slots;
+}
 
-	return ((uint64_t)high << 32 | low) & s->slots;
+static inline uint64_t pair_slots(const struct ink_line_shape *s, const struct ink_line *first,
+				  const struct ink_line *second, uint32_t fingerprint)
+{
+	uint64_t above = line_matches(s, second, fingerprint);
+
+	return (line_matches(s, first, fingerprint) | above << 32) & s->slots;
 }
 
 /* --------------------------------------------------------------------- marks */

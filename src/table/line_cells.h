@@ -40,7 +40,6 @@ _Static_assert(sizeof(struct place) == 16, "as line_places writes them");
 
 struct spot {
 	struct ink_line_spot at;
-	uint32_t entry;
 	unsigned code;
 };
 
@@ -66,15 +65,17 @@ static inline uint32_t place_home(const struct place *p)
 	return p->at.first;
 }
 
-INK_HOT void places_fetch(const struct ink_table *t, const struct ink_batch *b, struct place *places)
+#define PLACES_AT_ONCE
+INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n, struct place *places)
 {
-	const uint64_t *ids = b->ids;
-	size_t n = b->n;
 	line_places(shape_of(t), ids, n, &places->at);
-	for (size_t i = 0; i < n; i++) {
-		__builtin_prefetch(line_at(t, places[i].at.first), 1);
-		__builtin_prefetch(line_at(t, places[i].at.second), 1);
-	}
+}
+
+INK_HOT void place_fetch(const struct ink_table *t, const struct place *p, int state)
+{
+	(void)state;
+	__builtin_prefetch(line_at(t, p->at.first), 1);
+	__builtin_prefetch(line_at(t, p->at.second), 1);
 }
 
 static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)
@@ -169,18 +170,17 @@ INK_HOT void insert_leave(struct ink_table *t, const struct place *p)
 
 /* ------------------------------------------------------------ find and change */
 
-/* The word of a slot, and its column. */
+/* The word of a slot of a line, and its column. */
 INK_HOT struct ink_line_spot slot_spot(struct ink_line *line, unsigned slot)
 {
-	uint64_t *word = &line->word[slot / 8];
+	uint64_t *word = &line->word[slot_word(slot)];
 
-	return (struct ink_line_spot){word, ink_line_read(word), slot % 8 * 8};
+	return (struct ink_line_spot){word, ink_line_read(word), slot_column(slot)};
 }
 
 static inline void spot_read(const struct ink_line_shape *s, struct spot *spot)
 {
-	spot->entry = ink_line_entry(s, spot->at.seen, spot->at.column);
-	spot->code = ink_line_entry_code(s, spot->entry);
+	spot->code = ink_line_code(s, spot->at.seen, spot->at.column);
 }
 
 /*
@@ -201,52 +201,67 @@ __attribute__((noinline)) static struct spot find_slowly(const struct ink_table 
 
 /* The slots of both lines that have the tag. */
 struct hint {
-	uint64_t first, second;
+	uint64_t slots;
 };
 
 INK_HOT struct hint cell_look(const struct ink_table *t, const struct place *p)
 {
-	const struct ink_line_shape *s = shape_of(t);
+	return (struct hint){pair_slots(shape_of(t), line_at(t, p->at.first), line_at(t, p->at.second),
+					p->at.fingerprint)};
+}
 
-	return (struct hint){line_slots(s, line_at(t, p->at.first), p->at.fingerprint),
-			     line_slots(s, line_at(t, p->at.second), p->at.fingerprint)};
+/* The lower half of a pair's slots is the first line's. By arithmetic: a branch would be wrong every other time. */
+INK_HOT uint32_t line_of_slot(const struct place *p, unsigned slot)
+{
+	return p->at.first ^ ((p->at.first ^ p->at.second) & (0 - (slot >> 5)));
+}
+
+INK_HOT int is_ours(const struct ink_line_shape *s, const struct ink_line_spot *at, uint32_t fingerprint)
+{
+	if (((uint32_t)(at->seen >> at->column) ^ fingerprint) & s->tag_mask)
+		return 0;
+	return s->fp_bits == s->tag_bits ||
+	       ink_line_entry_fp(s, ink_line_entry(s, at->seen, at->column)) == fingerprint;
 }
 
 /*
- * A branch on which of the two lines it is would be mispredicted every other
- * time, so that is chosen by arithmetic. What was found may be another entry
- * after all: where only the tags agree, or where the word has changed between
- * the look and the second reading.
+ * What was found may be another entry after all: where only the tags agree, or
+ * with many writers, where the word has changed between the look and now. Peeks
+ * beside one writer ask cell_is_ours.
  */
 INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct hint *h, struct spot *spot)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	uint64_t swap = 0 - (uint64_t)(h->first == 0);
-	uint32_t line = p->at.first ^ ((p->at.first ^ p->at.second) & (uint32_t)swap);
+	unsigned slot;
 
-	if (!(h->first | h->second))
+	if (!h->slots)
 		return 0;
-	spot->at = slot_spot(line_at(t, line), (unsigned)__builtin_ctzll(h->first | (h->second & swap)));
+	slot = (unsigned)__builtin_ctzll(h->slots);
+	spot->at = slot_spot(line_at(t, line_of_slot(p, slot)), slot % 32);
 	spot_read(s, spot);
-	if (__builtin_expect(ink_line_entry_fp(s, spot->entry) == p->at.fingerprint, 1))
+	if (!CELLS_SHARED && s->fp_bits == s->tag_bits)
+		return 1;
+	if (__builtin_expect(is_ours(s, &spot->at, p->at.fingerprint), 1))
 		return 1;
 	*spot = find_slowly(t, p);
 	return spot->at.word != NULL;
 }
 
+INK_HOT int cell_is_ours(const struct ink_table *t, const struct place *p, const struct spot *spot)
+{
+	return is_ours(shape_of(t), &spot->at, p->at.fingerprint);
+}
+
 INK_HOT int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
 {
-	const struct ink_line_shape *s = shape_of(t);
-	uint32_t change = (spot->code ^ code) << s->fp_bits;
-
 	return word_swap(spot->at.word, spot->at.seen,
-			 spot->at.seen ^ ink_line_spread(s, spot->at.column, change));
+			 ink_line_recode(shape_of(t), spot->at.seen, spot->at.column, spot->code ^ code));
 }
 
 INK_HOT int cell_clear(struct ink_table *t, struct spot *spot)
 {
 	return word_swap(spot->at.word, spot->at.seen,
-			 ink_line_change(shape_of(t), spot->at.seen, spot->at.column, spot->entry, 0));
+			 ink_line_clear(shape_of(t), spot->at.seen, spot->at.column));
 }
 
 static void cell_mark_all(struct ink_table *t, const struct place *p)
@@ -260,40 +275,45 @@ static void cell_mark_all(struct ink_table *t, const struct place *p)
 
 /* -------------------------------------------------------------------- storing */
 
-/* Writes an entry into a free slot; 0 if somebody else took it, or another of that word. */
+/* Writes an entry into a slot; 0 if the slot is not free, or somebody else was quicker. */
 INK_HOT int slot_fill(struct ink_table *t, uint32_t line, unsigned slot, uint32_t entry)
 {
 	const struct ink_line_shape *s = shape_of(t);
 	struct ink_line_spot at = slot_spot(line_at(t, line), slot);
 
-	if (CELLS_SHARED && ink_line_entry(s, at.seen, at.column))
+	if ((uint32_t)(at.seen >> at.column) & s->tag_mask)
 		return 0;
 	return word_swap(at.word, at.seen, ink_line_change(s, at.seen, at.column, 0, entry));
 }
 
-static int displace(struct ink_table *t, const struct place *p, uint32_t entry);
-
 /*
- * Into the emptier line, ties to the first (chosen by arithmetic, as in
- * cell_found); two full lines make room by moving an entry.
+ * Where a new entry goes: the slot, of those of both lines, and 1 more; 0 if
+ * there is none. In the emptier line, ties to the first, which is chosen by
+ * arithmetic as in line_of_slot.
  */
-INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned code)
+INK_HOT uint32_t find_room(const struct ink_table *t, const struct place *p)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	uint32_t entry = ink_line_make_entry(s, p->at.fingerprint, code);
+	uint32_t first = line_slots(s, line_at(t, p->at.first), 0);
+	uint32_t second = line_slots(s, line_at(t, p->at.second), 0);
+	uint32_t swap = 0 - (uint32_t)(__builtin_popcount(second) > __builtin_popcount(first));
+	uint32_t free = first ^ ((first ^ second) & swap);
 
-	for (;;) {
-		uint64_t first = line_slots(s, line_at(t, p->at.first), 0);
-		uint64_t second = line_slots(s, line_at(t, p->at.second), 0);
-		uint64_t swap = 0 - (uint64_t)(__builtin_popcountll(second) > __builtin_popcountll(first));
-		uint64_t free = first ^ ((first ^ second) & swap);
-		uint32_t line = p->at.first ^ ((p->at.first ^ p->at.second) & (uint32_t)swap);
+	return free ? 1 + (uint32_t)__builtin_ctz(free) + (swap & 32) : 0;
+}
 
-		if (__builtin_expect(!free, 0))
-			return CELLS_SHARED ? -ENOSPC : displace(t, p, entry);
-		if (slot_fill(t, line, (unsigned)__builtin_ctzll(free), entry))
+static int displace(struct ink_table *t, const struct place *p, uint32_t entry);
+
+/* Two full lines make room by moving an entry. */
+INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned code)
+{
+	uint32_t entry = ink_line_make_entry(shape_of(t), p->at.fingerprint, code);
+	uint32_t room = p->at.room;
+
+	for (room = room ? room : find_room(t, p); room; room = find_room(t, p))
+		if (slot_fill(t, line_of_slot(p, room - 1), (room - 1) % 32, entry))
 			return 0;
-	}
+	return CELLS_SHARED ? -ENOSPC : displace(t, p, entry);
 }
 
 /* --------------------------------------------------------------- displacement */
@@ -365,7 +385,7 @@ static inline int displace_word(struct ink_table *t, uint32_t line, unsigned wor
 {
 	const struct ink_line_shape *s = shape_of(t);
 	struct tenant who[4];
-	uint64_t free[4];
+	uint32_t free[4];
 	unsigned can = 0;
 
 	for (uint32_t lane = 0; lane < s->lanes; lane++) {
@@ -376,7 +396,7 @@ static inline int displace_word(struct ink_table *t, uint32_t line, unsigned wor
 	if (!can)
 		return 0;
 	can = (unsigned)__builtin_ctz(can);
-	move_tenant(t, &who[can], (unsigned)__builtin_ctzll(free[can]), entry);
+	move_tenant(t, &who[can], (unsigned)__builtin_ctz(free[can]), entry);
 	return 1;
 }
 
@@ -395,15 +415,14 @@ static int displace(struct ink_table *t, const struct place *p, uint32_t entry)
 }
 
 /*
- * Some items before an insert: if it will have to displace, the lines for that
- * are fetched too. Until the first one has, the table is too empty to ask.
+ * Some items before an insert: room is looked for, and if it will have to be
+ * made, the lines for that are fetched too. Whether the room is still there is
+ * seen when its turn comes.
  */
-INK_HOT void place_prepare(const struct ink_table *t, const struct place *p)
+INK_HOT void place_prepare(const struct ink_table *t, struct place *p)
 {
-	const struct ink_line_shape *s = shape_of(t);
-
-	if (!CELLS_SHARED && t->counters.displaced &&
-	    !(line_slots(s, line_at(t, p->at.first), 0) | line_slots(s, line_at(t, p->at.second), 0)))
+	p->at.room = find_room(t, p);
+	if (!CELLS_SHARED && !p->at.room)
 		fetch_others(t, p->at.first, 0);
 }
 
@@ -413,11 +432,11 @@ INK_HOT void place_prepare(const struct ink_table *t, const struct place *p)
 static int line_expendable(struct ink_table *t, uint32_t line, struct spot *oldest)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	uint64_t used = s->slots & ~line_slots(s, line_at(t, line), 0);
+	uint32_t used = (uint32_t)s->slots & ~line_slots(s, line_at(t, line), 0);
 	struct ink_victim victim = {0, 0};
 
 	for (; used; used &= used - 1) {
-		struct spot here = {.at = slot_spot(line_at(t, line), (unsigned)__builtin_ctzll(used))};
+		struct spot here = {.at = slot_spot(line_at(t, line), (unsigned)__builtin_ctz(used))};
 
 		spot_read(s, &here);
 		if (ink_is_expendable(t, here.code) && ink_chosen(t, &victim, here.code & t->coding.age_top))

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Searching lines, portably: implementation 0.
- *
- * The columns of a line that a search finds are gathered into one word, the
- * slots: eight bits for each word of the line, in them one bit for each column,
- * at the column's first byte. So one count says how many there are, and one
- * scan finds the first.
- */
+/* Searching lines, portably: implementation 0. */
 #ifndef INKLING_LINE_PORTABLE_H
 #define INKLING_LINE_PORTABLE_H
 
 #include <stddef.h>
 
 #include "line_marks.h"
+#include "line_slots.h"
 #include "table.h"
 
 #define CELLS_SIMD "portable"
@@ -24,22 +18,29 @@ static inline void line_places(const struct ink_line_shape *s, const uint64_t *i
 		places[i] = ink_line_place(s, ids[i]);
 }
 
-/* The lowest bits of the columns, brought together: byte numbers within the word. */
-static inline uint64_t column_slots(uint64_t columns)
+/* The lowest bits of the columns, brought together. */
+static inline uint32_t column_slots(uint64_t columns)
 {
-	return (columns | columns >> 14 | columns >> 28 | columns >> 42) & 0x55;
+	return (uint32_t)(columns | columns >> 15 | columns >> 30 | columns >> 45) & 0xf;
 }
 
 /* The slots of a line with the tag of that fingerprint; of 0: the free ones. */
-static inline uint64_t line_slots(const struct ink_line_shape *s, const struct ink_line *line,
+static inline uint32_t line_slots(const struct ink_line_shape *s, const struct ink_line *line,
 				  uint32_t fingerprint)
 {
-	uint64_t slots = 0;
+	uint32_t slots = 0;
 
 	for (unsigned i = 0; i < INK_LINE_WORDS; i++)
 		slots |= column_slots(ink_line_columns(s, ink_line_read(&line->word[i]), fingerprint))
-			 << 8 * i;
+			 << 4 * line_word_order(i);
 	return slots;
+}
+
+/* The same for two lines, the first in the lower half. */
+static inline uint64_t pair_slots(const struct ink_line_shape *s, const struct ink_line *first,
+				  const struct ink_line *second, uint32_t fingerprint)
+{
+	return line_slots(s, first, fingerprint) | (uint64_t)line_slots(s, second, fingerprint) << 32;
 }
 
 /* The places of marks in a word whose states are looked at. */

@@ -74,22 +74,13 @@ static inline struct place place_of(const struct ink_table *t, uint64_t id)
 	return p;
 }
 
-static inline void place_fetch(const struct ink_table *t, const struct place *p)
+static inline void place_fetch(const struct ink_table *t, const struct place *p, int state)
 {
 	const struct ink_bloom_shape *s = bloom_of(t);
 
+	(void)state;
 	for (uint32_t i = 0; i < (s->lines ? 1 : s->k); i++)
 		__builtin_prefetch((const char *)t->body + p->at[i] / 8, 1);
-}
-
-static inline void places_fetch(const struct ink_table *t, const struct ink_batch *b, struct place *places)
-{
-	const uint64_t *ids = b->ids;
-	size_t n = b->n;
-	for (size_t i = 0; i < n; i++) {
-		places[i] = place_of(t, ids[i]);
-		place_fetch(t, &places[i]);
-	}
 }
 
 #include "plain.h"

@@ -12,7 +12,7 @@
  *   struct place            where a flow may stand; computed from its id alone
  *   struct spot             an entry that was found; has a member `code`
  *
- *   place_of, places_fetch, place_prepare    as in calls.h
+ *   place_of, place_fetch, place_prepare     as in calls.h
  *   place_home(place)       the home of the flow in the side table
  *   place_calm / place_still_calm    see ink_calm
  *   side_flagged, flag_side, unflag_side     is the side table to be asked?
@@ -21,6 +21,7 @@
  *   insert_enter, insert_leave       held around an insert (many writers)
  *   struct hint, cell_look(t, place) what a glance at the place's memory shows
  *   cell_found(t, place, hint, spot) matches: 0, 1 or 2; the spot is the first
+ *   cell_is_ours(t, place, spot)     for peeks: 0 if the entry was exchanged while it was found
  *   cell_recode(t, spot, code)       writes a code; 0: it has changed, look again
  *   cell_clear(t, spot)              removes the entry; likewise
  *   cell_put(t, place, code)         stores a new entry; 0 or -ENOSPC
@@ -165,8 +166,11 @@ INK_HOT ink_answer lookup_at(struct ink_table *t, const struct place *p, const s
 INK_HOT ink_answer peek_cells(const struct ink_table *t, const struct place *p)
 {
 	struct spot s;
-	int matches = cell_find((struct ink_table *)t, p, &s);
+	int matches;
 
+	do
+		matches = cell_find((struct ink_table *)t, p, &s);
+	while (matches == 1 && !cell_is_ours(t, p, &s));
 	if (matches == 0)
 		return missing(t, p);
 	return matches > 1 ? INK_DONT_KNOW : ink_code_answer(&t->coding, s.code);
