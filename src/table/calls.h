@@ -8,7 +8,8 @@
  *
  *   struct place            where a flow may stand; computed from its id alone
  *   place_of(t, id)         the place
- *   PLACES_AT_ONCE, and places_of(t, ids, n, places)    if the kind has a quicker way for many ids
+ *   PLACES_AT_ONCE, and places_of(t, ids, n, places)    if the kind has a quicker way for many ids;
+ *                                    memory is then asked for in turns with the work
  *   place_fetch(t, place, state)     asks for its memory; the state if a flow is to be stored in it,
  *                                    else INK_ANY_STATE
  *   place_prepare(t, place)          when that is there: looks where a flow could be stored, and asks for
@@ -96,13 +97,25 @@ static int verb_step(struct ink_table *t, uint64_t id, unsigned event, struct in
 /* ------------------------------------------------------------------ batches */
 
 /*
- * While one block of items is worked on, the memory of the next one is asked
- * for, item by item: asked for all at once, they would wait for each other and
- * then leave the memory idle. Twelve are enough to hide a miss to memory behind
- * the others' work, and few enough that what was fetched is still there (make
- * bench, at 1M and 16M flows).
+ * While one block of items is worked on, the memory of the next one is on its
+ * way. Asked for all at once, eight are enough to hide a miss to memory behind
+ * the others' work, and few enough that what was fetched is still there. Where
+ * the work on an item is so short that the memory would be idle before the
+ * block is done, it is asked for in turns with the work, and further ahead
+ * (make bench, at 1M and 16M flows).
  */
-enum { BLOCK = 12 };
+#ifdef PLACES_AT_ONCE
+enum { BLOCK = 12, FETCH_IN_TURNS = 1 };
+#else
+enum { BLOCK = 8, FETCH_IN_TURNS = 0 };
+#endif
+
+/* The items of a batch from that one on. */
+struct block {
+	size_t from, n;
+	struct place places[BLOCK];
+	struct hint hints[BLOCK];
+};
 
 /* One item of a batch: what the block loop has found out about it. */
 struct item {
@@ -121,60 +134,63 @@ typedef int (*item_fn)(struct ink_table *t, const struct item *item);
  */
 enum ahead { AHEAD_NOTHING, AHEAD_LOOK, AHEAD_STORE };
 
-static inline size_t block_from(size_t i, size_t n)
-{
-	return i >= n ? 0 : n - i < BLOCK ? n - i : BLOCK;
-}
-
-#ifndef PLACES_AT_ONCE
-INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n, struct place *places)
-{
-	for (size_t i = 0; i < n; i++)
-		places[i] = place_of(t, ids[i]);
-}
-#endif
-
 /* The state is known only where it is given, not where a row leads to it. */
-INK_HOT void item_fetch(const struct ink_table *t, const struct ink_batch *b, const struct place *p, size_t i,
+INK_HOT void item_fetch(const struct ink_table *t, const struct ink_batch *b, const struct block *x, size_t i,
 			enum ahead ahead)
 {
-	place_fetch(t, p, ahead == AHEAD_STORE ? b->states[i] : INK_ANY_STATE);
+	place_fetch(t, &x->places[i], ahead == AHEAD_STORE ? b->states[x->from + i] : INK_ANY_STATE);
 }
 
-INK_HOT void block_ahead(struct ink_table *t, struct place *places, struct hint *hints, size_t n,
-			 enum ahead ahead)
+INK_HOT void block_begin(struct block *x, const struct ink_batch *b, size_t from)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (ahead == AHEAD_LOOK)
-			hints[i] = cell_look(t, &places[i]);
-		if (ahead == AHEAD_STORE)
-			place_prepare(t, &places[i]);
+	x->from = from;
+	x->n = from >= b->n ? 0 : b->n - from < BLOCK ? b->n - from : BLOCK;
+}
+
+INK_HOT void block_places(const struct ink_table *t, const struct ink_batch *b, struct block *x,
+			  enum ahead ahead)
+{
+#ifdef PLACES_AT_ONCE
+	if (x->n)
+		places_of(t, b->ids + x->from, x->n, x->places);
+#endif
+	for (size_t i = 0; i < x->n && !FETCH_IN_TURNS; i++) {
+		x->places[i] = place_of(t, b->ids[x->from + i]);
+		item_fetch(t, b, x, i, ahead);
 	}
+}
+
+INK_HOT void block_ahead(struct ink_table *t, struct block *x, enum ahead ahead)
+{
+	for (size_t i = 0; i < x->n && ahead == AHEAD_LOOK; i++)
+		x->hints[i] = cell_look(t, &x->places[i]);
+	for (size_t i = 0; i < x->n && ahead == AHEAD_STORE; i++)
+		place_prepare(t, &x->places[i]);
 }
 
 /* `work` and `ahead` are constants at every call, so each gets a loop of its own. */
 INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *b, item_fn work, enum ahead ahead)
 {
-	struct place places[2][BLOCK], *now = places[0], *next = places[1];
-	struct hint hints[BLOCK];
+	struct block blocks[2], *now = &blocks[0], *next = &blocks[1];
 	int first_error = 0;
 
-	places_of(t, b->ids, block_from(0, b->n), now);
-	for (size_t i = 0; i < block_from(0, b->n); i++)
-		item_fetch(t, b, &now[i], i, ahead);
-	for (size_t start = 0; start < b->n; start += BLOCK) {
-		size_t after = start + BLOCK, items = block_from(start, b->n),
-		       coming = block_from(after, b->n);
-		struct place *done = now;
+	block_begin(now, b, 0);
+	block_places(t, b, now, ahead);
+	for (size_t i = 0; i < now->n && FETCH_IN_TURNS; i++)
+		item_fetch(t, b, now, i, ahead);
+	while (now->n) {
+		struct block *done = now;
 
-		places_of(t, b->ids + start + items, coming, next);
-		block_ahead(t, now, hints, items, ahead);
-		for (size_t i = 0; i < items; i++) {
+		block_begin(next, b, now->from + BLOCK);
+		block_places(t, b, next, ahead);
+		block_ahead(t, now, ahead);
+		for (size_t i = 0; i < now->n; i++) {
+			struct item x = {b, now->from + i, &now->places[i], &now->hints[i]};
 			int error;
 
-			if (i < coming)
-				item_fetch(t, b, &next[i], after + i, ahead);
-			error = work(t, &(struct item){b, start + i, &now[i], &hints[i]});
+			if (FETCH_IN_TURNS && i < next->n)
+				item_fetch(t, b, next, i, ahead);
+			error = work(t, &x);
 			if (error && !first_error)
 				first_error = error;
 		}
