@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <inkling/count.h>
 
@@ -25,6 +24,7 @@
 #include "count_model.h"
 #include "image.h"
 #include "memory.h"
+#include "scratch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -112,26 +112,26 @@ static struct image saved[KINDS];
 static void make_saved(unsigned kind)
 {
 	struct ink_count_options o = kinds[kind];
-	char name[] = "/tmp/ink-fuzz-count-XXXXXX";
 	struct ink_count *c;
-	int fd = mkstemp(name);
 
 	o.size = sizeof o;
 	o.seed = 1;
 	c = ink_count_create(&o, NULL);
-	insist(c && fd >= 0);
+	insist(c != NULL);
 	for (uint64_t i = 0; i < 150; i++)
 		ink_count_add(c, id_number(i));
-	insist(ink_count_save(c, name, NULL) == 0 && image_read(&saved[kind], name));
+	insist(ink_count_save(c, scratch_file, NULL) == 0 && image_read(&saved[kind], scratch_file));
 	ink_count_free(c);
-	close(fd);
-	unlink(name);
 }
 
 static void prepare(void)
 {
-	for (unsigned kind = 0; kind < KINDS && !saved[kind].size; kind++)
+	if (saved[0].size)
+		return;
+	insist(scratch_make(NULL) == 0);
+	for (unsigned kind = 0; kind < KINDS; kind++)
 		make_saved(kind);
+	insist(scratch_remove(NULL) == 0);
 }
 
 /* ------------------------------------------------------------------ using the set */

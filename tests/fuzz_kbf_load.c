@@ -16,10 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kbf/filter.h"
 #include "kbf_image.h"
+#include "scratch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -71,28 +71,26 @@ static void make_real(unsigned e)
 	struct ink_kbf_dict_options d = {
 		.size = sizeof d, .encoding = INK_KBF_POWER_SUMS + e, .values = 20, .seed = 1};
 	struct ink_kbf_options o = {.size = sizeof o, .k = 3, .cells = 60, .keys = 20, .pending = 100};
-	char name[] = "/tmp/ink-fuzz-kbf-XXXXXX";
-	int fd = mkstemp(name);
 	struct ink_kbf *f;
 
 	o.dict = real[e] = ink_kbf_dict_create(&d, NULL);
 	f = ink_kbf_create(&o, NULL);
-	insist(f && fd >= 0);
+	insist(f != NULL);
 	fill(f);
 	insist(f->pending.count > 0);
-	insist(ink_kbf_save(f, name, NULL) == 0 && image_read(&filters[e], name));
-	insist(ink_kbf_dict_save(real[e], name, NULL) == 0 && image_read(&dicts[e], name));
+	insist(ink_kbf_save(f, scratch_file, NULL) == 0 && image_read(&filters[e], scratch_file));
+	insist(ink_kbf_dict_save(real[e], scratch_file, NULL) == 0 && image_read(&dicts[e], scratch_file));
 	ink_kbf_free(f);
-	close(fd);
-	unlink(name);
 }
 
 static void prepare(void)
 {
 	if (real[0])
 		return;
+	insist(scratch_make(NULL) == 0);
 	for (unsigned e = 0; e < ENCODINGS; e++)
 		make_real(e);
+	insist(scratch_remove(NULL) == 0);
 }
 
 static void load_filter(enum ink_load how)

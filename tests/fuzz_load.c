@@ -18,13 +18,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <inkling/inkling.h>
 
 #include "image.h"
 #include "memory.h"
 #include "random.h"
+#include "scratch.h"
 #include "side.h"
 #include "table/table.h"
 
@@ -202,28 +202,28 @@ static struct image snapshots[KINDS];
 static void make_snapshot(unsigned kind)
 {
 	struct ink_options o = kinds[kind];
-	char name[] = "/tmp/ink-fuzz-load-XXXXXX";
 	struct ink_table *t;
-	int fd = mkstemp(name);
 
 	o.size = sizeof o;
 	o.seed = 1;
 	t = ink_create(&o, NULL);
-	insist(t && fd >= 0);
+	insist(t != NULL);
 	for (uint64_t i = 0; i < 150; i++)
 		ink_insert(t, id_number(i), (unsigned)i % o.states);
 	for (uint64_t i = 0; i < 150; i += 4)
 		ink_delete(t, id_number(i));
-	insist(ink_save(t, name, NULL) == 0 && image_read(&snapshots[kind], name));
+	insist(ink_save(t, scratch_file, NULL) == 0 && image_read(&snapshots[kind], scratch_file));
 	ink_free(t);
-	close(fd);
-	unlink(name);
 }
 
 static void prepare(void)
 {
-	for (unsigned kind = 0; kind < KINDS && !snapshots[kind].size; kind++)
+	if (snapshots[0].size)
+		return;
+	insist(scratch_make(NULL) == 0);
+	for (unsigned kind = 0; kind < KINDS; kind++)
 		make_snapshot(kind);
+	insist(scratch_remove(NULL) == 0);
 }
 
 /* ----------------------------------------------------------------- using the table */

@@ -5,12 +5,12 @@
  */
 #include "help.h"
 
-#include <unistd.h>
 #include <xxhash.h>
 
 #include "churn.h"
 #include "interval.h"
 #include "plan/odds.h"
+#include "scratch.h"
 #include "table/bag.h"
 
 /* ------------------------------------------------------------------ elements */
@@ -461,35 +461,30 @@ static void improper_use_leaves_the_table_sound(void **state)
 /* What a snapshot holds is what was saved, and the masks of a file are not believed. */
 static void a_snapshot_has_the_same_flows(void **state)
 {
-	char path[] = "/tmp/ink-test-bags-XXXXXX";
 	struct ink_table *loaded;
 	struct ink_why why = {""};
 	struct churn c;
-	int fd = mkstemp(path);
 
 	(void)state;
-	assert_true(fd >= 0);
-	close(fd);
 	begin_churn(&c, 9, 3000, .1);
 	ink_modify(t, c.ids[find_unsure(&c)], 3);
-	assert_int_equal(ink_save(t, path, &why), 0);
-	loaded = ink_load(path, INK_LOAD_MAP, &why);
+	assert_int_equal(ink_save(t, scratch_file, &why), 0);
+	loaded = ink_load(scratch_file, INK_LOAD_MAP, &why);
 	if (!loaded)
 		fail_msg("%s", why.text);
 	for (uint64_t i = 0; i < c.n; i++)
 		assert_int_equal(ink_peek(loaded, c.ids[i]), ink_peek(t, c.ids[i]));
 	assert_memory_equal(loaded->body, t->body, t->body_bytes);
 	ink_free(loaded);
-	unlink(path);
 	end_churn(&c);
 }
 
 /* One number of the header is forged, and the checksum is right again. */
-static void assert_forgery_refused(const char *path, long at, uint32_t value, const char *why_not)
+static void assert_forgery_refused(long at, uint32_t value, const char *why_not)
 {
 	struct ink_why why = {""};
 	unsigned char header[4096];
-	FILE *f = fopen(path, "r+");
+	FILE *f = fopen(scratch_file, "r+");
 	uint32_t was;
 	XXH128_hash_t sum;
 
@@ -506,7 +501,7 @@ static void assert_forgery_refused(const char *path, long at, uint32_t value, co
 		fflush(f);
 		if (!forged)
 			break;
-		assert_null(ink_load(path, INK_LOAD_READ, &why));
+		assert_null(ink_load(scratch_file, INK_LOAD_READ, &why));
 		assert_int_equal(errno, EBADMSG);
 		if (!strstr(why.text, why_not))
 			fail_msg("byte %ld: '%s' and not '%s'", at, why.text, why_not);
@@ -518,30 +513,25 @@ static void assert_forgery_refused(const char *path, long at, uint32_t value, co
 static void forged_geometries_are_refused(void **state)
 {
 	enum { AT_STATES = 20, AT_AGE_BITS = 24, AT_H = 52, AT_F = 56, AT_Q = 60, AT_K = 212, AT_M = 216 };
-	char path[] = "/tmp/ink-test-bags-XXXXXX";
 	struct ink_table *loaded;
-	int fd = mkstemp(path);
 
 	(void)state;
-	assert_true(fd >= 0);
-	close(fd);
 	make_kbf(9, 100, .1);
-	assert_int_equal(ink_save(t, path, NULL), 0);
-	assert_forgery_refused(path, AT_STATES, 60, "state bits");
-	assert_forgery_refused(path, AT_STATES, 12, "no table has the geometry");
-	assert_forgery_refused(path, AT_AGE_BITS, 1, "no table has the geometry");
-	assert_forgery_refused(path, AT_H, 8, "no table has the geometry");
-	assert_forgery_refused(path, AT_F, 1, "no table has the geometry");
-	assert_forgery_refused(path, AT_F, 13, "f (byte 56)");
-	assert_forgery_refused(path, AT_Q, 7, "no table has the geometry");
-	assert_forgery_refused(path, AT_Q, 64, "no table has the geometry");
-	assert_forgery_refused(path, AT_K, 17, "k (byte 212)");
-	assert_forgery_refused(path, AT_M, t->plan.geometry.m + 1, "no table has the geometry");
-	assert_forgery_refused(path, AT_M, t->plan.geometry.m * 1000, "do not fit the geometry");
-	loaded = ink_load(path, INK_LOAD_READ, NULL);
+	assert_int_equal(ink_save(t, scratch_file, NULL), 0);
+	assert_forgery_refused(AT_STATES, 60, "state bits");
+	assert_forgery_refused(AT_STATES, 12, "no table has the geometry");
+	assert_forgery_refused(AT_AGE_BITS, 1, "no table has the geometry");
+	assert_forgery_refused(AT_H, 8, "no table has the geometry");
+	assert_forgery_refused(AT_F, 1, "no table has the geometry");
+	assert_forgery_refused(AT_F, 13, "f (byte 56)");
+	assert_forgery_refused(AT_Q, 7, "no table has the geometry");
+	assert_forgery_refused(AT_Q, 64, "no table has the geometry");
+	assert_forgery_refused(AT_K, 17, "k (byte 212)");
+	assert_forgery_refused(AT_M, t->plan.geometry.m + 1, "no table has the geometry");
+	assert_forgery_refused(AT_M, t->plan.geometry.m * 1000, "do not fit the geometry");
+	loaded = ink_load(scratch_file, INK_LOAD_READ, NULL);
 	assert_non_null(loaded);
 	ink_free(loaded);
-	unlink(path);
 }
 
 static void steps_follow_the_rules(void **state)
@@ -648,5 +638,5 @@ int main(void)
 	};
 
 	variant = &kbf;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -21,10 +21,9 @@
 
 #include "frame.h"
 #include "random.h"
+#include "scratch.h"
 
 /* --------------------------------------------------------------- making files */
-
-static char path[] = "/tmp/ink-test-capture-XXXXXX";
 
 static uint8_t file[1 << 20];
 static size_t size;
@@ -51,7 +50,7 @@ static void put16(uint16_t number)
 
 static void save(size_t n)
 {
-	int fd = open(path, O_WRONLY | O_TRUNC);
+	int fd = open(scratch_file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, file, n), n);
@@ -199,7 +198,7 @@ static unsigned read_all(struct ink_capture *c, size_t room, int *error)
 
 static unsigned read_file(int *error)
 {
-	return read_all(open_file(path, NULL), 1 + random_below(8), error);
+	return read_all(open_file(scratch_file, NULL), 1 + random_below(8), error);
 }
 
 static void pcap_is_read_in_both_orders_and_units(void **state)
@@ -279,7 +278,7 @@ static void check_cut(size_t n)
 
 	save(n);
 	if (n < ends_at[0]) {
-		struct ink_capture *c = open_file(path, NULL);
+		struct ink_capture *c = open_file(scratch_file, NULL);
 
 		/* libpcap takes the begin of a pcapng file whose interface is missing for an empty one. */
 		if (!c)
@@ -290,7 +289,7 @@ static void check_cut(size_t n)
 	assert_int_equal(read_file(&error), whole_packets(n));
 	assert_int_equal(error, clean ? 0 : -EILSEQ);
 	if (!clean)
-		assert_non_null(strstr(why.text, path));
+		assert_non_null(strstr(why.text, scratch_file));
 }
 
 /* At every byte of the first two packets, and of the last. */
@@ -338,9 +337,9 @@ static void what_is_no_capture_is_refused(void **state)
 	(void)state;
 	memset(file, 'x', 1000);
 	save(1000);
-	assert_null(open_file(path, NULL));
+	assert_null(open_file(scratch_file, NULL));
 	assert_int_equal(errno, EILSEQ);
-	assert_non_null(strstr(why.text, path));
+	assert_non_null(strstr(why.text, scratch_file));
 	assert_null(open_file("/nonexistent/capture", NULL));
 	assert_int_equal(errno, ENOENT);
 	assert_non_null(strstr(why.text, "/nonexistent/capture"));
@@ -355,7 +354,7 @@ static void options_that_contradict_themselves_are_refused(void **state)
 	(void)state;
 	assert_null(ink_capture_open(&o, &why));
 	assert_int_equal(errno, EINVAL);
-	o.file = path;
+	o.file = scratch_file;
 	o.interface = "lo";
 	assert_null(ink_capture_open(&o, &why));
 	assert_int_equal(errno, EINVAL);
@@ -386,7 +385,7 @@ static void check_filter(void)
 	struct ink_packet packets[8];
 	struct ink_packets batch = {.at = packets, .room = 8};
 	struct ink_capture_stats stats = {.size = sizeof stats};
-	struct ink_capture *c = open_file(path, "udp");
+	struct ink_capture *c = open_file(scratch_file, "udp");
 	unsigned n = 0;
 
 	assert_non_null(c);
@@ -416,7 +415,7 @@ static void a_wrong_filter_is_explained(void **state)
 	(void)state;
 	make_pcap(0xa1b2c3d4, 0);
 	save(size);
-	assert_null(open_file(path, "tcp and and"));
+	assert_null(open_file(scratch_file, "tcp and and"));
 	assert_int_equal(errno, EINVAL);
 	assert_non_null(strstr(why.text, "tcp and and"));
 	assert_null(ink_filter_compile("host", INK_LINK_ETHERNET, &why));
@@ -444,7 +443,7 @@ static void filters_know_the_link(void **state)
 
 static void what_is_dumped_is_read(void **state)
 {
-	struct ink_dump *d = ink_dump_open(path, INK_LINK_ETHERNET, &why);
+	struct ink_dump *d = ink_dump_open(scratch_file, INK_LINK_ETHERNET, &why);
 	uint8_t frame[SIM_FRAME_MOST];
 	int error;
 
@@ -485,7 +484,7 @@ static void stopping_ends_it(void **state)
 	(void)state;
 	make_pcap(0xa1b2c3d4, 0);
 	save(size);
-	c = open_file(path, NULL);
+	c = open_file(scratch_file, NULL);
 	assert_int_equal(ink_capture_read(c, &batch, &why), 0);
 	assert_int_equal(batch.n, 2);
 	ink_capture_stop(c);
@@ -504,7 +503,7 @@ static void without_room_nothing_is_read(void **state)
 	(void)state;
 	make_pcap(0xa1b2c3d4, 0);
 	save(size);
-	c = open_file(path, NULL);
+	c = open_file(scratch_file, NULL);
 	assert_int_equal(ink_capture_read(c, &batch, &why), -EINVAL);
 	batch.room = 1;
 	assert_int_equal(ink_capture_read(c, &batch, &why), 0);
@@ -531,7 +530,7 @@ static void time_that_goes_back_is_counted(void **state)
 		put32(60);
 	}
 	save(size);
-	c = open_file(path, NULL);
+	c = open_file(scratch_file, NULL);
 	assert_int_equal(ink_capture_read(c, &batch, &why), 0);
 	assert_int_equal(batch.n, 6);
 	for (int i = 0; i < 6; i++)
@@ -550,7 +549,7 @@ static void long_frames_cross_the_buffer(void **state)
 	static uint8_t frame[262144];
 	struct ink_packet p = {.frame = frame}, packets[8];
 	struct ink_packets batch = {.at = packets, .room = 8};
-	struct ink_dump *d = ink_dump_open(path, INK_LINK_ETHERNET, &why);
+	struct ink_dump *d = ink_dump_open(scratch_file, INK_LINK_ETHERNET, &why);
 	struct ink_capture *c;
 	uint32_t n = 0;
 
@@ -563,7 +562,7 @@ static void long_frames_cross_the_buffer(void **state)
 		frame[p.captured - 1] = 0;
 	}
 	assert_int_equal(ink_dump_close(d, &why), 0);
-	c = open_file(path, NULL);
+	c = open_file(scratch_file, NULL);
 	while (ink_capture_read(c, &batch, &why) == 0 && !batch.end)
 		for (size_t i = 0; i < batch.n; i++, n++) {
 			assert_int_equal(packets[i].captured, n % 3 ? 262144 - n : 60 + n);
@@ -583,7 +582,7 @@ static void an_unknown_link_is_a_reason(void **state)
 	make_pcap(0xa1b2c3d4, 0);
 	file[20] = 187;
 	save(size);
-	c = open_file(path, NULL);
+	c = open_file(scratch_file, NULL);
 	assert_int_equal(ink_capture_link(c), 187);
 	assert_int_equal(ink_capture_read(c, &batch, &why), 0);
 	assert_int_equal(packets[0].skip, INK_SKIP_LINK);
@@ -612,12 +611,6 @@ int main(void)
 		cmocka_unit_test(long_frames_cross_the_buffer),
 		cmocka_unit_test(an_unknown_link_is_a_reason),
 	};
-	int fd = mkstemp(path), failed;
 
-	if (fd < 0)
-		return 1;
-	close(fd);
-	failed = cmocka_run_group_tests_name("capture", tests, NULL, NULL);
-	unlink(path);
-	return failed;
+	return cmocka_run_group_tests_name("capture", tests, scratch_make, scratch_remove);
 }

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 #include <xxhash.h>
@@ -23,6 +22,7 @@
 #include "count_model.h"
 #include "interval.h"
 #include "random.h"
+#include "scratch.h"
 
 static const enum ink_count_kind kinds[] = {INK_COUNT_DLEFT, INK_COUNT_STANDARD};
 
@@ -869,35 +869,14 @@ static void b_or_m_alone_say_how_many_items(void **state)
 
 /* ---------------------------------------------------------------------------- files */
 
-static char directory[] = "/tmp/ink-test-count-XXXXXX";
-static char path[64], second[64];
-
-static int make_directory(void **state)
-{
-	(void)state;
-	if (!mkdtemp(directory))
-		return -1;
-	snprintf(path, sizeof path, "%s/set", directory);
-	snprintf(second, sizeof second, "%s/second", directory);
-	return 0;
-}
-
-static int remove_directory(void **state)
-{
-	(void)state;
-	unlink(path);
-	unlink(second);
-	return rmdir(directory);
-}
-
 struct image {
 	unsigned char *bytes;
 	size_t size;
 };
 
-static struct image image_read(const char *from)
+static struct image image_read(void)
 {
-	FILE *file = fopen(from, "rb");
+	FILE *file = fopen(scratch_file, "rb");
 	struct image i;
 
 	assert_non_null(file);
@@ -912,7 +891,7 @@ static struct image image_read(const char *from)
 
 static void image_write(struct image i)
 {
-	FILE *file = fopen(path, "wb");
+	FILE *file = fopen(scratch_file, "wb");
 
 	assert_non_null(file);
 	assert_int_equal(fwrite(i.bytes, 1, i.size, file), i.size);
@@ -944,12 +923,13 @@ static uint64_t get(struct image i, size_t at, size_t bytes)
 	return value;
 }
 
-static void save(const struct ink_count *c, const char *to)
+static void save(const struct ink_count *c)
 {
 	struct ink_why why = {""};
 
-	if (ink_count_save(c, to, &why))
+	if (ink_count_save(c, scratch_file, &why))
 		fail_msg("%s", why.text);
+	assert_int_equal(scratch_count(), 1); /* and nothing beside it */
 }
 
 /* Some geometries, and enough in them that everything occurs. */
@@ -1010,10 +990,10 @@ static void a_set_comes_back_as_it_was(void **state)
 			struct stat mode;
 			int error;
 
-			save(c, path);
-			assert_int_equal(stat(path, &mode), 0);
+			save(c);
+			assert_int_equal(stat(scratch_file, &mode), 0);
 			assert_int_equal(mode.st_mode & 0777, 0600);
-			back = ink_count_load(path, how, NULL);
+			back = ink_count_load(scratch_file, how, NULL);
 			assert_non_null(back);
 			assert_same_numbers(c, back);
 			assert_true(ink_count_id(c, "x", 1) == ink_count_id(back, "x", 1));
@@ -1028,10 +1008,10 @@ static void a_set_comes_back_as_it_was(void **state)
 			}
 			error = ink_count_merge(c, back, NULL);
 			assert_int_equal(ink_count_merge(back, back, NULL), error);
-			save(c, path);
-			save(back, second);
-			a = image_read(path);
-			b = image_read(second);
+			save(c);
+			a = image_read();
+			save(back);
+			b = image_read();
 			assert_int_equal(a.size, b.size);
 			assert_memory_equal(a.bytes, b.bytes, a.size);
 			free(a.bytes);
@@ -1107,8 +1087,8 @@ static void the_format_is_as_documented(void **state)
 		struct ink_count *c = sample(s);
 		struct image i;
 
-		save(c, path);
-		i = image_read(path);
+		save(c);
+		i = image_read();
 		assert_memory_equal(i.bytes, "\x89INK\r\n\x1a\n", 8);
 		assert_int_equal(get(i, 16, 4), s < 3 ? 16 : 17);
 		assert_int_equal(get(i, 112, 8), stats_of(c).items);
@@ -1128,9 +1108,9 @@ static void assert_image_refused(struct image i, int error, const char *word)
 	image_write(i);
 	for (enum ink_load how = INK_LOAD_READ; how <= INK_LOAD_MAP; how++) {
 		struct ink_why why = {""};
-		struct ink_count *c = ink_count_load(path, how, &why);
+		struct ink_count *c = ink_count_load(scratch_file, how, &why);
 
-		if (c || errno != error || !strstr(why.text, word) || !strstr(why.text, "set"))
+		if (c || errno != error || !strstr(why.text, word) || !strstr(why.text, scratch_file))
 			fail_msg("errno %d, \"%s\"; expected %d and \"%s\"", c ? 0 : errno, why.text, error,
 				 word);
 	}
@@ -1155,8 +1135,8 @@ static void fields_that_no_set_has_are_refused(void **state)
 	struct image i;
 
 	(void)state;
-	save(dleft, path);
-	i = image_read(path);
+	save(dleft);
+	i = image_read();
 	assert_field_refused(i, 16, 1, "kind");
 	assert_field_refused(i, 16, 18, "kind");
 	assert_field_refused(i, 16, 17, "can be");
@@ -1186,8 +1166,8 @@ static void fields_that_no_set_has_are_refused(void **state)
 	assert_field_refused(i, 208, 1, "");
 	assert_field_refused(i, 4076, 1, "");
 	free(i.bytes);
-	save(standard, path);
-	i = image_read(path);
+	save(standard);
+	i = image_read();
 	assert_field_refused(i, 20, 1, "d (byte 20)");
 	assert_field_refused(i, 36, 0, "k (byte 36)");
 	assert_field_refused(i, 36, 33, "k (byte 36)");
@@ -1209,19 +1189,19 @@ static void a_damaged_file_is_refused_and_a_forged_one_sound(void **state)
 		struct ink_count *c = sample(s);
 		struct image i;
 
-		save(c, path);
+		save(c);
 		ink_count_free(c);
-		i = image_read(path);
+		i = image_read();
 		for (unsigned turn = 0; turn < scaled(1500); turn++) {
 			size_t at = random_below(turn % 2 ? 216 : 4096 + 600);
 			unsigned char bit = (unsigned char)(1u << random_below(8)), old = i.bytes[at];
 
 			i.bytes[at] ^= bit;
 			image_write(i);
-			assert_null(ink_count_load(path, INK_LOAD_READ, NULL));
+			assert_null(ink_count_load(scratch_file, INK_LOAD_READ, NULL));
 			seal(i);
 			image_write(i);
-			c = ink_count_load(path, INK_LOAD_READ, NULL);
+			c = ink_count_load(scratch_file, INK_LOAD_READ, NULL);
 			for (uint64_t k = 0; c && k < 300; k++) {
 				ink_count_add(c, id_number(k));
 				ink_count_remove(c, id_number(k / 2));
@@ -1254,9 +1234,9 @@ static void a_value_in_two_cells_is_refused(void **state)
 	cell_write(c, 1, first);
 	c->items++;
 	assert_int_equal(ink_count_check(c, NULL), -EUCLEAN);
-	save(c, path);
+	save(c);
 	errno = 0;
-	assert_null(ink_count_load(path, INK_LOAD_READ, NULL));
+	assert_null(ink_count_load(scratch_file, INK_LOAD_READ, NULL));
 	assert_int_equal(errno, EBADMSG);
 	cell_write(c, 1, 0);
 	c->items--;
@@ -1274,15 +1254,15 @@ static void short_and_foreign_files_are_refused(void **state)
 	struct image i;
 
 	(void)state;
-	save(c, path);
-	i = image_read(path);
+	save(c);
+	i = image_read();
 	for (size_t size = 0; size < i.size; size += 1 + size / 3)
 		assert_image_refused((struct image){i.bytes, size}, EBADMSG, "");
-	assert_null(ink_load(path, INK_LOAD_READ, NULL));
+	assert_null(ink_load(scratch_file, INK_LOAD_READ, NULL));
 	image_write(i);
-	assert_null(ink_load(path, INK_LOAD_READ, NULL));
+	assert_null(ink_load(scratch_file, INK_LOAD_READ, NULL));
 	assert_int_equal(errno, ENOTSUP);
-	assert_null(ink_count_load(path, (enum ink_load)2, NULL));
+	assert_null(ink_count_load(scratch_file, (enum ink_load)2, NULL));
 	assert_int_equal(errno, EINVAL);
 	assert_null(ink_count_load("/nonexistent/set", INK_LOAD_READ, NULL));
 	assert_int_equal(errno, ENOENT);
@@ -1387,5 +1367,5 @@ int main(void)
 		cmocka_unit_test(structs_may_be_longer_or_shorter),
 	};
 
-	return cmocka_run_group_tests_name("count", tests, make_directory, remove_directory);
+	return cmocka_run_group_tests_name("count", tests, scratch_make, scratch_remove);
 }

@@ -11,16 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include <inkling/packet.h>
 
 #include "random.h"
+#include "scratch.h"
 #include "traffic.h"
-
-static char path[] = "/tmp/ink-test-generate-XXXXXX";
 
 /* Everything at once. */
 static const struct sim_traffic_options everything = {
@@ -54,7 +52,7 @@ static const struct sim_traffic_options everything = {
 static struct sim_truth generate(const struct sim_traffic_options *o)
 {
 	struct ink_why why = {""};
-	struct ink_dump *dump = ink_dump_open(path, INK_LINK_ETHERNET, &why);
+	struct ink_dump *dump = ink_dump_open(scratch_file, INK_LINK_ETHERNET, &why);
 	struct sim_truth truth;
 
 	if (!dump)
@@ -108,7 +106,7 @@ static void note(const struct ink_packet *p)
 
 static void read_back(uint64_t frames, void (*look)(const struct ink_packet *))
 {
-	struct ink_capture_options o = {.size = sizeof o, .file = path};
+	struct ink_capture_options o = {.size = sizeof o, .file = scratch_file};
 	struct ink_capture *c = ink_capture_open(&o, NULL);
 	struct ink_capture_stats stats = {.size = sizeof stats};
 	struct ink_packet packets[64];
@@ -351,7 +349,7 @@ static void as_many_live_at_once_as_asked_for(void **state)
 
 static uint64_t file_sum(void)
 {
-	FILE *f = fopen(path, "rb");
+	FILE *f = fopen(scratch_file, "rb");
 	uint64_t sum = 0;
 	int c;
 
@@ -538,12 +536,6 @@ int main(void)
 		cmocka_unit_test(the_truth_is_written_as_json),
 		cmocka_unit_test(nonsense_is_refused),
 	};
-	int fd = mkstemp(path), failed;
 
-	if (fd < 0)
-		return 1;
-	close(fd);
-	failed = cmocka_run_group_tests_name("generate", tests, NULL, NULL);
-	unlink(path);
-	return failed;
+	return cmocka_run_group_tests_name("generate", tests, scratch_make, scratch_remove);
 }

@@ -6,32 +6,20 @@
  */
 #include "kbf_help.h"
 #include "kbf_image.h"
+#include "scratch.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
-static char directory[40];
-static char filter_path[60], dict_path[60], other_path[60];
+static char filter_path[SCRATCH_PATH], dict_path[SCRATCH_PATH], other_path[SCRATCH_PATH];
 
-static int make_directory(void **state)
+static int name_files(void **state)
 {
-	(void)state;
-	strcpy(directory, "/tmp/ink-test-kbf-XXXXXX");
-	if (!mkdtemp(directory))
+	if (scratch_make(state))
 		return -1;
-	snprintf(filter_path, sizeof filter_path, "%s/filter", directory);
-	snprintf(dict_path, sizeof dict_path, "%s/dict", directory);
-	snprintf(other_path, sizeof other_path, "%s/other", directory);
+	scratch_path(filter_path, "filter");
+	scratch_path(dict_path, "dict");
+	scratch_path(other_path, "other");
 	return 0;
-}
-
-static int remove_directory(void **state)
-{
-	(void)state;
-	unlink(filter_path);
-	unlink(dict_path);
-	unlink(other_path);
-	return rmdir(directory);
 }
 
 /* Two links, keys that wait in every way, a value of no bytes, and a stuck cell if that is wanted. */
@@ -64,6 +52,7 @@ static void save_both(const struct ink_kbf *f)
 
 	if (ink_kbf_save(f, filter_path, &why) || ink_kbf_dict_save(f->dict, dict_path, &why))
 		fail_msg("%s", why.text);
+	assert_true(scratch_count() <= 3); /* those named above, and nothing beside them */
 }
 
 static struct ink_kbf_dict *load_dict(const char *path)
@@ -577,5 +566,5 @@ int main(void)
 		cmocka_unit_test(a_key_that_waits_twice_is_refused),
 	};
 
-	return cmocka_run_group_tests(tests, make_directory, remove_directory);
+	return cmocka_run_group_tests(tests, name_files, scratch_remove);
 }

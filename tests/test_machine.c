@@ -4,6 +4,7 @@
  * compiles to. The language is docs/machine-language.md.
  */
 #include "machine_help.h"
+#include "scratch.h"
 
 static void assert_complaint(const char *text, unsigned line, unsigned column, const char *words)
 {
@@ -637,23 +638,21 @@ static void every_bundled_machine_is_right(void **state)
 
 static void a_name_with_a_slash_or_fsm_is_a_file(void **state)
 {
-	char path[] = "/tmp/inkling-XXXXXX";
 	struct ink_why why = {""};
 	struct ink_machine *m;
-	int fd = mkstemp(path);
+	FILE *file = fopen(scratch_file, "w");
 
 	(void)state;
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, HEAD, strlen(HEAD)), (ssize_t)strlen(HEAD));
-	close(fd);
-	m = ink_machine_load(path, NULL, &why);
+	assert_non_null(file);
+	assert_true(fputs(HEAD, file) >= 0 && fclose(file) == 0);
+	m = ink_machine_load(scratch_file, NULL, &why);
 	assert_non_null(m);
 	assert_string_equal(ink_machine_view(m)->name, "m");
 	ink_machine_free(m);
-	unlink(path);
-	assert_null(ink_machine_load(path, NULL, &why));
+	unlink(scratch_file);
+	assert_null(ink_machine_load(scratch_file, NULL, &why));
 	assert_int_equal(errno, ENOENT);
-	assert_non_null(strstr(why.text, path));
+	assert_non_null(strstr(why.text, scratch_file));
 	assert_null(ink_machine_load("tcp.fsm", NULL, &why));
 	assert_int_equal(errno, ENOENT);
 	assert_null(ink_machine_load("/", NULL, &why));
@@ -730,5 +729,5 @@ int main(void)
 		cmocka_unit_test(options_of_another_size_are_refused),
 	};
 
-	return cmocka_run_group_tests_name("machine", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("machine", tests, scratch_make, scratch_remove);
 }

@@ -11,6 +11,7 @@
 #include <inkling/track.h>
 
 #include "captures.h"
+#include "scratch.h"
 
 /* -------------------------------------------------------------- the machine */
 
@@ -353,55 +354,31 @@ static void scan_reports_who_is_not_answered_and_nobody_else(void **state)
 
 /* ----------------------------------------------------------- made captures */
 
-static char made[] = "/tmp/inkling-machines-XXXXXX";
-
-static void made_path(char path[64], const char *name)
-{
-	snprintf(path, 64, "%s/%s", made, name);
-}
-
 static int make_capture(void **state)
 {
 	const char *tool = getenv("INKLING");
-	char command[1000];
+	char command[2000];
 
-	(void)state;
+	if (scratch_make(state))
+		return -1;
 	if (!tool)
 		return 0;
-	if (!mkdtemp(made))
-		return -1;
 	snprintf(command, sizeof command,
-		 "%s generate -w %s/x.pcap -t %s/x.json --flows 5k --udp 300 --scans 3 --targets 300 "
-		 "--flood 2k --p2p 20 --video 2 --duration 60s --seed 3 >%s/said",
-		 tool, made, made, made);
+		 "'%s' generate -w '%s/x.pcap' -t '%s/x.json' --flows 5k --udp 300 --scans 3 --targets 300 "
+		 "--flood 2k --p2p 20 --video 2 --duration 60s --seed 3 >'%s/said'",
+		 tool, scratch, scratch, scratch);
 	return system(command);
-}
-
-static int remove_capture(void **state)
-{
-	static const char *const names[] = {"x.pcap", "x.json", "said"};
-	char path[64];
-
-	(void)state;
-	for (unsigned i = 0; i < 3; i++) {
-		made_path(path, names[i]);
-		unlink(path);
-	}
-	rmdir(made);
-	return 0;
 }
 
 static void compare_made(const char *name, int no_timeouts, const struct pair *wanted)
 {
-	char path[64];
+	char path[SCRATCH_PATH];
 
 	if (!getenv("INKLING"))
 		skip();
-	made_path(path, "x.json");
-	read_truth(path);
-	made_path(path, "x.pcap");
+	read_truth(scratch_path(path, "x.json"));
 	load_machine(name);
-	run(path, no_timeouts);
+	run(scratch_path(path, "x.pcap"), no_timeouts);
 	pairs = wanted;
 	failures = 0;
 	compare_counters("made");
@@ -453,5 +430,5 @@ int main(void)
 		cmocka_unit_test(the_others_find_what_was_made),
 	};
 
-	return cmocka_run_group_tests_name("machines", tests, make_capture, remove_capture);
+	return cmocka_run_group_tests_name("machines", tests, make_capture, scratch_remove);
 }

@@ -4,18 +4,15 @@
  * nothing, and leaves all as it was. Each test lets the first request fail,
  * then the second, and so on until the call no longer notices; see scarce.h.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -24,6 +21,7 @@
 
 #include "random.h"
 #include "scarce.h"
+#include "scratch.h"
 
 /* ------------------------------------------------------------------- the tables */
 
@@ -305,65 +303,34 @@ static void a_merge_without_memory_changes_nothing(void **state)
 
 /* -------------------------------------------------------------------- snapshots */
 
-static char directory[] = "/tmp/ink-test-memory-XXXXXX";
-static char path[sizeof directory + 20];
-
-static int make_directory(void **state)
-{
-	(void)state;
-	if (!mkdtemp(directory))
-		return -1;
-	snprintf(path, sizeof path, "%s/table", directory);
-	return 0;
-}
-
-static int remove_directory(void **state)
-{
-	(void)state;
-	unlink(path);
-	return rmdir(directory); /* which must be empty */
-}
-
-static unsigned entries_of_directory(void)
-{
-	DIR *d = opendir(directory);
-	unsigned n = 0;
-
-	assert_non_null(d);
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
-
-static struct stat stat_of(const char *file)
+static ino_t inode_of_file(void)
 {
 	struct stat found;
 
-	assert_int_equal(stat(file, &found), 0);
-	return found;
+	assert_int_equal(stat(scratch_file, &found), 0);
+	return found.st_ino;
 }
 
 static void save_failing(const struct ink_table *t)
 {
 	for (unsigned k = 1;; k++) {
 		struct held before = held_now();
-		struct stat old = stat_of(path);
+		ino_t old = inode_of_file();
 		struct ink_why why = {""};
 		int error;
 
 		fail_at(k);
-		error = ink_save(t, path, &why);
+		error = ink_save(t, scratch_file, &why);
 		fail_at(0);
 		assert_held(before);
-		assert_int_equal(entries_of_directory(), 3);
+		assert_int_equal(scratch_count(), 1);
 		if (error == 0) {
 			assert_true(k > 1);
 			return;
 		}
 		assert_int_equal(error, -ENOMEM);
 		assert_true(why.text[0]);
-		assert_int_equal(stat_of(path).st_ino, old.st_ino);
+		assert_int_equal(inode_of_file(), old);
 	}
 }
 
@@ -376,7 +343,7 @@ static void load_failing(enum ink_load how)
 
 		fail_at(k);
 		errno = 0;
-		t = ink_load(path, how, &why);
+		t = ink_load(scratch_file, how, &why);
 		fail_at(0);
 		if (t) {
 			assert_true(k > 2);
@@ -399,7 +366,7 @@ static void a_snapshot_is_saved_and_loaded_or_nothing_has_happened(void **state)
 		struct ink_table *t = make(&kinds[i]);
 
 		fill(t);
-		assert_int_equal(ink_save(t, path, NULL), 0);
+		assert_int_equal(ink_save(t, scratch_file, NULL), 0);
 		save_failing(t);
 		assert_filled(t);
 		load_failing(INK_LOAD_READ);
@@ -484,5 +451,5 @@ int main(void)
 		cmocka_unit_test(a_tracker_is_made_or_nothing_is_left_of_it),
 	};
 
-	return cmocka_run_group_tests(tests, make_directory, remove_directory);
+	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
