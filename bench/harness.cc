@@ -2,12 +2,16 @@
 #include "harness.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
+#include <set>
 #include <sys/mman.h>
+#include <system_error>
 #include <utility>
 
 namespace bench
@@ -228,6 +232,46 @@ uint64_t bytes_in_huge_pages()
 	if (file)
 		fclose(file);
 	return uint64_t(kilobytes) << 10;
+}
+
+/* ------------------------------------------------------- temporary files */
+
+namespace
+{
+
+void remove_folder(const std::string &path)
+{
+	std::error_code ignored;
+
+	std::filesystem::remove_all(path, ignored);
+}
+
+/* The folders that there are. exit() destroys this object, but none of those that are on the stack. */
+struct folders {
+	~folders()
+	{
+		for (const std::string &path : paths)
+			remove_folder(path);
+	}
+	std::set<std::string> paths;
+} present;
+
+} /* namespace */
+
+scratch::scratch()
+{
+	const char *parent = getenv("TMPDIR");
+
+	folder = std::string(parent && *parent ? parent : "/tmp") + "/ink-bench-XXXXXX";
+	if (!mkdtemp(folder.data()))
+		die("%s: %s", folder.c_str(), strerror(errno));
+	present.paths.insert(folder);
+}
+
+scratch::~scratch()
+{
+	remove_folder(folder);
+	present.paths.erase(folder);
 }
 
 /* --------------------------------------------------------------- the end */

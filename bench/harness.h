@@ -193,6 +193,29 @@ void huge_free(void *memory, size_t bytes);
 /* Of this process, now. */
 uint64_t bytes_in_huge_pages();
 
+/* ------------------------------------------------------- temporary files */
+
+/*
+ * A folder below $TMPDIR, or below /tmp where that is not set. It goes, with
+ * all that is in it, when the object does, and where die() ends the program.
+ */
+class scratch
+{
+public:
+	scratch();
+	~scratch();
+	scratch(const scratch &) = delete;
+	scratch &operator=(const scratch &) = delete;
+
+	std::string path(const char *name) const
+	{
+		return folder + "/" + name;
+	}
+
+private:
+	std::string folder;
+};
+
 /* --------------------------------------------------------------- the end */
 
 /* Says what is wrong, and exits with 1. */

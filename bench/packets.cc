@@ -12,9 +12,7 @@
 #include "bare.h"
 #include "sections.h"
 
-#include <cstdlib>
 #include <cstring>
-#include <unistd.h>
 
 #include <inkling/packet.h>
 
@@ -152,13 +150,10 @@ void measure_frames(unsigned rounds, report &out)
 
 /* ------------------------------------------------------------------- files */
 
-class capture_file
-{
-public:
+struct capture_file {
 	capture_file()
 	{
 		struct sim_traffic_options o = {};
-		int fd = mkstemp(path);
 
 		o.seed = 1;
 		o.flows = 100000;
@@ -166,19 +161,14 @@ public:
 		o.payload = 100;
 		o.rtt = 50000000;
 		o.duration = 60000000000;
-		struct ink_dump *dump = fd < 0 ? nullptr : ink_dump_open(path, INK_LINK_ETHERNET, nullptr);
+		struct ink_dump *dump = ink_dump_open(path.c_str(), INK_LINK_ETHERNET, nullptr);
 
 		if (!dump || sim_traffic(&o, dump, &truth, nullptr) || ink_dump_close(dump, nullptr))
-			die("%s cannot be written", path);
-		close(fd);
+			die("%s cannot be written", path.c_str());
 	}
 
-	~capture_file()
-	{
-		unlink(path);
-	}
-
-	char path[32] = "/tmp/ink-bench-XXXXXX";
+	scratch folder;
+	std::string path = folder.path("x.pcap");
 	struct sim_truth truth;
 };
 
@@ -205,7 +195,7 @@ double timed_reading(const capture_file &f, uint64_t (*reader)(const char *))
 {
 	double start = cpu_seconds();
 
-	if (reader(f.path) != f.truth.frames)
+	if (reader(f.path.c_str()) != f.truth.frames)
 		die("packets are missing");
 	return (cpu_seconds() - start) / double(f.truth.frames) * 1e9;
 }

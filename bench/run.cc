@@ -57,7 +57,6 @@ using words = std::vector<std::string>;
 
 /* ------------------------------------------------------------- a folder that goes */
 
-std::string folder;
 volatile sig_atomic_t interrupted;
 
 void on_interrupt(int)
@@ -65,32 +64,21 @@ void on_interrupt(int)
 	interrupted = 1;
 }
 
-void remove_folder()
+const scratch &folder()
 {
-	for (const char *name : { "/x.pcap", "/out" })
-		unlink((folder + name).c_str());
-	rmdir(folder.c_str());
-}
+	static const scratch made;
 
-void make_folder()
-{
-	const char *parent = getenv("TMPDIR");
-
-	folder = std::string(parent ? parent : "/tmp") + "/ink-bench-run-XXXXXX";
-	if (!mkdtemp(folder.data()))
-		die("%s: %s", folder.c_str(), strerror(errno));
-	atexit(remove_folder);
-	signal(SIGINT, on_interrupt); /* whoever is running gets it too, and may end as if all were well */
+	return made;
 }
 
 std::string capture()
 {
-	return folder + "/x.pcap";
+	return folder().path("x.pcap");
 }
 
 std::string output()
 {
-	return folder + "/out";
+	return folder().path("out");
 }
 
 /* --------------------------------------------------------------------- processes */
@@ -351,7 +339,7 @@ int compare(uint64_t flows, unsigned rounds, const char *ndjson)
 {
 	report out(ndjson);
 
-	make_folder();
+	signal(SIGINT, on_interrupt); /* whoever is running gets it too, and may end as if all were well */
 	double packets = generate(flows);
 	std::vector<competitor> all = competitors(flows, rounds);
 

@@ -11,11 +11,9 @@
 #include "sections.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <inkling/count.h>
 #include <inkling/kbf.h>
-#include <unistd.h>
 
 namespace bench
 {
@@ -24,39 +22,6 @@ namespace
 {
 
 constexpr unsigned VALUES = 3000;
-
-/* A name for one file after the other; gone with the object. */
-class scratch
-{
-public:
-	scratch()
-	{
-		const char *folder = getenv("TMPDIR");
-
-		name = std::string(folder ? folder : "/tmp") + "/ink-bench-XXXXXX";
-		int fd = mkstemp(name.data());
-
-		if (fd < 0)
-			die("%s: no file", name.c_str());
-		close(fd);
-	}
-
-	~scratch()
-	{
-		unlink(name.c_str());
-	}
-
-	scratch(const scratch &) = delete;
-	scratch &operator=(const scratch &) = delete;
-
-	const char *path() const
-	{
-		return name.c_str();
-	}
-
-private:
-	std::string name;
-};
 
 void must(bool good, const char *what)
 {
@@ -201,8 +166,9 @@ void measure_whole(const settings &s, report &out, size_t n)
 	counting dleft(INK_COUNT_DLEFT, n, n), standard(INK_COUNT_STANDARD, n, n / 2),
 		other(INK_COUNT_STANDARD, n, n / 2);
 	sums sum(dict, n, n / 2, 0), addend(dict, n, n / 2, uint64_t(1) << 40);
-	scratch file;
-	const char *path = file.path();
+	scratch folder;
+	std::string file = folder.path("file"); /* one after the other */
+	const char *path = file.c_str();
 	std::vector<task> tasks = {
 		{ "line, save", [&] { must(!ink_save(a.table, path, nullptr), "save"); }, {} },
 		{ "line, load", [&] { ink_free(ink_load(path, INK_LOAD_READ, nullptr)); }, {} },
