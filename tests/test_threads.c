@@ -524,6 +524,81 @@ static void a_peek_beside_the_writer_is_right(void **state)
 	scene_free(&s);
 }
 
+/*
+ * Two flows take turns in one place: whoever peeks for the first must never
+ * read the state of the second, though the entry may be exchanged between the
+ * look and the reading.
+ */
+enum { TURNS = 400000, THE_FIRST = 1, THE_SECOND = 2 };
+
+/*
+ * Small numbers in the upper half make the same line. The lower half, and for
+ * `compact` the upper one, tells them apart.
+ */
+static uint64_t id_of_turn(unsigned who)
+{
+	return (uint64_t)who << 58 | who * 0x50000000ull;
+}
+
+struct turns {
+	struct ink_table *t;
+	pthread_barrier_t start;
+	int over;
+};
+
+static void *take_turns(void *with)
+{
+	struct turns *s = with;
+
+	pthread_barrier_wait(&s->start);
+	for (unsigned i = 0; i < TURNS && !troubled(); i++) {
+		unsigned who = i % 2 ? THE_SECOND : THE_FIRST;
+
+		if (ink_insert(s->t, id_of_turn(who), who) || ink_delete(s->t, id_of_turn(who)))
+			complain("turn %u was not taken", i);
+	}
+	raise_flag(&s->over);
+	return NULL;
+}
+
+static void *peek_for_the_first(void *with)
+{
+	struct turns *s = with;
+
+	pthread_barrier_wait(&s->start);
+	while (!flag_up(&s->over) && !troubled()) {
+		ink_answer a = ink_peek(s->t, id_of_turn(THE_FIRST));
+
+		if (a != THE_FIRST && a != INK_ABSENT)
+			complain("the first flow reads %d", a);
+	}
+	return NULL;
+}
+
+static void a_peek_does_not_read_who_took_the_place(void **state)
+{
+	const struct table_case *c = *state;
+	struct ink_options o = {.size = sizeof o,
+				.kind = c->kind,
+				.flows = c->flows,
+				.states = c->states,
+				.error = c->error,
+				.simd = c->simd,
+				.geometry = c->geometry};
+	struct crew crew = {.n = 0};
+	struct turns s = {.over = 0};
+
+	skip_what_is_portable_anyway(c->simd);
+	s.t = table_with(&o);
+	pthread_barrier_init(&s.start, NULL, 2);
+	crew_add(&crew, take_turns, &s);
+	crew_add(&crew, peek_for_the_first, &s);
+	crew_wait(&crew, 0);
+	pthread_barrier_destroy(&s.start);
+	assert_no_trouble();
+	ink_free(s.t);
+}
+
 /* ------------------------------------------- many writers step the same flows */
 
 /*
@@ -1437,6 +1512,7 @@ static void two_threads_do_the_same_to_the_same_flows(void **state)
 	}
 
 #define PEEK(about, ...) CASE(a_peek_beside_the_writer_is_right, about, table_case, __VA_ARGS__)
+#define TURN(about, ...) CASE(a_peek_does_not_read_who_took_the_place, about, table_case, __VA_ARGS__)
 #define STEP(about, ...) CASE(two_threads_step_and_delete_the_same_flows, about, round_case, __VA_ARGS__)
 #define TICK(about, ...) CASE(two_threads_tick_while_two_step, about, round_case, __VA_ARGS__)
 #define OWN(about, ...) CASE(every_writer_finds_its_own_flows_as_it_left_them, about, table_case, __VA_ARGS__)
@@ -1474,6 +1550,9 @@ int main(void)
 		PEEK("compact of 12 bits, best", INK_SIMD_BEST, FULL_COMPACT(12, 23, 18), 300 * K),
 		PEEK("compact, coarse, portable", INK_SIMD_NONE, COARSE_COMPACT, 150 * K),
 		PEEK("compact, coarse, best", INK_SIMD_BEST, COARSE_COMPACT, 300 * K),
+		TURN("line, portable", INK_SIMD_NONE, LINE, 0),
+		TURN("line, best", INK_SIMD_BEST, LINE, 0),
+		TURN("compact, best", INK_SIMD_BEST, FULL_COMPACT(8, 32, 13), 0),
 		STEP("best", INK_SIMD_BEST, M_STATES, {0}, 50 * M, 0, 0),
 		STEP("portable", INK_SIMD_NONE, M_STATES, {0}, 4 * M, 0, 0),
 		STEP("crowded, best", INK_SIMD_BEST, M_STATES, {CROWDED}, 2 * M, 0, 0),
