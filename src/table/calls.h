@@ -107,7 +107,7 @@ static int verb_step(struct ink_table *t, uint64_t id, unsigned event, struct in
 #ifdef PLACES_AT_ONCE
 enum { BLOCK = 12, FETCH_IN_TURNS = 1 };
 #else
-enum { BLOCK = 8, FETCH_IN_TURNS = 0 };
+enum { BLOCK = 12, FETCH_IN_TURNS = 0 };
 #endif
 
 /* The items of a batch from that one on. */
@@ -160,11 +160,19 @@ INK_HOT void block_places(const struct ink_table *t, const struct ink_batch *b, 
 	}
 }
 
-INK_HOT void block_ahead(struct ink_table *t, struct block *x, enum ahead ahead)
+/* Asks for an item of the next block, in turn with the work on one of this. */
+INK_HOT void in_turn(const struct ink_table *t, const struct ink_batch *b, const struct block *next, size_t i,
+		     enum ahead ahead)
 {
-	for (size_t i = 0; i < x->n && ahead == AHEAD_LOOK; i++)
+	if (FETCH_IN_TURNS && i < next->n)
+		item_fetch(t, b, next, i, ahead);
+}
+
+INK_HOT void look_ahead(struct ink_table *t, struct block *x, size_t i, enum ahead ahead)
+{
+	if (ahead == AHEAD_LOOK)
 		x->hints[i] = cell_look(t, &x->places[i]);
-	for (size_t i = 0; i < x->n && ahead == AHEAD_STORE; i++)
+	else
 		place_prepare(t, &x->places[i]);
 }
 
@@ -176,20 +184,23 @@ INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *b, item_fn wor
 
 	block_begin(now, b, 0);
 	block_places(t, b, now, ahead);
-	for (size_t i = 0; i < now->n && FETCH_IN_TURNS; i++)
-		item_fetch(t, b, now, i, ahead);
+	for (size_t i = 0; i < now->n; i++)
+		in_turn(t, b, now, i, ahead);
 	while (now->n) {
 		struct block *done = now;
 
 		block_begin(next, b, now->from + BLOCK);
 		block_places(t, b, next, ahead);
-		block_ahead(t, now, ahead);
+		for (size_t i = 0; ahead != AHEAD_NOTHING && i < now->n; i++) {
+			in_turn(t, b, next, i, ahead);
+			look_ahead(t, now, i, ahead);
+		}
 		for (size_t i = 0; i < now->n; i++) {
 			struct item x = {b, now->from + i, &now->places[i], &now->hints[i]};
 			int error;
 
-			if (FETCH_IN_TURNS && i < next->n)
-				item_fetch(t, b, next, i, ahead);
+			if (ahead == AHEAD_NOTHING)
+				in_turn(t, b, next, i, ahead);
 			error = work(t, &x);
 			if (error && !first_error)
 				first_error = error;
