@@ -107,7 +107,7 @@ static int verb_step(struct ink_table *t, uint64_t id, unsigned event, struct in
 #ifdef PLACES_AT_ONCE
 enum { BLOCK = 12, FETCH_IN_TURNS = 1 };
 #else
-enum { BLOCK = 12, FETCH_IN_TURNS = 0 };
+enum { BLOCK = 8, FETCH_IN_TURNS = 0 };
 #endif
 
 /* The items of a batch from that one on. */
