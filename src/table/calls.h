@@ -15,13 +15,15 @@
  *   place_prepare(t, place)          when that is there: looks where a flow could be stored, and asks for
  *                                    what that might need besides
  *   struct hint, cell_look(t, place) what a glance at the place's memory shows
+ *   enum { ENTRIES_STAY }            1: where they are, while others are deleted; a hint then still leads
+ *                                    to the entry, or to what shows that it has gone
  *
  *   lookup_at(t, place, hint, id)    the verbs at a place
  *   peek_at(t, place, id)
  *   insert_at(t, place, id, state)
  *   set_at(t, place, id, state)
  *   modify_at(t, place, hint, id, change)
- *   delete_at(t, place, id, only)    `only`: if it is in that state; INK_ANY_STATE: in whichever it is
+ *   delete_at(t, place, hint, id, only)    `only`: if it is in that state; INK_ANY_STATE: in whichever it is
  *   step_at(t, place, id, event, move)
  */
 #include <stddef.h>
@@ -76,15 +78,17 @@ static int verb_modify_from(struct ink_table *t, uint64_t id, unsigned from, uns
 static int verb_delete(struct ink_table *t, uint64_t id)
 {
 	struct place p = place_of(t, id);
+	struct hint h = cell_look(t, &p);
 
-	return delete_at(t, &p, id, INK_ANY_STATE);
+	return delete_at(t, &p, &h, id, INK_ANY_STATE);
 }
 
 static int verb_delete_in(struct ink_table *t, uint64_t id, unsigned state)
 {
 	struct place p = place_of(t, id);
+	struct hint h = cell_look(t, &p);
 
-	return delete_at(t, &p, id, (int)state);
+	return delete_at(t, &p, &h, id, (int)state);
 }
 
 static int verb_step(struct ink_table *t, uint64_t id, unsigned event, struct ink_move *move)
@@ -250,7 +254,11 @@ INK_HOT int item_modify(struct ink_table *t, const struct item *x)
 
 INK_HOT int item_delete(struct ink_table *t, const struct item *x)
 {
-	return told(x, delete_at(t, x->p, x->b->ids[x->i], INK_ANY_STATE));
+	struct hint fresh;
+
+	if (!ENTRIES_STAY)
+		fresh = cell_look(t, x->p);
+	return told(x, delete_at(t, x->p, ENTRIES_STAY ? x->h : &fresh, x->b->ids[x->i], INK_ANY_STATE));
 }
 
 INK_HOT int item_step(struct ink_table *t, const struct item *x)
@@ -285,7 +293,7 @@ static int verb_modify_batch(struct ink_table *t, const struct ink_batch *b)
 
 static int verb_delete_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return in_batch(t, b, item_delete, AHEAD_NOTHING);
+	return in_batch(t, b, item_delete, ENTRIES_STAY ? AHEAD_LOOK : AHEAD_NOTHING);
 }
 
 static int verb_step_batch(struct ink_table *t, const struct ink_batch *b)

@@ -192,6 +192,8 @@ struct hint {
 	uint64_t first, second;
 };
 
+enum { ENTRIES_STAY = 0 }; /* a delete shifts those behind */
+
 INK_HOT struct hint cell_look(const struct ink_table *t, const struct place *p)
 {
 	struct compact_line copy[2];

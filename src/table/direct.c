@@ -243,8 +243,9 @@ INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct h
 }
 
 /* Without counters a pair cannot be taken out: -EBUSY, and the tick will. */
-INK_HOT int delete_at(struct ink_table *t, const struct place *p, uint64_t id, int only)
+INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id, int only)
 {
+	(void)h;
 	int from = state_to_leave(t, p, only);
 
 	if (from < 0)

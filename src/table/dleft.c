@@ -258,6 +258,8 @@ struct hint {
 	char nothing;
 };
 
+enum { ENTRIES_STAY = 0 };
+
 static inline struct hint cell_look(const struct ink_table *t, const struct place *p)
 {
 	(void)t;

@@ -286,8 +286,9 @@ INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct h
 	return 0;
 }
 
-INK_HOT int delete_at(struct ink_table *t, const struct place *p, uint64_t id, int only)
+INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id, int only)
 {
+	(void)h;
 	struct slot *s = find(t, id);
 
 	(void)p;
@@ -301,7 +302,7 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, uint64_t id, i
 INK_HOT int begin_at(struct ink_table *t, const struct place *p, uint64_t id, ink_answer to)
 {
 	if (to == INK_ABSENT)
-		return delete_at(t, p, id, INK_ANY_STATE);
+		return delete_at(t, p, NULL, id, INK_ANY_STATE);
 	return modify_at(t, p, NULL, id, (struct ink_change){INK_ANY_STATE, (unsigned)to});
 }
 

@@ -278,8 +278,9 @@ INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct h
 	return 0;
 }
 
-INK_HOT int delete_at(struct ink_table *t, const struct place *p, uint64_t id, int only)
+INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id, int only)
 {
+	(void)h;
 	uint32_t e = waiting(t, p, id);
 	int known;
 

@@ -204,6 +204,8 @@ struct hint {
 	uint64_t slots;
 };
 
+enum { ENTRIES_STAY = 1 };
+
 INK_HOT struct hint cell_look(const struct ink_table *t, const struct place *p)
 {
 	return (struct hint){pair_slots(shape_of(t), line_at(t, p->at.first), line_at(t, p->at.second),
@@ -227,7 +229,7 @@ INK_HOT int is_ours(const struct ink_line_shape *s, const struct ink_line_spot *
 /*
  * What was found may be another entry after all: where only the tags agree, or
  * with many writers, where the word has changed between the look and now. Peeks
- * beside one writer ask cell_is_ours.
+ * beside one writer and deletes ask cell_is_ours.
  */
 INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct hint *h, struct spot *spot)
 {
@@ -417,7 +419,8 @@ static int displace(struct ink_table *t, const struct place *p, uint32_t entry)
 /*
  * Some items before an insert: room is looked for, and if it will have to be
  * made, the lines for that are fetched too. Whether the room is still there is
- * seen when its turn comes.
+ * seen when its turn comes; and if it is, it is still the one to take, for
+ * whoever stores an entry in a line takes the first that is free.
  */
 INK_HOT void place_prepare(const struct ink_table *t, struct place *p)
 {

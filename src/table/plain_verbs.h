@@ -29,7 +29,7 @@ INK_HOT int step_on(struct ink_table *t, const struct place *p, uint64_t id, con
 		return 0;
 	if (m->to >= 0)
 		return modify_at(t, p, NULL, id, (struct ink_change){m->from, (unsigned)m->to});
-	delete_at(t, p, id, m->from);
+	delete_at(t, p, NULL, id, m->from);
 	return 0;
 }
 

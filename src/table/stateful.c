@@ -255,8 +255,9 @@ static inline uint32_t cell_left(const struct ink_table *t, uint32_t cell)
 	return count == 1 ? 0 : cell - (1u << s->value_bits << t->coding.age_bits);
 }
 
-INK_HOT int delete_at(struct ink_table *t, const struct place *p, uint64_t id, int only)
+INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id, int only)
 {
+	(void)h;
 	uint32_t cells[INK_BLOOM_MOST_K];
 	ink_answer answer = judge(t, p, cells);
 

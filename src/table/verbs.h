@@ -21,7 +21,8 @@
  *   insert_enter, insert_leave       held around an insert (many writers)
  *   struct hint, cell_look(t, place) what a glance at the place's memory shows
  *   cell_found(t, place, hint, spot) matches: 0, 1 or 2; the spot is the first
- *   cell_is_ours(t, place, spot)     for peeks: 0 if the entry was exchanged while it was found
+ *   cell_is_ours(t, place, spot)     0 if the entry was exchanged since it was seen: for peeks, and for
+ *                                    deletes that were seen ahead (ENTRIES_STAY, in calls.h)
  *   cell_recode(t, spot, code)       writes a code; 0: it has changed, look again
  *   cell_clear(t, spot)              removes the entry; likewise
  *   cell_put(t, place, code)         stores a new entry; 0 or -ENOSPC
@@ -367,27 +368,41 @@ static int delete_side(struct ink_table *t, uint32_t e)
 	return 0;
 }
 
-INK_HOT int delete_at(struct ink_table *t, const struct place *p, uint64_t id, int only)
+/* -EAGAIN: what was found has changed since, look again. */
+INK_HOT int delete_once(struct ink_table *t, const struct place *p, const struct hint *h, int only)
+{
+	struct spot s;
+	int matches = cell_found(t, p, h, &s);
+
+	if (matches == 0)
+		return -ENOENT;
+	if (matches > 1)
+		return -EBUSY;
+	if (!cell_is_ours(t, p, &s))
+		return -EAGAIN;
+	if (ink_code_unsure(&t->coding, s.code))
+		return -EBUSY;
+	if (!is_asked(t, s.code, only))
+		return -ENOENT;
+	return cell_clear(t, &s) ? 0 : -EAGAIN;
+}
+
+INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id, int only)
 {
 	uint32_t e = side_entry(t, p, id);
-	struct spot s;
+	struct hint again;
+	int result;
 
 	if (e && !is_asked(t, ink_side_code(&t->side, e), only))
 		return ink_side_leave(&t->side), -ENOENT;
 	if (e)
 		return delete_side(t, e);
-	for (;;) {
-		int matches = cell_find(t, p, &s);
-
-		if (matches == 0)
-			return -ENOENT;
-		if (matches > 1 || ink_code_unsure(&t->coding, s.code))
-			return -EBUSY;
-		if (!is_asked(t, s.code, only))
-			return -ENOENT;
-		if (cell_clear(t, &s))
-			return 0;
+	result = delete_once(t, p, h, only);
+	while (result == -EAGAIN) {
+		again = cell_look(t, p);
+		result = delete_once(t, p, &again, only);
 	}
+	return result;
 }
 
 /* -------------------------------------------------------------------- step */
