@@ -20,7 +20,7 @@
 #include "file.h"
 #include "memory.h"
 #include "side.h"
-#include "table/table.h"
+#include "table/turn.h"
 #include "why.h"
 
 /* -------------------------------------------------------------- the header */
@@ -53,7 +53,8 @@ struct header {
 	uint32_t k, m, counter_bits, threshold, bloom_flags;
 	double unsure; /* planned */
 	uint32_t side_id;
-	unsigned char reserved[3836];
+	unsigned char turn[INK_STATE_CODES]; /* see turn.h */
+	unsigned char reserved[3580];
 	uint64_t header_sum[2]; /* of all bytes before it */
 };
 
@@ -78,7 +79,8 @@ STANDS_AT(hand, 208);
 STANDS_AT(k, 212);
 STANDS_AT(unsure, 232);
 STANDS_AT(side_id, 240);
-STANDS_AT(reserved, 244);
+STANDS_AT(turn, 244);
+STANDS_AT(reserved, 500);
 STANDS_AT(header_sum, 4080);
 
 /* ------------------------------------------------------------------ saving */
@@ -124,6 +126,8 @@ int ink_save(const struct ink_table *t, const char *path, struct ink_why *why)
 	struct ink_file f = {.path = path, .why = why, .fd = -1};
 	struct header h = header_of(t);
 
+	for (unsigned state = 0; ink_turns_marks(t) && state <= t->coding.unsure; state++)
+		h.turn[state] = (unsigned char)ink_turn(t, state);
 	if (t->aging.target != t->aging.now)
 		return ink_file_wrong(&f, -EBUSY, "a tick in portions is under way and must arrive first");
 	return ink_file_save(path, &h, t->body, why);
@@ -301,6 +305,24 @@ static int check_shape(const struct ink_file *f, const struct header *h)
 	return 0;
 }
 
+/* Only states that an entry can have are turned, and no further than their marks go round. */
+static int check_turns(const struct ink_file *f, const struct header *h)
+{
+	uint32_t unsure = ink_coding(h->states, h->age_bits).unsure;
+
+	for (uint32_t state = 0; state < INK_STATE_CODES; state++) {
+		int stored = h->kind == INK_LINE && (state < h->states || state == unsure);
+		uint32_t most = stored ? ink_age_top(h->age_bits) : 0;
+
+		if (h->turn[state] > most)
+			return ink_file_wrong(f, -EBADMSG,
+					      "the turn of state %u (byte %zu) is %u; it is %u at the most",
+					      state, offsetof(struct header, turn) + state, h->turn[state],
+					      most);
+	}
+	return 0;
+}
+
 /* Nothing is computed from these but what users are shown; they must be numbers all the same. */
 static int check_plan(const struct ink_file *f, const struct header *h)
 {
@@ -342,6 +364,8 @@ static int check_header(const struct ink_file *f, const struct header *h)
 	if (!error)
 		error = check_shape(f, h);
 	if (!error)
+		error = check_turns(f, h);
+	if (!error)
 		error = check_plan(f, h);
 	return error ? error : check_lengths(f, h);
 }
@@ -365,6 +389,13 @@ static void fill_table(struct ink_table *t, const struct header *h)
 	t->aging.flagged = 1;
 	t->body_bytes = h->body_bytes;
 	t->ops = ink_kind_ops(&t->plan, t->writers, INK_SIMD_BEST);
+}
+
+/* No tick is under way, so one of the two tables is read; ticks begin by writing the other. */
+static void turn_table(struct ink_table *t, const struct header *h)
+{
+	for (unsigned state = 0; ink_turns_marks(t) && state <= t->coding.unsure; state++)
+		ink_set_turn(t, ink_view_table(t->aging.view), state, h->turn[state]);
 }
 
 static int check_body(const struct ink_file *f, const struct ink_table *t, const struct header *h)
@@ -392,6 +423,7 @@ static int load(struct ink_file *f, struct ink_table *t, enum ink_load how)
 	if (error)
 		return error;
 	ink_table_attach(t);
+	turn_table(t, &h);
 	t->side.hand = h.hand;
 	return check_body(f, t, &h);
 }

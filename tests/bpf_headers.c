@@ -17,6 +17,7 @@ struct plane {
 	struct ink_program program;
 	uint64_t secret[2];
 	uint32_t age_bits;
+	uint8_t turn[256]; /* by state: see age.h */
 	struct ink_line *lines;
 };
 
@@ -44,12 +45,14 @@ static inline int find(const struct plane *plane, const struct ink_line_place *p
 static inline uint32_t follow(const struct plane *plane, struct ink_row row, uint32_t entry)
 {
 	const struct ink_line_shape *s = &plane->shape;
-	uint32_t top = ink_age_top(plane->age_bits), code = ink_line_entry_code(s, entry);
+	uint32_t bits = plane->age_bits, state = ink_line_entry_code(s, entry) >> bits, age;
 
 	if (row.next == INK_ABSENT)
 		return 0;
-	code = (row.next == INK_NO_ROW ? code : (uint32_t)row.next << plane->age_bits) | top;
-	return ink_line_make_entry(s, ink_line_entry_fp(s, entry), code);
+	if (row.next != INK_NO_ROW)
+		state = (uint32_t)row.next;
+	age = ink_age_stored(ink_age_top(bits), plane->turn[state & 255], bits);
+	return ink_line_make_entry(s, ink_line_entry_fp(s, entry), state << bits | age);
 }
 
 /* What the rules say of an entry; 0: it is not for the fast path to say. */
@@ -97,20 +100,20 @@ int ink_bpf_frame(const struct plane *plane, struct ink_packet *packet, uint32_t
 	return ink_bpf_packet(plane, key, event, move);
 }
 
-/* A look at the age of one entry: 1 if its time was over, and then it is gone. */
+/* A look at the age of one entry: 1 if its time was over, and then it is gone; else nothing is written. */
 uint32_t ink_bpf_expires(const struct plane *plane, uint64_t *word, uint32_t column, uint64_t last,
 			 uint64_t now)
 {
 	const struct ink_line_shape *s = &plane->shape;
 	struct ink_line_spot spot = {word, ink_line_read(word), column};
 	uint32_t entry = ink_line_entry(s, spot.seen, column), code = ink_line_entry_code(s, entry);
-	uint32_t state = code >> plane->age_bits, top = ink_age_top(plane->age_bits), age, after = 0;
+	uint32_t state = code >> plane->age_bits, age, looks;
 
 	if (!entry || state >= plane->program.states)
 		return 0;
-	age = ink_age_looks(last, now, plane->program.timings[state].period, plane->age_bits);
-	age = ink_age_after(code & top, age);
-	if (age != INK_AGE_EXPIRED)
-		after = ink_line_make_entry(s, ink_line_entry_fp(s, entry), (code & ~top) | age);
-	return ink_line_swap(&spot, ink_line_change(s, spot.seen, column, entry, after)) && !after;
+	age = ink_age_read(code, plane->turn[state & 255], plane->age_bits);
+	looks = ink_age_looks(last, now, plane->program.timings[state].period, plane->age_bits);
+	if (ink_age_after(age, looks) != INK_AGE_EXPIRED)
+		return 0;
+	return (uint32_t)ink_line_swap(&spot, ink_line_change(s, spot.seen, column, entry, 0));
 }

@@ -22,11 +22,19 @@
 #include "table/compact_cells.h"
 #include "table/verbs.h"
 
+static uint32_t look(const struct ink_line_shape *s, const struct ink_line_looks *l,
+		     const struct ink_line *line)
+{
+	struct line_looker looker = line_looker(s, l);
+
+	return line_look(&looker, line);
+}
+
 const struct simd_probe PROBE = {
 	.places = line_places,
 	.slots = line_slots,
 	.pair_slots = pair_slots,
-	.look = line_look,
+	.look = look,
 	.select = select_bit,
 	.vectors = remainders_are_vectors,
 	.remainder_slots = remainder_slots,

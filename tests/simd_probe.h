@@ -17,8 +17,8 @@ struct simd_probe {
 	uint32_t (*slots)(const struct ink_line_shape *s, const struct ink_line *line, uint32_t fingerprint);
 	uint64_t (*pair_slots)(const struct ink_line_shape *s, const struct ink_line *first,
 			       const struct ink_line *second, uint32_t fingerprint);
-	unsigned (*look)(const struct ink_line_shape *s, const struct ink_line_looks *l,
-			 struct ink_line *line);
+	uint32_t (*look)(const struct ink_line_shape *s, const struct ink_line_looks *l,
+			 const struct ink_line *line);
 	/* compact */
 	unsigned (*select)(uint64_t bits, unsigned k);
 	int (*vectors)(const struct ink_compact_shape *s); /* the next can be asked */

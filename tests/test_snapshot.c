@@ -150,7 +150,9 @@ enum at {
 	AT_THRESHOLD = 224,
 	AT_BLOOM_FLAGS = 228,
 	AT_UNSURE = 232,
-	AT_RESERVED = 240,
+	AT_SIDE_ID = 240,
+	AT_TURN = 244,
+	AT_RESERVED = 500,
 	AT_HEADER_SUM = 4080,
 	AT_BODY = 4096
 };
@@ -795,7 +797,7 @@ static void a_forged_header_is_refused_or_means_a_sound_table(void **state)
 	struct image original = small_image(), i = image_copy(original);
 
 	(void)state;
-	for (size_t at = AT_VERSION; at < AT_RESERVED + 8; at += 4) {
+	for (size_t at = AT_VERSION; at < AT_TURN + 8; at += 4) {
 		for (unsigned which = 0; which < 18; which++) {
 			size_t bytes = at >= AT_FLOWS && at % 8 == 0 && which % 2 ? 8 : 4;
 
@@ -910,7 +912,10 @@ static void fields_out_of_range_are_named(void **state)
 	assert_field_refused(i, AT_THRESHOLD, 33, "threshold (byte 224)");
 	assert_field_refused(i, AT_BLOOM_FLAGS, 4, "bloom flags (byte 228)");
 	assert_field_refused(i, AT_UNSURE, 0x7ff8000000000000, "doubt");
-	assert_field_refused(i, AT_RESERVED, 1, "byte 240");
+	assert_field_refused(i, AT_SIDE_ID, 1, "byte 240");
+	assert_field_refused(i, AT_TURN, 4, "the turn of state 0 (byte 244)");
+	assert_field_refused(i, AT_RESERVED - 8, 4ull << 56, "the turn of state 255 (byte 499)");
+	assert_field_refused(i, AT_RESERVED, 1, "byte 500");
 	assert_field_refused(i, AT_HEADER_SUM - 8, 1ull << 63, "byte 4079");
 	size = get32(i, AT_B) ? AT_B : AT_M;
 	assert_field_refused(i, size, get32(i, size) * 1024, "geometry");
@@ -923,10 +928,16 @@ static void an_unknown_version_or_kind_is_not_supported(void **state)
 	struct image i = small_image();
 
 	(void)state;
-	put(i, AT_VERSION, 4, 2); /* whatever its checksum says */
-	image_write(i, path);
-	assert_refused(path, ENOTSUP, "version 2");
-	put(i, AT_VERSION, 4, 1);
+	for (unsigned version = 0; version < 4; version++) {
+		char word[20];
+
+		snprintf(word, sizeof word, "version %u", version);
+		put(i, AT_VERSION, 4, version); /* whatever its checksum says */
+		image_write(i, path);
+		if (version != 2)
+			assert_refused(path, ENOTSUP, word);
+	}
+	put(i, AT_VERSION, 4, 2);
 	put(i, AT_KIND, 4, 77);
 	seal(i);
 	image_write(i, path);
@@ -1069,6 +1080,22 @@ static ink_answer read_line(struct image i, uint32_t line, uint64_t fingerprint)
 			return answer_of(i, entry >> f);
 	}
 	return INK_ABSENT;
+}
+
+/* The looks that the flow will outlive, by its age in the file; -1: it is not in these lines. */
+static int read_age(struct image i, uint64_t id)
+{
+	uint64_t fingerprint = line_fingerprint(i, id), f = get32(i, AT_F), entry;
+	uint32_t ages = 1u << get32(i, AT_AGE_BITS), first = line_first(i, id), h = get32(i, AT_H);
+	uint32_t second = other_line(i, first, line_mixed(fingerprint));
+
+	for (unsigned slot = 0; slot < 2 * h; slot++) {
+		entry = line_entry(i, slot < h ? first : second, slot % h);
+		if ((entry & ((1ull << f) - 1)) == fingerprint)
+			return (int)((entry >> f) + ages - i.bytes[AT_TURN + (entry >> f) / ages]) &
+			       (int)(ages - 1);
+	}
+	return -1;
 }
 
 static ink_answer read_as_line(struct image i, uint64_t id)
@@ -1252,6 +1279,54 @@ static ink_answer read_by_the_document(struct image i, uint64_t id)
 	default:
 		return read_as_exact(i, id);
 	}
+}
+
+enum { AGED = 15 };
+
+/* Flow n was stored at tick n, in a state that is deleted in time. */
+static unsigned aged_state(unsigned n)
+{
+	unsigned two = sort->large.states > 4 ? 4 : sort->large.states;
+
+	return n % two % 3 == 2 ? 0 : n % two;
+}
+
+static void assert_age(struct image i, unsigned flow, unsigned now)
+{
+	unsigned bits = get32(i, AT_AGE_BITS), period = 1 + aged_state(flow) % 4, looks = 0;
+	int age;
+
+	if (bits == 2)
+		period = (period + 2) / 3;
+	for (unsigned tick = flow + 1; tick <= now; tick++)
+		looks += tick % period == 0;
+	age = (1 << bits) - 1 - (int)looks;
+	assert_int_equal(read_age(i, id_number(flow)), bits && age < 0 ? -1 : bits ? age : 0);
+}
+
+/* Each table takes the next look with marks as the file had them; the ticks go in portions. */
+static void ages_stand_in_the_file_as_the_document_says(void **state)
+{
+	struct ink_table *t = create_small();
+
+	(void)state;
+	give_rules(t, sort->large.states);
+	for (unsigned now = 0; sort->large.kind == INK_LINE && now < AGED; now++) {
+		struct image i;
+
+		while (ink_tick_portion(t, now, 1, NULL) == 1)
+			assert_int_equal(ink_save(t, path_of("ages"), NULL), -EBUSY);
+		assert_int_equal(ink_insert(t, id_number(now), aged_state(now)), 0);
+		save(t, path_of("ages"));
+		ink_free(t);
+		i = image_read(path_of("ages"));
+		for (unsigned flow = 0; flow <= now; flow++)
+			assert_age(i, flow, now);
+		free(i.bytes);
+		t = load(path_of("ages"), INK_LOAD_READ);
+		give_rules(t, sort->large.states);
+	}
+	ink_free(t);
 }
 
 static void a_reader_written_by_the_document_finds_the_same(void **state)
@@ -2106,6 +2181,7 @@ static int failures_of(const struct sort *which)
 		cmocka_unit_test(a_mapped_table_does_not_write_to_its_file),
 		cmocka_unit_test(the_file_does_not_depend_on_the_instructions),
 		cmocka_unit_test(a_reader_written_by_the_document_finds_the_same),
+		cmocka_unit_test(ages_stand_in_the_file_as_the_document_says),
 		cmocka_unit_test(a_shortened_or_lengthened_file_is_refused),
 		cmocka_unit_test(every_flipped_bit_is_noticed),
 		cmocka_unit_test(fields_out_of_range_are_named),

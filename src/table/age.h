@@ -12,6 +12,10 @@
  * With one period for all entries and one bit these are the phases of
  * section 3.2 of the ACSM paper. When time jumps over several looks they are
  * taken off at once, so a jump of any length costs one visit to each entry.
+ *
+ * A table may keep its marks turned, so that a look writes nothing but what
+ * expires (see turn.h): what it stores is the age plus the looks that there
+ * were at that state so far, its turn, both modulo 2^bits.
  */
 #ifndef INKLING_AGE_H
 #define INKLING_AGE_H
@@ -46,6 +50,17 @@ static inline uint32_t ink_age_looks(uint64_t last, uint64_t now, uint32_t perio
 		return 0;
 	looks = now / stride - last / stride;
 	return looks < 4 ? (uint32_t)looks : 4;
+}
+
+/* A mark as it is stored at that turn, and back. */
+static inline uint32_t ink_age_stored(uint32_t age, uint32_t turn, uint32_t age_bits)
+{
+	return (age + turn) & ink_age_top(age_bits);
+}
+
+static inline uint32_t ink_age_read(uint32_t stored, uint32_t turn, uint32_t age_bits)
+{
+	return (stored - turn) & ink_age_top(age_bits);
 }
 
 /* The mark after that many looks, or INK_AGE_EXPIRED. */

@@ -119,63 +119,121 @@ static inline uint64_t pair_slots(const struct ink_line_shape *s, const struct i
 
 /* --------------------------------------------------------------------- marks */
 
-/* word_marks, for four words. */
-static inline __m256i four_marks(const struct ink_line_shape *s, __m256i columns)
-{
-	__m256i moved = _mm256_slli_epi64(columns, 48);
+/*
+ * What is needed to look at line after line. The codes of all lanes are brought
+ * to the low ends of their columns:
+ *
+ *     the 16 bits of a word in which a code ends    a shuffle: the upper half of the column,
+ *                                                   the column, or the fourth one
+ *     their upper bits, up to the code's last       a product with a power of two, and a shift
+ *     where a code begins in the column and ends    the part that is in the column, and then
+ *     in the fourth one                             the other one goes up by as much
+ */
+struct line_looker {
+	const struct ink_line_shape *s;
+	const struct ink_line_looks *l;
+	__m256i bring, raise, in_column;
+	__m128i drop, up, fp_bits;
+	__m256i ages, last, dead[INK_LOOKS_CODES / 16];
+};
 
-	if (s->fp_bits < s->low_bits)
-		return _mm256_sll_epi64(columns, _mm_cvtsi32_si128((int)s->fp_bits));
-	moved = _mm256_or_si256(moved, _mm256_slli_epi64(_mm256_and_si256(columns, every_word(1 << 16)), 37));
-	moved = _mm256_or_si256(moved,
-				_mm256_slli_epi64(_mm256_and_si256(columns, every_word(1ull << 32)), 26));
-	return _mm256_sll_epi64(moved, _mm_cvtsi32_si128((int)(s->fp_bits - s->low_bits)));
+/* The last bit of a lane's code, in the word. */
+static inline uint32_t code_end(const struct ink_line_shape *s, uint32_t lane)
+{
+	return s->rest_bits ? INK_LINE_REST_AT + (lane + 1) * s->rest_bits - 1
+			    : lane * s->column_bits + s->low_bits - 1;
 }
 
-/* word_due, for four words: the states side by side in bytes, and all looked up at once. */
-static inline __m256i four_due(const struct ink_line_shape *s, const struct ink_line_looks *l, __m256i words)
+/* The shuffle of a word; where no code goes, nothing. The bytes of the second word of two are 8 behind. */
+static inline __m256i bring_codes(const struct ink_line_shape *s)
 {
-	const __m256i due =
-		_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)l->due));
-	const __m256i mask = every_word(l->state_mask), one = every_word(1);
-	__m256i states = _mm256_setzero_si256(), found, result = states;
+	uint64_t bring = 0x8080808080808080, eights = 0x0808080808080808;
 
-	if (l->all)
-		return every_word(l->marks);
 	for (uint32_t lane = 0; lane < s->lanes; lane++) {
-		__m128i at = _mm_cvtsi32_si128((int)(l->first + lane * l->stride + 1));
-		__m256i state = _mm256_and_si256(_mm256_srl_epi64(words, at), mask);
+		uint64_t byte = code_end(s, lane) / 16 * 2;
 
-		states = _mm256_or_si256(states, _mm256_slli_epi64(state, (int)(8 * lane)));
+		bring ^= (0x8080 ^ (byte | (byte + 1) << 8)) << lane * s->column_bits;
 	}
-	found = _mm256_shuffle_epi8(due, states);
-	for (uint32_t lane = 0; lane < s->lanes; lane++) {
-		__m128i at = _mm_cvtsi32_si128((int)(l->first + lane * l->stride));
-		__m256i mark = _mm256_and_si256(_mm256_srli_epi64(found, (int)(8 * lane)), one);
-
-		result = _mm256_or_si256(result, _mm256_sll_epi64(mark, at));
-	}
-	return result;
+	return _mm256_set_epi64x((long long)(bring + eights), (long long)bring, (long long)(bring + eights),
+				 (long long)bring);
 }
 
-/* line_look, for half a line; words that stay as they are get written all the same. */
-static inline unsigned half_look(const struct ink_line_shape *s, const struct ink_line_looks *l,
-				 struct ink_line *line, unsigned half)
+static inline __m256i raise_codes(const struct ink_line_shape *s)
 {
-	__m256i words = half_of(line, half), due = four_due(s, l, words);
-	__m256i empty = four_marks(s, _mm256_and_si256(equal_columns(s, words, 0), every_word(s->units)));
-	__m256i lacking = _mm256_andnot_si256(_mm256_or_si256(words, empty), due);
-	__m256i none = _mm256_cmpeq_epi64(lacking, _mm256_setzero_si256());
-	__m256i looked = _mm256_andnot_si256(_mm256_and_si256(due, none), words);
+	uint64_t raise = 0;
 
-	_mm256_store_si256((__m256i *)(void *)line + half, looked);
-	return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(none)) ^ 0xf;
+	for (uint32_t lane = 0; lane < s->lanes; lane++)
+		raise |= 1ull << (lane * s->column_bits + 15 - code_end(s, lane) % 16);
+	return every_word(raise);
 }
 
-static inline unsigned line_look(const struct ink_line_shape *s, const struct ink_line_looks *l,
-				 struct ink_line *line)
+static inline __m256i every_column(const struct ink_line_shape *s, uint32_t bits)
 {
-	return half_look(s, l, line, 0) | half_look(s, l, line, 1) << 4;
+	return every_word(s->units * bits);
+}
+
+static inline struct line_looker line_looker(const struct ink_line_shape *s, const struct ink_line_looks *l)
+{
+	uint32_t split = s->rest_bits && s->fp_bits < s->low_bits ? s->low_bits - s->fp_bits : 0;
+	struct line_looker k = {.s = s, .l = l, .in_column = every_column(s, (1u << split) - 1)};
+
+	k.bring = bring_codes(s);
+	k.raise = raise_codes(s);
+	k.drop = _mm_cvtsi32_si128((int)(16 - s->code_bits + split));
+	k.up = _mm_cvtsi32_si128((int)split);
+	k.fp_bits = _mm_cvtsi32_si128((int)s->fp_bits);
+	k.ages = every_column(s, l->ages);
+	k.last = every_column(s, l->last);
+	for (unsigned i = 0; i < INK_LOOKS_CODES / 16; i++)
+		k.dead[i] = _mm256_broadcastsi128_si256(
+			_mm_loadu_si128((const __m128i *)(const void *)l->dead + i));
+	return k;
+}
+
+static inline __m256i four_codes(const struct line_looker *k, __m256i words)
+{
+	__m256i raised = _mm256_mullo_epi16(_mm256_shuffle_epi8(words, k->bring), k->raise);
+	__m256i ends = _mm256_srl_epi16(raised, k->drop), begins;
+
+	if (!k->s->rest_bits || k->s->fp_bits >= k->s->low_bits)
+		return ends;
+	begins = _mm256_and_si256(_mm256_srl_epi64(words, k->fp_bits), k->in_column);
+	return _mm256_or_si256(_mm256_sll_epi64(ends, k->up), begins);
+}
+
+/*
+ * The top bit of the lowest 16 of each column is set if its code expires. Which
+ * sixteen a code is of, its bits 4 and 5 say, brought to the top of the byte.
+ */
+static inline __m256i four_dead(const struct line_looker *k, __m256i codes)
+{
+	__m256i four = _mm256_slli_epi16(codes, 3), five = _mm256_slli_epi16(codes, 2), dead, above;
+
+	if (k->l->alike)
+		return _mm256_cmpeq_epi16(_mm256_and_si256(codes, k->ages), k->last);
+	dead = _mm256_shuffle_epi8(k->dead[0], codes);
+	if (k->l->codes > 16)
+		dead = _mm256_blendv_epi8(dead, _mm256_shuffle_epi8(k->dead[1], codes), four);
+	if (k->l->codes > 32) {
+		above = _mm256_blendv_epi8(_mm256_shuffle_epi8(k->dead[2], codes),
+					   _mm256_shuffle_epi8(k->dead[3], codes), four);
+		dead = _mm256_blendv_epi8(dead, above, five);
+	}
+	return _mm256_slli_epi16(dead, 8);
+}
+
+static inline __m256i half_look(const struct line_looker *k, const struct ink_line *line, unsigned half)
+{
+	__m256i words = half_of(line, half);
+
+	return _mm256_andnot_si256(equal_columns(k->s, words, 0), four_dead(k, four_codes(k, words)));
+}
+
+static inline uint32_t line_look(const struct line_looker *k, const struct ink_line *line)
+{
+	__m256i both = _mm256_packs_epi16(half_look(k, line, 0), half_look(k, line, 1));
+
+	return (uint32_t)_mm256_movemask_epi8(both) & (uint32_t)k->s->slots;
 }
 
 #endif

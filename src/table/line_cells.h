@@ -20,6 +20,23 @@
  *     table's lock where a line's flag sends them there). Inserts wait for
  *     inserts with the same lock (1 of 1024), and for nothing while they hold it
  *     but the side table's.
+ *  5. The sweep of a tick reads, and changes only words in which an entry
+ *     expires, by compare-and-swap. So an entry that is touched before that is
+ *     looked at again, as touched. When its lines are done, it publishes the
+ *     view that has them passed (turn.h).
+ *  6. A touch, and whatever else gives an entry its full time, is written as
+ *     fresh in a view that was in force when its word was read: view, word,
+ *     fresh code, and the same view still. Nothing in such a word was written
+ *     in a later view (but for time-out moves that the sweep has just made), so
+ *     no touch undoes one that came behind it.
+ *  7. If looks are taken before the swap succeeds, the word has not changed
+ *     meanwhile, and the touch counts as made at some moment of the call: the
+ *     entry expires at a look whose number, counted from that view, is a
+ *     multiple of 2^age bits. Never at an earlier one, so no touch is lost;
+ *     and not later than if it had been touched when the swap was made.
+ *     Likewise an entry that is added. The entry would have to expire, and one
+ *     with the same bits to be stored in its place, while a thread stands still
+ *     between reading and swapping, for that to be about another's time.
  */
 #ifndef INKLING_LINE_CELLS_H
 #define INKLING_LINE_CELLS_H
@@ -28,7 +45,7 @@
 #include <sched.h>
 #include <stddef.h>
 
-#include "table.h"
+#include "turn.h"
 
 struct place {
 	struct ink_line_place at;
@@ -40,7 +57,8 @@ _Static_assert(sizeof(struct place) == 16, "as line_places writes them");
 
 struct spot {
 	struct ink_line_spot at;
-	unsigned code;
+	unsigned code; /* as it is stored; its state is the state */
+	uint64_t view; /* from before its word was read */
 };
 
 /* ------------------------------------------------------------- where it is */
@@ -191,7 +209,7 @@ static inline void spot_read(const struct ink_line_shape *s, struct spot *spot)
 __attribute__((noinline)) static struct spot find_slowly(const struct ink_table *t, const struct place *p)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	struct spot spot = {.at = {.word = NULL}};
+	struct spot spot = {.at = {.word = NULL}, .view = ink_view(t)};
 
 	if (ink_line_find(s, line_at(t, p->at.first), p->at.fingerprint, &spot.at) ||
 	    ink_line_find(s, line_at(t, p->at.second), p->at.fingerprint, &spot.at))
@@ -239,6 +257,7 @@ INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct 
 	if (!h->slots)
 		return 0;
 	slot = (unsigned)__builtin_ctzll(h->slots);
+	spot->view = ink_view(t);
 	spot->at = slot_spot(line_at(t, line_of_slot(p, slot)), slot % 32);
 	spot_read(s, spot);
 	if (!CELLS_SHARED && s->fp_bits == s->tag_bits)
@@ -254,8 +273,21 @@ INK_HOT int cell_is_ours(const struct ink_table *t, const struct place *p, const
 	return is_ours(shape_of(t), &spot->at, p->at.fingerprint);
 }
 
+/* Not a code: the view has changed, and with it perhaps what was read. */
+#define OUTDATED INK_GONE
+
+INK_HOT unsigned cell_code(const struct ink_table *t, const struct spot *spot, unsigned state)
+{
+	uint64_t line = (uint64_t)(spot->at.word - (uint64_t *)t->body) / INK_LINE_WORDS;
+	unsigned fresh = ink_fresh(t, spot->view, line, state);
+
+	return CELLS_SHARED && ink_view(t) != spot->view ? OUTDATED : fresh;
+}
+
 INK_HOT int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
 {
+	if (CELLS_SHARED && __builtin_expect(code == OUTDATED, 0))
+		return 0;
 	return word_swap(spot->at.word, spot->at.seen,
 			 ink_line_recode(shape_of(t), spot->at.seen, spot->at.column, spot->code ^ code));
 }
@@ -271,11 +303,30 @@ static void cell_mark_all(struct ink_table *t, const struct place *p)
 	struct spot s = find_slowly(t, p);
 
 	for (; s.at.word && !ink_code_unsure(&t->coding, s.code); s = find_slowly(t, p))
-		if (cell_recode(t, &s, ink_code(&t->coding, t->coding.unsure)))
+		if (cell_recode(t, &s, cell_code(t, &s, t->coding.unsure)))
 			ink_bump(&t->counters.marked);
 }
 
 /* -------------------------------------------------------------------- storing */
+
+/* How an entry of a line is stored that is touched just now. */
+INK_HOT unsigned fresh_code(const struct ink_table *t, uint32_t line, unsigned state)
+{
+	uint64_t view;
+	unsigned fresh;
+
+	do {
+		view = ink_view(t);
+		fresh = ink_fresh(t, view, line, state);
+	} while (CELLS_SHARED && ink_view(t) != view);
+	return fresh;
+}
+
+INK_HOT uint32_t fresh_entry(const struct ink_table *t, uint32_t line, uint32_t fingerprint, unsigned code)
+{
+	return ink_line_make_entry(shape_of(t), fingerprint,
+				   fresh_code(t, line, ink_code_state(&t->coding, code)));
+}
 
 /* Writes an entry into a slot; 0 if the slot is not free, or somebody else was quicker. */
 INK_HOT int slot_fill(struct ink_table *t, uint32_t line, unsigned slot, uint32_t entry)
@@ -304,18 +355,20 @@ INK_HOT uint32_t find_room(const struct ink_table *t, const struct place *p)
 	return free ? 1 + (uint32_t)__builtin_ctz(free) + (swap & 32) : 0;
 }
 
-static int displace(struct ink_table *t, const struct place *p, uint32_t entry);
+static int displace(struct ink_table *t, const struct place *p, unsigned code);
 
 /* Two full lines make room by moving an entry. */
 INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned code)
 {
-	uint32_t entry = ink_line_make_entry(shape_of(t), p->at.fingerprint, code);
 	uint32_t room = p->at.room;
 
-	for (room = room ? room : find_room(t, p); room; room = find_room(t, p))
-		if (slot_fill(t, line_of_slot(p, room - 1), (room - 1) % 32, entry))
+	for (room = room ? room : find_room(t, p); room; room = find_room(t, p)) {
+		uint32_t line = line_of_slot(p, room - 1);
+
+		if (slot_fill(t, line, (room - 1) % 32, fresh_entry(t, line, p->at.fingerprint, code)))
 			return 0;
-	return CELLS_SHARED ? -ENOSPC : displace(t, p, entry);
+	}
+	return CELLS_SHARED ? -ENOSPC : displace(t, p, code);
 }
 
 /* --------------------------------------------------------------- displacement */
@@ -356,11 +409,26 @@ static inline void move_out(struct ink_table *t, const struct tenant *who, unsig
 	__atomic_store_n(&t->counters.displaced, t->counters.displaced + 1, __ATOMIC_RELAXED);
 }
 
+/* From the stored code of an entry of a line to its code, and back. */
+static inline unsigned code_in(const struct ink_table *t, uint32_t line, unsigned stored)
+{
+	const struct ink_coding *c = &t->coding;
+
+	return ink_unturned(c, fresh_code(t, line, ink_code_state(c, stored)), stored);
+}
+
+static inline unsigned stored_in(const struct ink_table *t, uint32_t line, unsigned code)
+{
+	const struct ink_coding *c = &t->coding;
+
+	return ink_turned(c, fresh_code(t, line, ink_code_state(c, code)), code);
+}
+
 /* A tenant whose time is over when the tick in portions comes to it need not move. */
 static inline void move_tenant(struct ink_table *t, const struct tenant *who, unsigned to, uint32_t ours)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	unsigned code = ink_line_entry_code(s, who->entry);
+	unsigned code = code_in(t, who->line, ink_line_entry_code(s, who->entry));
 	unsigned after = ink_age_across(t, who->line, who->other, code);
 
 	if (after & INK_EXPIRES)
@@ -369,8 +437,8 @@ static inline void move_tenant(struct ink_table *t, const struct tenant *who, un
 		take_place(t, who, ours);
 		return;
 	}
-	move_out(t, who, to, ink_line_make_entry(s, ink_line_entry_fp(s, who->entry), after & ~INK_EXPIRES),
-		 ours);
+	after = stored_in(t, who->other, after & ~INK_EXPIRES);
+	move_out(t, who, to, ink_line_make_entry(s, ink_line_entry_fp(s, who->entry), after), ours);
 }
 
 /* Asks for the lines that the tenants of a word could move to. */
@@ -403,17 +471,24 @@ static inline int displace_word(struct ink_table *t, uint32_t line, unsigned wor
 }
 
 /* Nine times of ten the first word will do, and place_prepare has had its lines fetched. */
-static int displace_from(struct ink_table *t, uint32_t line, uint32_t entry)
+static int displace_from(struct ink_table *t, uint32_t line, uint32_t fingerprint, unsigned code)
 {
+	uint32_t entry = fresh_entry(t, line, fingerprint, code);
+
 	for (unsigned word = 0; word < INK_LINE_WORDS; word++)
 		if (displace_word(t, line, word, entry))
 			return 1;
 	return 0;
 }
 
-static int displace(struct ink_table *t, const struct place *p, uint32_t entry)
+static int displace(struct ink_table *t, const struct place *p, unsigned code)
 {
-	return displace_from(t, p->at.first, entry) || displace_from(t, p->at.second, entry) ? 0 : -ENOSPC;
+	uint32_t fingerprint = p->at.fingerprint;
+
+	return displace_from(t, p->at.first, fingerprint, code) ||
+			       displace_from(t, p->at.second, fingerprint, code)
+		       ? 0
+		       : -ENOSPC;
 }
 
 /*
@@ -442,7 +517,8 @@ static int line_expendable(struct ink_table *t, uint32_t line, struct spot *olde
 		struct spot here = {.at = slot_spot(line_at(t, line), (unsigned)__builtin_ctz(used))};
 
 		spot_read(s, &here);
-		if (ink_is_expendable(t, here.code) && ink_chosen(t, &victim, here.code & t->coding.age_top))
+		if (ink_is_expendable(t, here.code) &&
+		    ink_chosen(t, &victim, code_in(t, line, here.code) & t->coding.age_top))
 			*oldest = here;
 	}
 	return victim.equals != 0;
@@ -470,166 +546,110 @@ static uint32_t cells_in_unit(const struct ink_table *t)
 	return shape_of(t)->lanes * INK_LINE_WORDS;
 }
 
-/* Where the codes of a word stand: the first, and from each to the next; stride 0: they are split. */
-struct codes_at {
-	uint32_t first, stride;
-};
-
-static struct codes_at codes_at(const struct ink_line_shape *s)
-{
-	if (s->fp_bits >= s->low_bits)
-		return (struct codes_at){INK_LINE_REST_AT + s->fp_bits - s->low_bits, s->rest_bits};
-	return (struct codes_at){s->fp_bits, s->rest_bits ? 0 : s->column_bits};
-}
-
-/* What becomes of a word: the bits that change, and the lanes that are left. */
-struct aged {
-	uint64_t change, left;
-};
-
-INK_HOT void age_lane(const struct ink_table *t, uint64_t word, uint32_t shift, uint32_t column,
-		      struct aged *a)
-{
-	uint32_t mask = (1u << shape_of(t)->code_bits) - 1, code = (uint32_t)(word >> shift) & mask;
-	uint32_t after = t->aging.after[code], expires = after >> 15;
-
-	a->left |= (uint64_t)expires << column;
-	a->change |= (uint64_t)((code ^ after) & mask & (expires - 1)) << shift;
-}
-
 /*
- * Ages what does not expire, without a branch. Left for age_lanes are those
- * that do, as the lowest bits of their columns; empty ones may be among them,
- * for their code looks like any other.
+ * What the tick under way makes of an entry in a line that it has not passed:
+ * 0 if it stays, or INK_EXPIRES and how it is stored then, or INK_GONE.
  */
-INK_HOT struct aged age_quietly(const struct ink_table *t, struct codes_at at, uint64_t word)
+static unsigned fate(const struct ink_table *t, unsigned stored)
 {
-	struct aged a = {0, 0};
+	const struct ink_coding *c = &t->coding;
+	const uint16_t *fresh = t->aging.fresh[ink_view_table(t->aging.view)];
+	unsigned after = t->aging.after[ink_unturned(c, fresh[ink_code_state(c, stored)], stored)];
 
-	if (!at.stride)
-		return (struct aged){0, shape_of(t)->units};
-	age_lane(t, word, at.first, 0, &a);
-	if (at.stride == 32) {
-		age_lane(t, word, at.first + 32, 32, &a);
-		return a;
-	}
-	age_lane(t, word, at.first + at.stride, 16, &a);
-	age_lane(t, word, at.first + 2 * at.stride, 32, &a);
-	if (at.stride == 16)
-		age_lane(t, word, at.first + 48, 48, &a);
-	return a;
+	if (!(after & INK_EXPIRES) || after == (INK_EXPIRES | INK_GONE))
+		return after & INK_EXPIRES ? after : 0;
+	fresh = t->aging.fresh[!ink_view_table(t->aging.view)];
+	return INK_EXPIRES | fresh[ink_code_state(c, after & ~INK_EXPIRES)];
 }
 
-/* Ages these lanes one by one. */
-static uint64_t age_lanes(const struct ink_table *t, uint64_t word, uint64_t lanes)
+/* An entry expires, unless somebody touched it meanwhile. */
+static void slot_expire(struct ink_table *t, uint32_t line, unsigned slot)
 {
 	const struct ink_line_shape *s = shape_of(t);
-
-	for (; lanes; lanes &= lanes - 1) {
-		uint32_t column = (uint32_t)__builtin_ctzll(lanes), entry = ink_line_entry(s, word, column);
-		unsigned after = t->aging.after[ink_line_entry_code(s, entry)];
-		uint32_t becomes = ink_line_make_entry(s, ink_line_entry_fp(s, entry), after & ~INK_EXPIRES);
-
-		if (after == (INK_EXPIRES | INK_GONE))
-			becomes = 0;
-		word = ink_line_change(s, word, column, entry, becomes);
-	}
-	return word;
-}
-
-static void note_lanes(struct ink_table *t, uint64_t word, uint64_t lanes)
-{
-	const struct ink_line_shape *s = shape_of(t);
-
-	for (; lanes; lanes &= lanes - 1) {
-		unsigned code =
-			ink_line_entry_code(s, ink_line_entry(s, word, (uint32_t)__builtin_ctzll(lanes)));
-
-		if (t->aging.after[code] & INK_EXPIRES)
-			ink_note_expiry(t, code);
-	}
-}
-
-static inline void sweep_word(struct ink_table *t, struct codes_at at, uint64_t *word, uint64_t kept)
-{
-	uint64_t seen, new;
-	struct aged a;
+	struct ink_line_spot at;
+	uint32_t entry, becomes;
+	unsigned code, after;
 
 	do {
-		seen = ink_line_read(word);
-		a = age_quietly(t, at, seen);
-		new = (seen ^ a.change) & kept;
-		if (a.left)
-			a.left &= ~ink_line_columns(shape_of(t), seen, 0);
-		if (__builtin_expect(a.left != 0, 0))
-			new = age_lanes(t, new, a.left);
-	} while (!(CELLS_SHARED && new == seen) && !word_swap(word, seen, new));
-	if (a.left)
-		note_lanes(t, seen, a.left);
+		at = slot_spot(line_at(t, line), slot);
+		entry = ink_line_entry(s, at.seen, at.column);
+		code = ink_line_entry_code(s, entry);
+		after = entry ? fate(t, code) : 0;
+		if (CELLS_SHARED && !after)
+			return;
+		becomes = ink_line_make_entry(s, ink_line_entry_fp(s, entry), after & ~INK_EXPIRES);
+		if (after == (INK_EXPIRES | INK_GONE))
+			becomes = 0;
+	} while (!word_swap(at.word, at.seen, ink_line_change(s, at.seen, at.column, entry, becomes)));
+	ink_note_expiry(t, code);
 }
 
-static void sweep_line(struct ink_table *t, struct codes_at at, struct ink_line *line)
+/* The stored age at which all states expire, if it is one and the same; else -1. */
+static int last_age(const struct ink_table *t)
 {
-	for (unsigned i = 0; i < INK_LINE_WORDS; i++)
-		sweep_word(t, at, &line->word[i], i == INK_LINE_OVERFLOW ? ~INK_LINE_FLAG : ~0ull);
+	const struct ink_coding *c = &t->coding;
+	const uint16_t *fresh = t->aging.fresh[ink_view_table(t->aging.view)];
+	unsigned last = (fresh[c->unsure] + 1u) & c->age_top;
+
+	if (!c->age_bits)
+		return -1;
+	for (unsigned state = 0; state <= c->unsure; state = state + 1 == t->states ? c->unsure : state + 1) {
+		const uint16_t *after = t->aging.after + (state << c->age_bits);
+
+		if (!(after[0] & INK_EXPIRES) || (after[1] & INK_EXPIRES) ||
+		    ((fresh[state] + 1u) & c->age_top) != last)
+			return -1;
+	}
+	return (int)last;
 }
 
-/* The marks of all lanes: the lowest bit of each code. */
-static uint64_t all_marks(const struct ink_line_shape *s)
+/* What the tick under way looks for; the table of codes only where it is asked. */
+static struct ink_line_looks looks_of(const struct ink_table *t)
 {
-	uint64_t marks = 0;
+	int last = last_age(t);
+	uint32_t codes = 1u << shape_of(t)->code_bits;
+	struct ink_line_looks l = {.alike = last >= 0,
+				   .ages = t->coding.age_top,
+				   .last = last >= 0 ? (uint32_t)last : 0,
+				   .codes = codes < INK_LOOKS_CODES ? codes : INK_LOOKS_CODES};
 
-	for (unsigned lane = 0; lane < s->lanes; lane++)
-		marks |= ink_line_spread(s, lane * s->column_bits, 1u << s->fp_bits);
-	return marks;
-}
-
-/* What a single tick looks at. */
-static struct ink_line_looks looks_of(const struct ink_table *t, struct codes_at at)
-{
-	struct ink_line_looks l = {.marks = all_marks(shape_of(t)),
-				   .first = at.first,
-				   .stride = at.stride,
-				   .state_mask = (1u << t->coding.state_bits) - 1,
-				   .all = t->aging.all_due};
-
-	for (unsigned state = 0; state < INK_LOOKS_STATES; state++)
-		l.due[state] = (uint8_t)ink_looks_at(&t->aging, state);
+	for (unsigned code = 0; !l.alike && code < l.codes; code++)
+		l.dead[code] = fate(t, code) ? 0xff : 0;
 	return l;
 }
 
-/* Many writers take word after word by compare-and-swap; and more states than can be looked up at once. */
-static int can_look_at_lines(const struct ink_table *t, struct codes_at at)
+/* line_look, one by one: for codes that the table has not. */
+static uint32_t look_slowly(const struct ink_table *t, const struct ink_line *line)
 {
-	int few = (1u << t->coding.state_bits) <= INK_LOOKS_STATES && at.stride;
+	const struct ink_line_shape *s = shape_of(t);
+	uint32_t over = 0;
 
-	return !CELLS_SHARED && t->aging.single && (few || t->aging.all_due);
-}
+	for (uint32_t used = (uint32_t)s->slots & ~line_slots(s, line, 0); used; used &= used - 1) {
+		unsigned slot = (unsigned)__builtin_ctz(used);
+		uint64_t word = ink_line_read(&line->word[slot_word(slot)]);
 
-static void look_at_lines(struct ink_table *t, struct codes_at at, uint64_t from, uint64_t to)
-{
-	struct ink_line_looks looks = looks_of(t, at);
-
-	for (uint64_t i = from; i < to; i++) {
-		struct ink_line *line = line_at(t, (uint32_t)i);
-		unsigned expiring = line_look(shape_of(t), &looks, line);
-
-		for (; expiring; expiring &= expiring - 1)
-			sweep_word(t, at, &line->word[__builtin_ctz(expiring)], ~0ull);
-		if (t->aging.flags_due)
-			flag_write(t, (uint32_t)i, INK_LINE_OVERFLOW, 0);
+		if (fate(t, ink_line_code(s, word, slot_column(slot))))
+			over |= 1u << slot;
 	}
+	return over;
 }
 
 static void cells_sweep(struct ink_table *t, uint64_t from, uint64_t to)
 {
-	struct codes_at at = codes_at(shape_of(t));
+	const struct ink_line_shape shape = *shape_of(t); /* which no write to a line can change */
+	struct ink_line_looks looks = looks_of(t);
+	struct line_looker looker = line_looker(&shape, &looks);
+	int quick = looks.alike || 1u << shape.code_bits <= INK_LOOKS_CODES;
 
-	if (can_look_at_lines(t, at))
-		look_at_lines(t, at, from, to);
-	else
-		for (uint64_t i = from; i < to; i++)
-			sweep_line(t, at, line_at(t, (uint32_t)i));
+	for (uint64_t i = from; i < to; i++) {
+		const struct ink_line *line = line_at(t, (uint32_t)i);
+		uint32_t over = quick ? line_look(&looker, line) : look_slowly(t, line);
+
+		for (; over; over &= over - 1)
+			slot_expire(t, (uint32_t)i, (unsigned)__builtin_ctz(over));
+		if (t->aging.flags_due && flag_is_set(t, (uint32_t)i, INK_LINE_OVERFLOW))
+			flag_write(t, (uint32_t)i, INK_LINE_OVERFLOW, 0);
+	}
 }
 
 /* --------------------------------------------------------------- looking at all */

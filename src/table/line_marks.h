@@ -1,40 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Marks: the age of entries when it is one bit, the lowest of their codes. A
- * look at some states (see ink_looks_at) takes the marks of their entries
- * away. Entries that have none to lose expire; empty lanes have none either,
- * and have to be told apart by their columns.
+ * What a tick looks for in lines: entries that expire. Marks are turned (see
+ * turn.h), so the look itself changes nothing, and most lines are only read.
  *
- * Words are little numbers of lanes with the codes at equal distances:
- *
- *     code of a lane   word >> (first + lane * stride)
- *     mark             its lowest bit
- *     state            the state_mask bits above
+ * Whether an entry expires follows from its stored code. The usual tick looks
+ * at all states alike, and then one stored age expires, in whichever state.
+ * Otherwise it is a table of codes that says so. Empty lanes look like code 0,
+ * which may be one that expires; they have to be told apart by their tags.
  */
 #ifndef INKLING_LINE_MARKS_H
 #define INKLING_LINE_MARKS_H
 
 #include "line.h"
 
-enum { INK_LOOKS_STATES = 16 }; /* so many bytes a vector instruction looks up at once */
+enum { INK_LOOKS_CODES = 64 }; /* so many can be looked up at once: four tables of 16 bytes */
 
 struct ink_line_looks {
-	uint64_t marks; /* of all lanes */
-	uint32_t first, stride, state_mask;
-	int all; /* every state is looked at, and `due` need not be asked */
-	uint8_t due[INK_LOOKS_STATES];
+	int alike;                     /* only `last` is to be asked, else only `dead` */
+	uint32_t ages;                 /* the bits of the age in a code */
+	uint32_t last;                 /* the stored age that expires */
+	uint32_t codes;                /* 2^code bits, INK_LOOKS_CODES at the most */
+	uint8_t dead[INK_LOOKS_CODES]; /* by stored code: all ones if it expires */
 };
-
-/*
- * The lowest bits of columns, moved to where the lanes' marks are: just above
- * the fingerprint in the column, or in the rest (lanes 0, 1, 2 at 48, 53, 58).
- */
-static inline uint64_t word_marks(const struct ink_line_shape *s, uint64_t columns)
-{
-	if (s->fp_bits < s->low_bits)
-		return columns << s->fp_bits;
-	return ((columns & 1) << 48 | (columns & 1ull << 16) << 37 | (columns & 1ull << 32) << 26)
-	       << (s->fp_bits - s->low_bits);
-}
 
 #endif

@@ -43,33 +43,40 @@ static inline uint64_t pair_slots(const struct ink_line_shape *s, const struct i
 	return line_slots(s, first, fingerprint) | (uint64_t)line_slots(s, second, fingerprint) << 32;
 }
 
-/* The places of marks in a word whose states are looked at. */
-static inline uint64_t word_due(const struct ink_line_shape *s, const struct ink_line_looks *l, uint64_t word)
-{
-	uint64_t due = 0;
+/* What is needed to look at line after line. */
+struct line_looker {
+	const struct ink_line_shape *s;
+	const struct ink_line_looks *l;
+};
 
-	if (l->all)
-		return l->marks;
-	for (uint32_t lane = 0, at = l->first; lane < s->lanes; lane++, at += l->stride)
-		due |= (uint64_t)l->due[word >> (at + 1) & l->state_mask] << at;
-	return due;
+static inline struct line_looker line_looker(const struct ink_line_shape *s, const struct ink_line_looks *l)
+{
+	return (struct line_looker){s, l};
 }
 
-/* The look at a line. Words in which an entry expires stay as they are: the result, a bit for each. */
-static inline unsigned line_look(const struct ink_line_shape *s, const struct ink_line_looks *l,
-				 struct ink_line *line)
+static inline int code_is_dead(const struct ink_line_looks *l, uint32_t code)
 {
-	unsigned expiring = 0;
+	return l->alike ? (code & l->ages) == l->last : l->dead[code] & 1;
+}
 
-	for (unsigned i = 0; i < INK_LINE_WORDS; i++) {
-		uint64_t word = line->word[i], due = word_due(s, l, word);
+/* The columns of a word whose entries expire. */
+static inline uint64_t word_look(const struct line_looker *k, uint64_t word)
+{
+	uint64_t dead = 0;
 
-		if (due & ~word & ~word_marks(s, ink_line_columns(s, word, 0)))
-			expiring |= 1u << i;
-		else
-			__atomic_store_n(&line->word[i], word & ~due, __ATOMIC_RELEASE);
-	}
-	return expiring;
+	for (uint32_t lane = 0, column = 0; lane < k->s->lanes; lane++, column += k->s->column_bits)
+		dead |= (uint64_t)code_is_dead(k->l, ink_line_code(k->s, word, column)) << column;
+	return dead & ~ink_line_columns(k->s, word, 0);
+}
+
+/* The slots of a line whose entries expire. */
+static inline uint32_t line_look(const struct line_looker *k, const struct ink_line *line)
+{
+	uint32_t slots = 0;
+
+	for (unsigned i = 0; i < INK_LINE_WORDS; i++)
+		slots |= column_slots(word_look(k, ink_line_read(&line->word[i]))) << 4 * line_word_order(i);
+	return slots;
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For verbs.h, the cells of kinds that one thread changes: inserts hold nothing. */
+/* For verbs.h, the cells of kinds that one thread changes, and that store codes as they are: inserts hold nothing. */
 #ifndef INKLING_ONE_WRITER_H
 #define INKLING_ONE_WRITER_H
 
@@ -13,6 +13,14 @@ static inline void insert_leave(struct ink_table *t, const struct place *p)
 {
 	(void)t;
 	(void)p;
+}
+
+struct spot;
+
+static inline unsigned cell_code(const struct ink_table *t, const struct spot *spot, unsigned state)
+{
+	(void)spot;
+	return ink_code(&t->coding, state);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The public calls: making and freeing a table, and the way from a call to its kind. */
-#include "table.h"
+#include "turn.h"
 
 #include <errno.h>
 #include <math.h>
@@ -67,6 +67,10 @@ void ink_table_attach(struct ink_table *t)
 
 	t->coding = ink_coding(t->states, t->plan.age_bits);
 	ink_side_init(&t->side, (unsigned char *)t->body + cells, ink_side_form(&t->plan), t->writers > 1);
+	for (unsigned state = 0; ink_turns_marks(t) && state <= t->coding.unsure; state++) {
+		ink_set_turn(t, 0, state, 0);
+		ink_set_turn(t, 1, state, 0);
+	}
 	t->ops->shape(t);
 }
 

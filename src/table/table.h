@@ -84,7 +84,8 @@ static inline ink_answer ink_code_answer(const struct ink_coding *c, unsigned co
 
 /* ------------------------------------------------------------------- time */
 
-#define INK_CODES 1024      /* 8 state bits and 2 age bits */
+#define INK_STATE_CODES 256 /* 8 state bits */
+#define INK_CODES 1024      /* and 2 age bits */
 #define INK_EXPIRES 0x8000u /* in aging.after: its time is over; below: the code after the move */
 #define INK_GONE 0x7fffu    /* ... or this: it is deleted */
 
@@ -101,6 +102,8 @@ struct ink_aging {
 	uint32_t busy;             /* held by the thread that ticks */
 	struct ink_counts expired; /* since the caller was told */
 	uint16_t after[INK_CODES];
+	uint64_t view;                      /* of kinds that turn their marks, as the next: see turn.h */
+	uint16_t fresh[2][INK_STATE_CODES]; /* by state, the stored code of an entry just touched */
 };
 
 /*

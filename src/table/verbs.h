@@ -23,7 +23,8 @@
  *   cell_found(t, place, hint, spot) matches: 0, 1 or 2; the spot is the first
  *   cell_is_ours(t, place, spot)     0 if the entry was exchanged since it was seen: for peeks, and for
  *                                    deletes that were seen ahead (ENTRIES_STAY, in calls.h)
- *   cell_recode(t, spot, code)       writes a code; 0: it has changed, look again
+ *   cell_code(t, spot, state)        the code that an entry there has in that state, just touched
+ *   cell_recode(t, spot, code)       writes such a code; 0: it has changed, look again
  *   cell_clear(t, spot)              removes the entry; likewise
  *   cell_put(t, place, code)         stores a new entry; 0 or -ENOSPC
  *   cell_touch_all, cell_mark_all    for places with two matches
@@ -151,15 +152,18 @@ INK_HOT ink_answer lookup_at(struct ink_table *t, const struct place *p, const s
 	if (e)
 		return side_answer(t, e);
 	for (matches = cell_found(t, p, h, &s);; matches = cell_find(t, p, &s)) {
-		unsigned touched;
+		unsigned state, touched;
 
 		if (matches == 0)
 			return missing(t, p);
 		if (matches > 1)
 			return cell_touch_all(t, p), INK_DONT_KNOW;
-		touched = ink_code_touched(&t->coding, s.code);
+		state = ink_code_state(&t->coding, s.code);
+		if (state == t->coding.unsure)
+			return INK_DONT_KNOW;
+		touched = cell_code(t, &s, state);
 		if (s.code == touched || cell_recode(t, &s, touched))
-			return ink_code_answer(&t->coding, s.code);
+			return (ink_answer)state;
 	}
 }
 
@@ -290,12 +294,15 @@ INK_HOT int is_asked(const struct ink_table *t, unsigned code, int only)
 	return only == INK_ANY_STATE || (int)ink_code_state(&t->coding, code) == only;
 }
 
-INK_HOT int change_cell(struct ink_table *t, struct spot *s, int from, unsigned code)
+INK_HOT int change_cell(struct ink_table *t, struct spot *s, struct ink_change c)
 {
+	unsigned code;
+
 	if (ink_code_unsure(&t->coding, s->code))
 		return -EBUSY;
-	if (!is_asked(t, s->code, from))
+	if (!is_asked(t, s->code, c.from))
 		return -ENOENT;
+	code = cell_code(t, s, c.to);
 	if (s->code == code && !cells_reinsert(t))
 		return 0;
 	return cell_recode(t, s, code) ? 0 : -EAGAIN;
@@ -305,7 +312,6 @@ INK_HOT int change_cell(struct ink_table *t, struct spot *s, int from, unsigned 
 INK_HOT int modify_once(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
 			struct ink_change c)
 {
-	unsigned code = ink_code(&t->coding, c.to);
 	uint32_t e = side_entry(t, p, id);
 	struct spot s;
 	int matches;
@@ -313,11 +319,11 @@ INK_HOT int modify_once(struct ink_table *t, const struct place *p, const struct
 	if (e && !is_asked(t, ink_side_code(&t->side, e), c.from))
 		return ink_side_leave(&t->side), -ENOENT;
 	if (e)
-		return side_recode(t, e, code), 0;
+		return side_recode(t, e, ink_code(&t->coding, c.to)), 0;
 	matches = cell_found(t, p, h, &s);
 	if (matches == 0)
 		return -ENOENT;
-	return matches > 1 ? -EMLINK : change_cell(t, &s, c.from, code);
+	return matches > 1 ? -EMLINK : change_cell(t, &s, c);
 }
 
 /* Two matches: which is meant cannot be told. */
@@ -407,19 +413,10 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct h
 
 /* -------------------------------------------------------------------- step */
 
-/* The code that a row leads to, or INK_GONE. */
-static inline unsigned row_code(const struct ink_table *t, struct ink_row row, unsigned code)
-{
-	if (row.next == INK_NO_ROW)
-		return ink_code_touched(&t->coding, code);
-	return row.next == INK_ABSENT ? INK_GONE : ink_code(&t->coding, (unsigned)row.next);
-}
-
 /* Found by full id: a start event without a row begins the flow anew, in place. */
 static int step_side(struct ink_table *t, uint32_t e, unsigned event, struct ink_move *m)
 {
-	unsigned code = ink_side_code(&t->side, e), after;
-	ink_answer from = ink_code_answer(&t->coding, code);
+	ink_answer from = ink_code_answer(&t->coding, ink_side_code(&t->side, e));
 	struct ink_row row = ink_program_row(t->program, (uint32_t)from, event);
 
 	if (ink_program_begins(t->program, row, event)) {
@@ -427,24 +424,22 @@ static int step_side(struct ink_table *t, uint32_t e, unsigned event, struct ink
 		from = INK_ABSENT;
 	}
 	*m = ink_move_along(from, row);
-	after = m->to == INK_ABSENT ? INK_GONE : row_code(t, row, code);
-	if (after == INK_GONE)
+	if (m->to == INK_ABSENT)
 		return delete_side(t, e);
-	side_recode(t, e, after);
+	side_recode(t, e, ink_code(&t->coding, (unsigned)m->to));
 	return 0;
 }
 
 /* Moves the entry along the row; -EAGAIN if it has changed meanwhile. */
 INK_HOT int step_cell(struct ink_table *t, struct spot *s, struct ink_row row, struct ink_move *m)
 {
-	unsigned after = row_code(t, row, s->code);
+	unsigned after;
 
 	*m = ink_move_along(ink_code_answer(&t->coding, s->code), row);
-	if (after == INK_GONE)
+	if (m->to == INK_ABSENT)
 		return cell_clear(t, s) ? 0 : -EAGAIN;
-	if (after == s->code || cell_recode(t, s, after))
-		return 0;
-	return -EAGAIN;
+	after = cell_code(t, s, (unsigned)m->to);
+	return after == s->code || cell_recode(t, s, after) ? 0 : -EAGAIN;
 }
 
 /* A new flow: row absent. `collides`: its place is taken by another flow's entry. */
