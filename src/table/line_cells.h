@@ -58,7 +58,7 @@ _Static_assert(sizeof(struct place) == 16, "as line_places writes them");
 struct spot {
 	struct ink_line_spot at;
 	unsigned code; /* as it is stored; its state is the state */
-	uint64_t view; /* from before its word was read */
+	uint64_t view; /* many writers: from before its word was read */
 };
 
 /* ------------------------------------------------------------- where it is */
@@ -257,7 +257,8 @@ INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct 
 	if (!h->slots)
 		return 0;
 	slot = (unsigned)__builtin_ctzll(h->slots);
-	spot->view = ink_view(t);
+	if (CELLS_SHARED)
+		spot->view = ink_view(t);
 	spot->at = slot_spot(line_at(t, line_of_slot(p, slot)), slot % 32);
 	spot_read(s, spot);
 	if (!CELLS_SHARED && s->fp_bits == s->tag_bits)
@@ -279,7 +280,7 @@ INK_HOT int cell_is_ours(const struct ink_table *t, const struct place *p, const
 INK_HOT unsigned cell_code(const struct ink_table *t, const struct spot *spot, unsigned state)
 {
 	uint64_t line = (uint64_t)(spot->at.word - (uint64_t *)t->body) / INK_LINE_WORDS;
-	unsigned fresh = ink_fresh(t, spot->view, line, state);
+	unsigned fresh = ink_fresh(t, CELLS_SHARED ? spot->view : (uint32_t)ink_view(t), line, state);
 
 	return CELLS_SHARED && ink_view(t) != spot->view ? OUTDATED : fresh;
 }
@@ -316,7 +317,7 @@ INK_HOT unsigned fresh_code(const struct ink_table *t, uint32_t line, unsigned s
 	unsigned fresh;
 
 	do {
-		view = ink_view(t);
+		view = CELLS_SHARED ? ink_view(t) : (uint32_t)ink_view(t);
 		fresh = ink_fresh(t, view, line, state);
 	} while (CELLS_SHARED && ink_view(t) != view);
 	return fresh;

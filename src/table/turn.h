@@ -35,7 +35,8 @@
  *
  * The last line is never published as passed: then the tick is over, there is
  * one tick more and nothing is passed, which says the same of every line. So
- * one store changes the meaning of all marks at once.
+ * one store changes the meaning of all marks at once. With one writer the
+ * tables need not change places: the ticks stay 0, and the second is copied.
  *
  * Threads. One thread ticks, others read. Who reads the view, then an entry,
  * then fresh codes, and finds the view as it was, has three things of one
@@ -44,6 +45,8 @@
  */
 #ifndef INKLING_TURN_H
 #define INKLING_TURN_H
+
+#include <string.h>
 
 #include "table.h"
 
@@ -115,8 +118,14 @@ static inline void ink_show_passed(struct ink_table *t, uint64_t lines)
 		__atomic_store_n(&t->aging.view, t->aging.view >> 32 << 32 | lines, __ATOMIC_RELEASE);
 }
 
+/* With one writer nobody reads meanwhile, and the first table can stay the one that is read. */
 static inline void ink_show_turned(struct ink_table *t)
 {
+	if (t->writers == 1) {
+		memcpy(t->aging.fresh[0], t->aging.fresh[1], sizeof t->aging.fresh[0]);
+		t->aging.view = 0;
+		return;
+	}
 	__atomic_store_n(&t->aging.view, ((t->aging.view >> 32) + 1) << 32, __ATOMIC_RELEASE);
 }
 
