@@ -277,7 +277,7 @@ static void what_is_touched_before_the_sweep_takes_it_stays(void **state)
 		word = (size_t)(s.at.word - (uint64_t *)t->body);
 		if (touched)
 			assert_int_equal(ink_lookup(t, id), 3);
-		slot_expire(t, (uint32_t)(word / 8), 4 * line_word_order(word % 8) + s.at.column / 16);
+		slot_expire(t, (uint32_t)(word / 8), 4 * line_word_order[word % 8] + s.at.column / 16);
 		assert_int_equal(ink_peek(t, id), touched ? 3 : INK_ABSENT);
 		tick_to(t, last + lives(t) - 1);
 		assert_int_equal(ink_peek(t, id), touched ? 3 : INK_ABSENT);

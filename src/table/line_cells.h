@@ -280,7 +280,8 @@ INK_HOT int cell_is_ours(const struct ink_table *t, const struct place *p, const
 INK_HOT unsigned cell_code(const struct ink_table *t, const struct spot *spot, unsigned state)
 {
 	uint64_t line = (uint64_t)(spot->at.word - (uint64_t *)t->body) / INK_LINE_WORDS;
-	unsigned fresh = ink_fresh(t, CELLS_SHARED ? spot->view : (uint32_t)ink_view(t), line, state);
+	unsigned fresh =
+		CELLS_SHARED ? ink_fresh(t, spot->view, line, state) : ink_fresh_alone(t, line, state);
 
 	return CELLS_SHARED && ink_view(t) != spot->view ? OUTDATED : fresh;
 }
@@ -316,10 +317,12 @@ INK_HOT unsigned fresh_code(const struct ink_table *t, uint32_t line, unsigned s
 	uint64_t view;
 	unsigned fresh;
 
+	if (!CELLS_SHARED)
+		return ink_fresh_alone(t, line, state);
 	do {
-		view = CELLS_SHARED ? ink_view(t) : (uint32_t)ink_view(t);
+		view = ink_view(t);
 		fresh = ink_fresh(t, view, line, state);
-	} while (CELLS_SHARED && ink_view(t) != view);
+	} while (ink_view(t) != view);
 	return fresh;
 }
 

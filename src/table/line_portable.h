@@ -32,7 +32,7 @@ static inline uint32_t line_slots(const struct ink_line_shape *s, const struct i
 
 	for (unsigned i = 0; i < INK_LINE_WORDS; i++)
 		slots |= column_slots(ink_line_columns(s, ink_line_read(&line->word[i]), fingerprint))
-			 << 4 * line_word_order(i);
+			 << 4 * line_word_order[i];
 	return slots;
 }
 
@@ -75,7 +75,7 @@ static inline uint32_t line_look(const struct line_looker *k, const struct ink_l
 	uint32_t slots = 0;
 
 	for (unsigned i = 0; i < INK_LINE_WORDS; i++)
-		slots |= column_slots(word_look(k, ink_line_read(&line->word[i]))) << 4 * line_word_order(i);
+		slots |= column_slots(word_look(k, ink_line_read(&line->word[i]))) << 4 * line_word_order[i];
 	return slots;
 }
 

@@ -15,14 +15,11 @@
 #include <stdint.h>
 
 /* The word that stands at that place, and the place of that word. */
-static inline uint32_t line_word_order(uint32_t i)
-{
-	return (i & 1) | (i << 1 & 4) | (i >> 1 & 2);
-}
+static const uint8_t line_word_order[8] = {0, 1, 4, 5, 2, 3, 6, 7};
 
 static inline uint32_t slot_word(uint32_t slot)
 {
-	return line_word_order(slot >> 2);
+	return line_word_order[slot >> 2];
 }
 
 static inline uint32_t slot_column(uint32_t slot)
