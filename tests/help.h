@@ -263,7 +263,7 @@ static inline int side_is_asked(uint64_t id)
 		line += ink_line_place(&t->shape.line, id).first;
 		return (line->word[INK_LINE_SIDE] & INK_LINE_FLAG) != 0;
 	case INK_COMPACT:
-		compact += compact_place(&t->shape.compact, id).first;
+		compact += compact_place(&t->shape.compact, t->plan.geometry.b, id).first;
 		return (compact->word[COMPACT_WORDS - 1] & COMPACT_SIDE) != 0;
 	default:
 		return ink_side_count(&t->side) != 0;

@@ -19,6 +19,7 @@
 #define PROBE simd_probe_portable
 #endif
 
+#include "table/compact_any.h"
 #include "table/compact_cells.h"
 #include "table/verbs.h"
 
@@ -38,13 +39,14 @@ const struct simd_probe PROBE = {
 	.select = select_bit,
 	.vectors = remainders_are_vectors,
 	.remainder_slots = remainder_slots,
-	.remainder_open = remainder_open,
-	.remainder_close = remainder_close,
+	.compact_places = compact_places,
+	.entry_open = entry_open,
+	.entry_close = entry_close,
 	.code_get = code_get,
 	.code_put = code_put,
-	.planes_open = planes_open,
-	.planes_close = planes_close,
 	.bucket_slots = bucket_slots,
 	.slot_bucket = slot_bucket,
+	.slot_is_in = slot_is_in,
+	.line_candidates = line_candidates,
 	.ops = &verbs,
 };

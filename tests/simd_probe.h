@@ -7,6 +7,7 @@
 #ifndef INKLING_TESTS_SIMD_PROBE_H
 #define INKLING_TESTS_SIMD_PROBE_H
 
+#include "table/compact.h"
 #include "table/line_marks.h"
 #include "table/table.h"
 
@@ -23,16 +24,18 @@ struct simd_probe {
 	unsigned (*select)(uint64_t bits, unsigned k);
 	int (*vectors)(const struct ink_compact_shape *s); /* the next can be asked */
 	uint64_t (*remainder_slots)(const struct ink_compact_shape *s, const uint64_t *w, uint32_t remainder);
-	void (*remainder_open)(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned count,
-			       uint32_t remainder);
-	void (*remainder_close)(const struct ink_compact_shape *s, uint64_t *w, unsigned slot,
-				unsigned count);
+	void (*compact_places)(const struct ink_compact_shape *s, uint32_t lines, const uint64_t *ids,
+			       size_t n, struct place *places);
+	void (*entry_open)(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, struct entry e);
+	void (*entry_close)(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, uint32_t bucket);
 	unsigned (*code_get)(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot);
 	void (*code_put)(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned code);
-	void (*planes_open)(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned code);
-	void (*planes_close)(const struct ink_compact_shape *s, uint64_t *w, unsigned slot);
 	uint64_t (*bucket_slots)(const struct ink_compact_shape *s, const uint64_t *w, uint32_t bucket);
 	uint32_t (*slot_bucket)(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot);
+	int (*slot_is_in)(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot,
+			  uint32_t bucket);
+	uint64_t (*line_candidates)(const struct ink_compact_shape *s, const uint64_t *w,
+				    const struct place *p);
 	const struct ink_ops *ops; /* so that nothing of the cells is unused */
 };
 

@@ -65,7 +65,7 @@ static struct pair lines_of(const struct ink_table *like, const uint64_t secret[
 		first = p.first;
 		second = p.second;
 	} else {
-		struct place p = compact_place(&like->shape.compact, id);
+		struct place p = compact_place(&like->shape.compact, like->plan.geometry.b, id);
 
 		first = p.first;
 		second = p.second;

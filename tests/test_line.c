@@ -515,10 +515,7 @@ static void the_nth_bit_is_selected(void **state)
 /* A line as one thinks of it. */
 struct model {
 	unsigned count;
-	struct {
-		uint32_t bucket, remainder;
-		unsigned code;
-	} entry[COMPACT_MAX_SLOTS + 1];
+	struct entry entry[COMPACT_MAX_SLOTS + 1];
 	uint64_t flags;
 };
 
@@ -623,16 +620,13 @@ static void try_opening(const struct ink_compact_shape *s)
 	for (unsigned k = 0; k < probe_count; k++) {
 		struct model m = random_model(s);
 		struct compact_line line;
-		unsigned slot, count;
+		unsigned slot;
 
 		if (m.count == s->slots)
 			model_remove(&m, random_below(m.count));
-		count = m.count;
 		model_write(s, &m, line.word);
 		slot = model_add(s, &m, bucket);
-		probes[k]->remainder_open(s, line.word, slot, count, m.entry[slot].remainder);
-		probes[k]->planes_open(s, line.word, slot, m.entry[slot].code);
-		meta_open(s, line.word, s->meta_start + slot + bucket);
+		probes[k]->entry_open(s, line.word, slot, m.entry[slot]);
 		assert_line(s, &m, &line, "opening");
 	}
 }
@@ -642,15 +636,13 @@ static void try_closing(const struct ink_compact_shape *s)
 	for (unsigned k = 0; k < probe_count; k++) {
 		struct model m = random_model(s);
 		struct compact_line line;
-		unsigned slot, count = m.count;
+		unsigned slot;
 
-		if (!count)
+		if (!m.count)
 			continue;
-		slot = random_below(count);
+		slot = random_below(m.count);
 		model_write(s, &m, line.word);
-		probes[k]->remainder_close(s, line.word, slot, count);
-		probes[k]->planes_close(s, line.word, slot);
-		meta_close(s, line.word, s->meta_start + slot + m.entry[slot].bucket);
+		probes[k]->entry_close(s, line.word, slot, m.entry[slot].bucket);
 		model_remove(&m, slot);
 		assert_line(s, &m, &line, "closing");
 	}
@@ -721,6 +713,36 @@ static void try_remainders(const struct ink_compact_shape *s)
 		}
 }
 
+/* What is a candidate and in the bucket is what holds bucket and remainder: no less, and no more. */
+static void try_candidates(const struct ink_compact_shape *s)
+{
+	struct model m = random_model(s);
+	struct place p = {.bucket = random_below(s->buckets), .remainder = random_remainder(s)};
+	uint64_t expected = 0;
+	struct compact_line line;
+
+	if (m.count && random_below(2)) {
+		unsigned i = random_below(m.count);
+
+		p = (struct place){.bucket = m.entry[i].bucket, .remainder = m.entry[i].remainder};
+	}
+	for (unsigned i = 0; i < m.count; i++)
+		expected |= (uint64_t)(m.entry[i].bucket == p.bucket && m.entry[i].remainder == p.remainder)
+			    << i;
+	model_write(s, &m, line.word);
+	for (unsigned k = 0; k < probe_count; k++) {
+		uint64_t candidates = probes[k]->line_candidates(s, line.word, &p), found = 0;
+
+		assert_int_equal(candidates & ~low_bits(s->slots), 0);
+		for (; candidates; candidates &= candidates - 1) {
+			unsigned slot = (unsigned)__builtin_ctzll(candidates);
+
+			found |= (uint64_t)probes[k]->slot_is_in(s, line.word, slot, p.bucket) << slot;
+		}
+		assert_int_equal(found, expected);
+	}
+}
+
 static void an_entry_is_put_into_a_compact_line(void **state)
 {
 	(void)state;
@@ -753,18 +775,63 @@ static void remainders_are_found(void **state)
 
 static void try_places(const struct ink_compact_shape *s)
 {
-	struct ink_compact_shape sized = *s;
-
 	for (unsigned i = 0; i < LINE_NUMBERS; i++) {
 		uint64_t id = i % 4 ? random_word() : i % 8 ? ~0ull : 0;
-		struct place p;
+		uint32_t lines = line_numbers[i];
+		struct place p = compact_place(s, lines, id);
 
-		sized.lines = line_numbers[i];
-		p = compact_place(&sized, id);
-		assert_true(p.first < sized.lines && p.second < sized.lines && p.bucket < s->buckets);
+		assert_true(p.first < lines && p.second < lines && p.bucket < s->buckets);
 		assert_true((uint64_t)p.remainder >> s->remainder_bits == 0);
-		assert_int_equal(other_line(&sized, p.second, p.bucket, p.remainder), p.first);
+		assert_int_equal(other_line(lines, p.second, stored_bits(s, p.bucket, p.remainder)), p.first);
 	}
+}
+
+/* One by one or several at once. */
+static void try_places_of_all_sets(const struct ink_compact_shape *s)
+{
+	uint64_t ids[11];
+	struct place p[11];
+
+	for (unsigned i = 0; i < LINE_NUMBERS; i++) {
+		for (unsigned j = 0; j < 11; j++)
+			ids[j] = random_below(4) ? random_word() : random_below(2) ? ~0ull << j : j;
+		for (unsigned k = 0; k < probe_count; k++) {
+			probes[k]->compact_places(s, line_numbers[i], ids, 11, p);
+			for (unsigned j = 0; j < 11; j++) {
+				struct place expected = compact_place(s, line_numbers[i], ids[j]);
+
+				assert_memory_equal(&p[j], &expected, sizeof expected);
+			}
+		}
+	}
+}
+
+static void all_instruction_sets_place_alike_in_compact_lines(void **state)
+{
+	(void)state;
+	for_all_shapes(try_places_of_all_sets);
+}
+
+/* What is compiled in is what would be computed. */
+static void the_usual_shape_is_that_of_its_plan(void **state)
+{
+	struct ink_plan plan = {.state_bits = 4, .age_bits = 1, .geometry = {.h = 32, .f = 8, .q = 62}};
+	struct ink_compact_shape s = compact_shape(&plan.geometry, 5);
+
+	(void)state;
+	assert_true(compact_is_usual(&plan));
+	assert_memory_equal(&s, &compact_usual, offsetof(struct ink_compact_shape, meta_start));
+	assert_int_equal(s.meta_start, compact_usual.meta_start);
+	assert_memory_equal(s.meta, compact_usual.meta, sizeof s.meta);
+	assert_memory_equal(s.before, compact_usual.before, sizeof s.before);
+	plan.geometry.q--;
+	assert_false(compact_is_usual(&plan));
+}
+
+static void candidates_are_found_and_told_apart(void **state)
+{
+	(void)state;
+	for_all_shapes(try_candidates);
 }
 
 static void compact_places_lie_in_the_table_and_lead_back(void **state)
@@ -796,7 +863,10 @@ int main(void)
 		cmocka_unit_test(codes_are_read_and_written_in_planes),
 		cmocka_unit_test(buckets_are_found_by_their_unary_numbers),
 		cmocka_unit_test(remainders_are_found),
+		cmocka_unit_test(candidates_are_found_and_told_apart),
 		cmocka_unit_test(compact_places_lie_in_the_table_and_lead_back),
+		cmocka_unit_test(all_instruction_sets_place_alike_in_compact_lines),
+		cmocka_unit_test(the_usual_shape_is_that_of_its_plan),
 	};
 
 	use_all_probes();

@@ -693,8 +693,8 @@ static int shares_all_lines(uint64_t id, uint64_t other)
 	uint32_t a[2], b[2];
 
 	if (variant->kind == INK_COMPACT) {
-		struct place p = compact_place(&t->shape.compact, id),
-			     q = compact_place(&t->shape.compact, other);
+		struct place p = compact_place(&t->shape.compact, t->plan.geometry.b, id),
+			     q = compact_place(&t->shape.compact, t->plan.geometry.b, other);
 
 		a[0] = p.first, a[1] = p.second, b[0] = q.first, b[1] = q.second;
 	} else {

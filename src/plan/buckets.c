@@ -43,6 +43,15 @@ static double safe_load(uint32_t h)
 	return by_entries[h < known ? h : known - 1];
 }
 
+/*
+ * In `compact`, whose inserts are longer anyway, a displacement costs more: at
+ * .95 half as many inserts displace as at .96, and churn takes 9 % less time.
+ */
+static double safe_load_compact(uint32_t h)
+{
+	return safe_load(h) < .95 ? safe_load(h) : .95;
+}
+
 /* Without displacement (many writers): one insert in 100,000 goes to the side table. */
 static double safe_load_shared(uint32_t h)
 {
@@ -81,8 +90,9 @@ static void compact_if_fits(const struct wish *w, uint32_t r, uint32_t h, shape_
 	const struct ink_geometry *g = &w->o->geometry;
 	int32_t spare = COMPACT_BITS - (int32_t)(h * (r + w->coding.state_bits + w->coding.age_bits));
 	uint32_t q = (uint32_t)((spare < COMPACT_META_BITS ? spare : COMPACT_META_BITS) - (int32_t)h);
-	struct shape s = {
-		.g = {.d = 2, .h = h, .f = r, .q = q}, .values = ldexp(q, (int)r), .load = safe_load(h)};
+	struct shape s = {.g = {.d = 2, .h = h, .f = r, .q = q},
+			  .values = ldexp(q, (int)r),
+			  .load = safe_load_compact(h)};
 
 	if (spare > (int32_t)h && allowed(g->d, 2) && allowed(g->q, q))
 		visit(w, &s, to);

@@ -9,7 +9,8 @@
  *   struct place            where a flow may stand; computed from its id alone
  *   place_of(t, id)         the place
  *   PLACES_AT_ONCE, and places_of(t, ids, n, places)    if the kind has a quicker way for many ids;
- *                                    memory is then asked for in turns with the work
+ *                                    memory is then asked for in turns with the work,
+ *   FETCH_AT_ONCE                    or not, where the work is long enough
  *   place_fetch(t, place, state)     asks for its memory; the state if a flow is to be stored in it,
  *                                    else INK_ANY_STATE
  *   place_prepare(t, place)          when that is there: looks where a flow could be stored, and asks for
@@ -108,7 +109,7 @@ static int verb_step(struct ink_table *t, uint64_t id, unsigned event, struct in
  * block is done, it is asked for in turns with the work, and further ahead
  * (make bench, at 1M and 16M flows).
  */
-#ifdef PLACES_AT_ONCE
+#if defined(PLACES_AT_ONCE) && !defined(FETCH_AT_ONCE)
 enum { BLOCK = 12, FETCH_IN_TURNS = 1 };
 #else
 enum { BLOCK = 8, FETCH_IN_TURNS = 0 };
@@ -159,7 +160,9 @@ INK_HOT void block_places(const struct ink_table *t, const struct ink_batch *b, 
 		places_of(t, b->ids + x->from, x->n, x->places);
 #endif
 	for (size_t i = 0; i < x->n && !FETCH_IN_TURNS; i++) {
+#ifndef PLACES_AT_ONCE
 		x->places[i] = place_of(t, b->ids[x->from + i]);
+#endif
 		item_fetch(t, b, x, i, ahead);
 	}
 }

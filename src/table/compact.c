@@ -2,6 +2,7 @@
 /* The kind `compact`: portable code. See compact.h for the memory. */
 #include "compact_portable.h"
 
+#include "compact_any.h"
 #include "compact_cells.h"
 #include "verbs.h"
 

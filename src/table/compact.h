@@ -42,6 +42,7 @@ enum {
 
 #define COMPACT_SIDE (1ull << 62)     /* in word 7 */
 #define COMPACT_OVERFLOW (1ull << 63) /* in word 7 */
+#define COMPACT_FLAGS (COMPACT_SIDE | COMPACT_OVERFLOW)
 
 struct compact_line {
 	uint64_t word[COMPACT_WORDS];
@@ -218,40 +219,83 @@ static inline void any_planes_close(const struct ink_compact_shape *s, uint64_t 
 		bits_put(w, at, s->slots, bit_close(bits_get(w, at, s->slots), slot));
 }
 
+/* --------------------------------------------------------- entries of any width */
+
+/* What is stored of a flow. */
+struct entry {
+	uint32_t bucket, remainder;
+	unsigned code;
+};
+
+/* The metadata bit of an entry, in the window. */
+static inline unsigned meta_of(const struct ink_compact_shape *s, unsigned slot, uint32_t bucket)
+{
+	return s->meta_start + slot + bucket;
+}
+
+/* Puts an entry into a slot of a line that is not full; those from there on move up. */
+static inline void any_entry_open(const struct ink_compact_shape *s, uint64_t *w, unsigned slot,
+				  struct entry e)
+{
+	any_remainder_open(s, w, slot, line_count(s, w), e.remainder);
+	any_planes_open(s, w, slot, e.code);
+	meta_open(s, w, meta_of(s, slot, e.bucket));
+}
+
+/* Takes the entry of a bucket out of a slot; those behind it move down. */
+static inline void any_entry_close(const struct ink_compact_shape *s, uint64_t *w, unsigned slot,
+				   uint32_t bucket)
+{
+	any_remainder_close(s, w, slot, line_count(s, w));
+	any_planes_close(s, w, slot);
+	meta_close(s, w, meta_of(s, slot, bucket));
+}
+
 /* ---------------------------------------------------------------------- places */
 
 struct place {
-	uint32_t first, second;
+	union {
+		struct {
+			uint32_t first, second;
+		};
+		uint32_t line[2];
+	};
 	uint32_t bucket, remainder;
 };
 
-static inline uint32_t other_line(const struct ink_compact_shape *s, uint32_t line, uint32_t bucket,
-				  uint32_t remainder)
-{
-	uint64_t stored = (uint64_t)bucket << s->remainder_bits | remainder;
-	uint64_t mixed = (stored * 0x9e3779b97f4a7c15ull) >> 32;
-	uint32_t sum = (uint32_t)((mixed * s->lines) >> 32);
+#define COMPACT_MIX 0x9e3779b97f4a7c15ull
 
-	return sum >= line ? sum - line : sum + s->lines - line;
+/* The line where the entry with that bucket and remainder could also stand. */
+static inline uint32_t other_line(uint32_t lines, uint32_t line, uint64_t stored)
+{
+	uint64_t mixed = (stored * COMPACT_MIX) >> 32;
+	uint32_t sum = (uint32_t)((mixed * lines) >> 32);
+
+	return sum >= line ? sum - line : sum + lines - line;
+}
+
+/* What a line knows of an entry besides its code, as one number. */
+static inline uint64_t stored_bits(const struct ink_compact_shape *s, uint32_t bucket, uint32_t remainder)
+{
+	return (uint64_t)bucket << s->remainder_bits | remainder;
 }
 
 /* Line, bucket and remainder are the leading digits of the id, read in mixed radix. */
-static inline struct place compact_place(const struct ink_compact_shape *s, uint64_t id)
+static inline struct place compact_place(const struct ink_compact_shape *s, uint32_t lines, uint64_t id)
 {
-	uint128 digits = (uint128)id * s->lines;
+	uint128 digits = (uint128)id * lines;
 	uint128 rest = (uint128)(uint64_t)digits * s->buckets;
 	struct place p = {.first = (uint32_t)(digits >> 64),
 			  .bucket = (uint32_t)(rest >> 64),
 			  .remainder = (uint32_t)((uint64_t)rest >> (64 - s->remainder_bits))};
 
-	p.second = other_line(s, p.first, p.bucket, p.remainder);
+	p.second = other_line(lines, p.first, stored_bits(s, p.bucket, p.remainder));
 	return p;
 }
 
 static inline struct ink_compact_shape compact_shape(const struct ink_geometry *g, unsigned planes)
 {
-	struct ink_compact_shape s = {.lines = g->b,
-				      .slots = g->h,
+	struct ink_compact_shape s = {.slots = g->h,
 				      .buckets = g->q,
 				      .remainder_bits = g->f,
 				      .planes = planes,
@@ -266,6 +310,31 @@ static inline struct ink_compact_shape compact_shape(const struct ink_geometry *
 	s.before[0] = (uint64_t)before;
 	s.before[1] = (uint64_t)(before >> 64);
 	return s;
+}
+
+/*
+ * The shape of tables with remainders of a byte and 32 slots of five bits (15
+ * states and a timer), which the plan chooses for errors of about 0.4 %.
+ */
+static const struct ink_compact_shape compact_usual = {
+	.slots = 32,
+	.buckets = 62,
+	.remainder_bits = 8,
+	.planes = 5,
+	.planes_at = 256,
+	.meta_at = 416,
+	.meta_start = 32,
+	.meta = {0xffffffff00000000, 0x3fffffffffffffff},
+	.before = {1ull << 31, 0},
+};
+
+static inline int compact_is_usual(const struct ink_plan *plan)
+{
+	const struct ink_compact_shape *s = &compact_usual;
+	const struct ink_geometry *g = &plan->geometry;
+
+	return g->h == s->slots && g->q == s->buckets && g->f == s->remainder_bits &&
+	       plan->state_bits + plan->age_bits == s->planes;
 }
 
 #endif

@@ -2,6 +2,7 @@
 /* The kind `compact`: AVX2 and BMI2. See compact.h for the memory. */
 #include "compact_avx2.h"
 
+#include "compact_any.h"
 #include "compact_cells.h"
 #include "verbs.h"
 

@@ -11,6 +11,8 @@
 #define INKLING_COMPACT_AVX2_H
 
 #include <immintrin.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "compact.h"
 
@@ -33,6 +35,45 @@ static inline unsigned select_bit(uint64_t bits, unsigned k)
 	return (unsigned)_tzcnt_u64(_pdep_u64(1ull << k, bits));
 }
 
+/*
+ * The bits of the window from a bit on, as many as there can be slots. The
+ * address skips the whole bytes below it, at most eight: without a branch. (A
+ * peek that finds the line half changed may ask for the bit behind the last.)
+ */
+static inline uint64_t window_from(const uint64_t *w, unsigned at)
+{
+	unsigned bytes = (at / 8) & (7 + at / 64);
+	uint64_t bits;
+
+	memcpy(&bits, (const unsigned char *)(w + COMPACT_META_WORD) + bytes, sizeof bits);
+	return bits >> (at - 8 * bytes) % 64;
+}
+
+/*
+ * The metadata from that bit of theirs on. If they begin with half a word, and
+ * 32 bits are enough, it is found in steps of half words.
+ */
+static inline uint64_t bits_from(const struct ink_compact_shape *s, const uint64_t *w, unsigned at)
+{
+	uint64_t bits;
+
+	if (s->slots > 32 || s->meta_start % 32 || s->meta_start + s->buckets > 96)
+		return window_from(w, s->meta_start + at);
+	memcpy(&bits, (const uint32_t *)(const void *)(w + COMPACT_META_WORD) + s->meta_start / 32 + at / 32,
+	       sizeof bits);
+	return bits >> at % 32;
+}
+
+/* The 1s of the metadata below a bit of the window. If it is in the second word, bzhi takes all of the first. */
+static inline unsigned ones_below(const struct ink_compact_shape *s, const uint64_t *w, unsigned at)
+{
+	uint64_t in_high = 0 - (uint64_t)(at >> 6), low = _bzhi_u64(w[COMPACT_META_WORD], at);
+	uint64_t high = _bzhi_u64(w[COMPACT_META_WORD + 1], at - 64) & in_high;
+
+	return (unsigned)(_mm_popcnt_u64(low & s->meta[0]) +
+			  _mm_popcnt_u64(high & (s->meta[1] | COMPACT_FLAGS))); /* flags are never below */
+}
+
 static inline __m256i half_of(const uint64_t *w, unsigned half)
 {
 	return _mm256_load_si256((const __m256i *)(const void *)w + half);
@@ -42,6 +83,66 @@ static inline void half_put(uint64_t *w, unsigned half, __m256i bytes)
 {
 	_mm256_store_si256((__m256i *)(void *)w + half, bytes);
 }
+
+/* --------------------------------------------------------------------- places */
+
+static inline __m256i in_each(uint64_t bits)
+{
+	return _mm256_set1_epi64x((long long)bits);
+}
+
+/* The upper 64 bits of 96: high and low, of which the lower halves count, times a factor. */
+static inline __m256i product(__m256i high, __m256i low, __m256i factor)
+{
+	return _mm256_add_epi64(_mm256_mul_epu32(high, factor),
+				_mm256_srli_epi64(_mm256_mul_epu32(low, factor), 32));
+}
+
+static inline __m256i others_of_four(uint32_t lines, __m256i first, __m256i stored)
+{
+	__m256i mixed = _mm256_add_epi64(
+		_mm256_mul_epu32(stored, in_each(COMPACT_MIX >> 32)),
+		_mm256_srli_epi64(_mm256_mul_epu32(stored, in_each((uint32_t)COMPACT_MIX)), 32));
+	__m256i sums = _mm256_srli_epi64(_mm256_mul_epu32(mixed, in_each(lines)), 32);
+	__m256i wraps = _mm256_and_si256(_mm256_cmpgt_epi64(first, sums), in_each(lines));
+
+	return _mm256_add_epi64(_mm256_sub_epi64(sums, first), wraps);
+}
+
+/* compact_place for four ids. */
+INK_HOT void places_of_four(const struct ink_compact_shape *s, uint32_t lines, const uint64_t *ids,
+			    struct place *places)
+{
+	unsigned r = s->remainder_bits;
+	__m256i four = _mm256_loadu_si256((const __m256i *)(const void *)ids);
+	__m256i low = _mm256_mul_epu32(four, in_each(lines));
+	__m256i digits = product(_mm256_srli_epi64(four, 32), four, in_each(lines));
+	__m256i first = _mm256_srli_epi64(digits, 32), rest = product(digits, low, in_each(s->buckets));
+	__m256i stored = _mm256_srl_epi64(rest, _mm_cvtsi32_si128((int)(32 - r)));
+	__m256i remainders = _mm256_and_si256(stored, in_each(low_bits(r)));
+	__m256i lines_of_each =
+		_mm256_or_si256(first, _mm256_slli_epi64(others_of_four(lines, first, stored), 32));
+	__m256i in_them = _mm256_or_si256(_mm256_srli_epi64(rest, 32), _mm256_slli_epi64(remainders, 32));
+	__m256i even = _mm256_unpacklo_epi64(lines_of_each, in_them),
+		odd = _mm256_unpackhi_epi64(lines_of_each, in_them);
+	__m256i *to = (__m256i *)(void *)places;
+
+	_mm256_storeu_si256(to, _mm256_permute2x128_si256(even, odd, 0x20));
+	_mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(even, odd, 0x31));
+}
+
+INK_HOT void compact_places(const struct ink_compact_shape *s, uint32_t lines, const uint64_t *ids, size_t n,
+			    struct place *places)
+{
+	size_t i = 0;
+
+	for (; i + 4 <= n; i += 4)
+		places_of_four(s, lines, ids + i, places + i);
+	for (; i < n; i++)
+		places[i] = compact_place(s, lines, ids[i]);
+}
+
+/* ---------------------------------------------------------------------- slots */
 
 /* Bytes in a remainder that the vector code knows, or 0. */
 static inline unsigned vector_bytes(const struct ink_compact_shape *s)
@@ -185,11 +286,12 @@ static inline __m256i plane_lanes(const struct ink_compact_shape *s)
 	return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)s->planes), lane_numbers());
 }
 
-/* Bit j of the code as bit 0 of lane j. */
+/* All ones in lane j for bit j of the code. */
 static inline __m256i spread_code(unsigned code)
 {
-	return _mm256_and_si256(_mm256_srlv_epi32(_mm256_set1_epi32((int)code), lane_numbers()),
-				_mm256_set1_epi32(1));
+	__m256i bits = _mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1);
+
+	return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)code), bits), bits);
 }
 
 /* The slot's bit of every lane becomes the sign, and the signs make the code. */
@@ -199,49 +301,143 @@ static inline unsigned code_get(const struct ink_compact_shape *s, const uint64_
 
 	if (!planes_are_lanes(s))
 		return any_code_get(s, w, slot);
-	signs = _mm256_sll_epi32(half_of(w, 1), _mm_cvtsi32_si128((int)(31 - slot)));
+	signs = _mm256_sll_epi32(half_of(w, 1), _mm_cvtsi32_si128((int)(31 ^ slot)));
 	return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(signs)) & ((1u << s->planes) - 1);
 }
 
 static inline void code_put(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned code)
 {
-	__m128i shift = _mm_cvtsi32_si128((int)slot);
-	__m256i at, bits;
+	__m256i at = _mm256_and_si256(plane_lanes(s), _mm256_set1_epi32((int)(1u << slot % 32)));
+	__m256i lanes = half_of(w, 1), flips = _mm256_xor_si256(lanes, spread_code(code));
 
-	if (!planes_are_lanes(s)) {
+	if (planes_are_lanes(s))
+		half_put(w, 1, _mm256_xor_si256(lanes, _mm256_and_si256(flips, at)));
+	else
 		any_code_put(s, w, slot, code);
-		return;
-	}
-	at = _mm256_and_si256(plane_lanes(s), _mm256_set1_epi32((int)(1u << slot)));
-	bits = _mm256_and_si256(plane_lanes(s), _mm256_sll_epi32(spread_code(code), shift));
-	half_put(w, 1, _mm256_or_si256(_mm256_andnot_si256(at, half_of(w, 1)), bits));
 }
 
-static inline void planes_open(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned code)
-{
-	__m256i lanes = half_of(w, 1), below = _mm256_set1_epi32((int)low_bits(slot)), opened;
+/* ---------------------------------------------------------------------- entries */
 
-	if (!planes_are_lanes(s)) {
-		any_planes_open(s, w, slot, code);
-		return;
-	}
-	opened = _mm256_or_si256(_mm256_and_si256(lanes, below),
-				 _mm256_slli_epi32(_mm256_andnot_si256(below, lanes), 1));
-	opened = _mm256_or_si256(opened, _mm256_sll_epi32(spread_code(code), _mm_cvtsi32_si128((int)slot)));
-	half_put(w, 1, _mm256_blendv_epi8(lanes, opened, plane_lanes(s)));
+/*
+ * In the usual shape the second half of a line is eight lanes of 32 bits: the
+ * planes, then the metadata with the flags on top. So to put an entry in or to
+ * take one out is to move bits in all lanes from a place on, which is the slot
+ * in a plane and slot + bucket in the metadata, where a bit that leaves one
+ * lane enters the next.
+ */
+static inline int half_is_lanes(const struct ink_compact_shape *s)
+{
+	return planes_are_lanes(s) && s->meta_start == (s->planes - 4) * 32;
 }
 
-static inline void planes_close(const struct ink_compact_shape *s, uint64_t *w, unsigned slot)
+static inline __m256i flag_bits(void)
 {
-	__m256i lanes = half_of(w, 1), below = _mm256_set1_epi32((int)low_bits(slot)), closed;
+	return _mm256_set_epi32((int)(3u << 30), 0, 0, 0, 0, 0, 0, 0);
+}
 
-	if (!planes_are_lanes(s)) {
-		any_planes_close(s, w, slot);
+/* The place in every lane, counted from the beginning of the plane or of the metadata. */
+static inline __m256i lane_places(const struct ink_compact_shape *s, unsigned slot, uint32_t bucket)
+{
+	__m256i buckets = _mm256_andnot_si256(plane_lanes(s), _mm256_set1_epi32((int)bucket));
+
+	return _mm256_add_epi32(_mm256_set1_epi32((int)slot), buckets);
+}
+
+/* Where the lanes begin, counted so. */
+static inline __m256i lane_starts(const struct ink_compact_shape *s)
+{
+	__m256i metadata = _mm256_sub_epi32(lane_numbers(), _mm256_set1_epi32((int)s->planes));
+
+	return _mm256_andnot_si256(plane_lanes(s), _mm256_slli_epi32(metadata, 5));
+}
+
+/* The bits of the lanes below the places. A lane that is wholly below has all, and one wholly above none. */
+static inline __m256i lanes_below(const struct ink_compact_shape *s, __m256i places)
+{
+	__m256i ends = _mm256_add_epi32(lane_starts(s), _mm256_set1_epi32(32));
+	__m256i above = _mm256_max_epi32(_mm256_sub_epi32(ends, places), _mm256_setzero_si256());
+
+	return _mm256_srlv_epi32(_mm256_set1_epi32(-1), above);
+}
+
+/* The bit at the place, in lanes that have it. */
+static inline __m256i lane_bits(const struct ink_compact_shape *s, __m256i places)
+{
+	return _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_sub_epi32(places, lane_starts(s)));
+}
+
+/* What is added to itself moves up. The line is not full: nothing leaves a plane, or the metadata. */
+static inline __m256i lanes_open(const struct ink_compact_shape *s, __m256i lanes, unsigned slot,
+				 struct entry e)
+{
+	__m256i places = lane_places(s, slot, e.bucket);
+	__m256i still = _mm256_or_si256(lanes_below(s, places), flag_bits());
+	__m256i moved = _mm256_andnot_si256(still, lanes);
+	__m256i carried = _mm256_slli_si256(_mm256_srli_epi32(moved, 31), 4);
+	__m256i ones =
+		_mm256_or_si256(spread_code(e.code), _mm256_xor_si256(plane_lanes(s), _mm256_set1_epi32(-1)));
+	__m256i entered = _mm256_or_si256(carried, _mm256_and_si256(ones, lane_bits(s, places)));
+
+	return _mm256_add_epi32(_mm256_add_epi32(lanes, moved), entered);
+}
+
+static inline __m256i lanes_close(const struct ink_compact_shape *s, __m256i lanes, unsigned slot,
+				  uint32_t bucket)
+{
+	__m256i bits = _mm256_andnot_si256(flag_bits(), lanes);
+	__m256i carried = _mm256_slli_epi32(_mm256_srli_si256(bits, 4), 31);
+	__m256i moved =
+		_mm256_or_si256(_mm256_srli_epi32(bits, 1), _mm256_andnot_si256(plane_lanes(s), carried));
+	__m256i below = lanes_below(s, lane_places(s, slot, bucket));
+
+	return _mm256_xor_si256(lanes, _mm256_andnot_si256(below, _mm256_xor_si256(bits, moved)));
+}
+
+/*
+ * The remainders are moved as they lie, from the slot on; that runs over into
+ * the second half, which is written afterwards.
+ */
+static inline void halves_open(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, struct entry e)
+{
+	unsigned char *from = (unsigned char *)w + slot;
+	__m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)from), lanes = half_of(w, 1);
+
+	_mm256_storeu_si256((__m256i *)(void *)(from + 1), bytes);
+	half_put(w, 1, lanes_open(s, lanes, slot, e));
+	*from = (unsigned char)e.remainder;
+}
+
+static inline void halves_close(const struct ink_compact_shape *s, uint64_t *w, unsigned slot,
+				uint32_t bucket)
+{
+	unsigned char *to = (unsigned char *)w + slot;
+	__m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)(to + 1)), lanes = half_of(w, 1);
+
+	_mm256_storeu_si256((__m256i *)(void *)to, bytes);
+	half_put(w, 1, lanes_close(s, lanes, slot, bucket));
+	((unsigned char *)w)[31] = 0; /* the last slot is free now */
+}
+
+static inline void entry_open(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, struct entry e)
+{
+	if (half_is_lanes(s)) {
+		halves_open(s, w, slot, e);
 		return;
 	}
-	closed = _mm256_or_si256(_mm256_and_si256(lanes, below),
-				 _mm256_andnot_si256(below, _mm256_srli_epi32(lanes, 1)));
-	half_put(w, 1, _mm256_blendv_epi8(lanes, closed, plane_lanes(s)));
+	remainder_open(s, w, slot, line_count(s, w), e.remainder);
+	any_planes_open(s, w, slot, e.code);
+	meta_open(s, w, meta_of(s, slot, e.bucket));
+}
+
+static inline void entry_close(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, uint32_t bucket)
+{
+	if (half_is_lanes(s)) {
+		halves_close(s, w, slot, bucket);
+		return;
+	}
+	remainder_close(s, w, slot, line_count(s, w));
+	any_planes_close(s, w, slot);
+	meta_close(s, w, meta_of(s, slot, bucket));
 }
 
 #endif

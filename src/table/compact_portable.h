@@ -9,6 +9,8 @@
 #ifndef INKLING_COMPACT_PORTABLE_H
 #define INKLING_COMPACT_PORTABLE_H
 
+#include <stddef.h>
+
 #include "compact.h"
 
 #define CELLS_SIMD "portable"
@@ -42,6 +44,35 @@ static inline unsigned select_bit(uint64_t bits, unsigned k)
 	return at;
 }
 
+/* The 64 bits of the window from a bit on. A peek may ask for the bit behind the last: see bucket_slots. */
+static inline uint64_t window_from(const uint64_t *w, unsigned at)
+{
+	return (uint64_t)(window(w) >> at % 128);
+}
+
+/* The metadata from that bit of theirs on. */
+static inline uint64_t bits_from(const struct ink_compact_shape *s, const uint64_t *w, unsigned at)
+{
+	return window_from(w, s->meta_start + at);
+}
+
+/* The 1s of the metadata below a bit of the window. */
+static inline unsigned ones_below(const struct ink_compact_shape *s, const uint64_t *w, unsigned at)
+{
+	uint64_t below[2];
+
+	window_below(at, below);
+	return (unsigned)(__builtin_popcountll(w[COMPACT_META_WORD] & s->meta[0] & below[0]) +
+			  __builtin_popcountll(w[COMPACT_META_WORD + 1] & s->meta[1] & below[1]));
+}
+
+INK_HOT void compact_places(const struct ink_compact_shape *s, uint32_t lines, const uint64_t *ids, size_t n,
+			    struct place *places)
+{
+	for (size_t i = 0; i < n; i++)
+		places[i] = compact_place(s, lines, ids[i]);
+}
+
 static inline uint32_t remainder_get(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot)
 {
 	return any_remainder_get(s, w, slot);
@@ -60,18 +91,6 @@ static inline uint64_t remainder_slots(const struct ink_compact_shape *s, const 
 	return any_remainder_match(s, w, remainder, low_bits(s->slots));
 }
 
-static inline void remainder_open(const struct ink_compact_shape *s, uint64_t *w, unsigned slot,
-				  unsigned count, uint32_t remainder)
-{
-	any_remainder_open(s, w, slot, count, remainder);
-}
-
-static inline void remainder_close(const struct ink_compact_shape *s, uint64_t *w, unsigned slot,
-				   unsigned count)
-{
-	any_remainder_close(s, w, slot, count);
-}
-
 static inline unsigned code_get(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot)
 {
 	return any_code_get(s, w, slot);
@@ -82,14 +101,14 @@ static inline void code_put(const struct ink_compact_shape *s, uint64_t *w, unsi
 	any_code_put(s, w, slot, code);
 }
 
-static inline void planes_open(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned code)
+static inline void entry_open(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, struct entry e)
 {
-	any_planes_open(s, w, slot, code);
+	any_entry_open(s, w, slot, e);
 }
 
-static inline void planes_close(const struct ink_compact_shape *s, uint64_t *w, unsigned slot)
+static inline void entry_close(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, uint32_t bucket)
 {
-	any_planes_close(s, w, slot);
+	any_entry_close(s, w, slot, bucket);
 }
 
 #endif

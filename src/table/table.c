@@ -13,6 +13,7 @@
 #include "../plan/plan.h"
 #include "../secret.h"
 #include "../why.h"
+#include "compact.h"
 
 const char *ink_version(void)
 {
@@ -36,7 +37,9 @@ static const struct ink_ops *pick(const struct ink_plan *plan, unsigned writers,
 		return ink_kbf;
 #ifdef INK_HAVE_AVX2
 	case INK_COMPACT:
-		return avx2 ? ink_compact_avx2 : ink_compact_portable;
+		if (avx2)
+			return compact_is_usual(plan) ? ink_compact_usual_avx2 : ink_compact_avx2;
+		return ink_compact_portable;
 	default:
 		if (avx2)
 			return writers > 1 ? ink_line_shared_avx2 : ink_line_avx2;

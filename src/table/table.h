@@ -139,7 +139,6 @@ enum {
  * All offsets are bits in the 512 of a line.
  */
 struct ink_compact_shape {
-	uint32_t lines;
 	uint32_t slots;          /* h */
 	uint32_t buckets;        /* q */
 	uint32_t remainder_bits; /* r */
@@ -267,7 +266,8 @@ struct ink_ops {
 
 extern const struct ink_ops *const ink_line_portable, *const ink_line_avx2;
 extern const struct ink_ops *const ink_line_shared, *const ink_line_shared_avx2;
-extern const struct ink_ops *const ink_compact_portable, *const ink_compact_avx2;
+extern const struct ink_ops *const ink_compact_portable, *const ink_compact_avx2,
+								 *const ink_compact_usual_avx2;
 extern const struct ink_ops *const ink_dleft, *const ink_exact;
 extern const struct ink_ops *const ink_stateful, *const ink_direct, *const ink_kbf;
 

@@ -42,12 +42,12 @@
 /* ---------------------------------------------------------- the side table */
 
 /* The flow's side entry, with the side table entered; 0, and not entered, if there is none. */
-static uint32_t side_open(struct ink_table *t, const struct place *p, uint64_t id)
+static uint32_t side_open(struct ink_table *t, uint32_t home, uint64_t id)
 {
 	uint32_t e;
 
 	ink_side_enter(&t->side);
-	e = ink_side_find(&t->side, place_home(p), id);
+	e = ink_side_find(&t->side, home, id);
 	if (!e)
 		ink_side_leave(&t->side);
 	return e;
@@ -56,7 +56,7 @@ static uint32_t side_open(struct ink_table *t, const struct place *p, uint64_t i
 /* Nearly always there is nothing to ask for, and one flag of a line that is needed anyway says so. */
 INK_HOT uint32_t side_entry(struct ink_table *t, const struct place *p, uint64_t id)
 {
-	return __builtin_expect(side_flagged(t, p), 0) ? side_open(t, p, id) : 0;
+	return __builtin_expect(side_flagged(t, p), 0) ? side_open(t, place_home(p), id) : 0;
 }
 
 static void side_recode(struct ink_table *t, uint32_t e, unsigned code)
