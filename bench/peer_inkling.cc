@@ -7,8 +7,8 @@ namespace bench
 namespace
 {
 
-/* Items in one batch call: two of DPDK's bursts of 64 are usual, more changes little. */
-constexpr size_t BURST = 128;
+/* Items in one batch call: as many as a vector of VPP has; with half as many, hits take some 4 % longer. */
+constexpr size_t BURST = 256;
 
 class inkling final : public table
 {

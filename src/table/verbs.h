@@ -130,9 +130,12 @@ INK_HOT int cell_find(struct ink_table *t, const struct place *p, struct spot *s
 	return cell_found(t, p, &h, spot);
 }
 
+/* No place is flagged before a flow was refused. */
 INK_HOT ink_answer missing(const struct ink_table *t, const struct place *p)
 {
-	return __builtin_expect(overflowed(t, p), 0) ? INK_DONT_KNOW : INK_ABSENT;
+	if (__builtin_expect(__atomic_load_n(&t->counters.refused, __ATOMIC_RELAXED) == 0, 1))
+		return INK_ABSENT;
+	return overflowed(t, p) ? INK_DONT_KNOW : INK_ABSENT;
 }
 
 static ink_answer side_answer(struct ink_table *t, uint32_t e)
