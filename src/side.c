@@ -162,10 +162,14 @@ static void remove_word(struct ink_side *side, uint32_t entry)
 /* ----------------------------------------------------------------- peeking */
 
 /* As find, but the chain may change under our feet, even into a ring: no walk is longer than the table. */
+/* A line that is being changed may send a peek here though there is no side table. */
 static int peek_once(const struct ink_side *side, uint32_t home, uint64_t id)
 {
-	uint32_t e = side->width ? ink_side_find_word(side, home, id) : ink_side_first(side, home);
+	uint32_t e;
 
+	if (!side->capacity)
+		return -1;
+	e = side->width ? ink_side_find_word(side, home, id) : ink_side_first(side, home);
 	if (side->width)
 		return e ? (int)ink_side_code(side, e) : -1;
 	for (uint32_t steps = 0; e && steps < side->capacity; steps++, e = ink_side_next(side, e))

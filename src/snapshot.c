@@ -211,9 +211,9 @@ static struct ink_plan plan_of(const struct header *h)
 			     .state_bits = h->state_bits,
 			     .age_bits = h->age_bits};
 
-	p.geometry = (struct ink_geometry){h->d,         h->b,           h->h, h->f, h->q,
-					   h->side,      h->dleft_flags, h->k, h->m, h->counter_bits,
-					   h->threshold, h->bloom_flags,    h->side_id};
+	p.geometry = (struct ink_geometry){h->d,         h->b,           h->h,      h->f, h->q,
+					   h->side,      h->dleft_flags, h->k,      h->m, h->counter_bits,
+					   h->threshold, h->bloom_flags, h->side_id};
 	p.bits_per_flow = 8 * (double)p.bytes / (double)p.flows;
 	return p;
 }
@@ -297,7 +297,8 @@ static int check_shape(const struct ink_file *f, const struct header *h)
 	if (!shape_fits(h))
 		return no_such_shape(f, h);
 	if ((h->side_id && h->side_id < INK_SIDE_LEAST_ID) || ink_side_width(form) > 8)
-		return ink_file_wrong(f, -EBADMSG, "no side table keeps %u bits of an id (byte 240) with %u lines",
+		return ink_file_wrong(f, -EBADMSG,
+				      "no side table keeps %u bits of an id (byte 240) with %u lines",
 				      h->side_id, h->b);
 	if (h->hand >= h->side && h->hand)
 		return ink_file_wrong(f, -EBADMSG, "hand (byte 208) is %u; the side table has %u entries",
@@ -315,10 +316,9 @@ static int check_turns(const struct ink_file *f, const struct header *h)
 		uint32_t most = stored ? ink_age_top(h->age_bits) : 0;
 
 		if (h->turn[state] > most)
-			return ink_file_wrong(f, -EBADMSG,
-					      "the turn of state %u (byte %zu) is %u; it is %u at the most",
-					      state, offsetof(struct header, turn) + state, h->turn[state],
-					      most);
+			return ink_file_wrong(
+				f, -EBADMSG, "the turn of state %u (byte %zu) is %u; it is %u at the most",
+				state, offsetof(struct header, turn) + state, h->turn[state], most);
 	}
 	return 0;
 }
@@ -386,7 +386,7 @@ static void fill_table(struct ink_table *t, const struct header *h)
 	memcpy(t->secret, h->secret, sizeof t->secret);
 	t->counters = h->counters;
 	t->aging.now = t->aging.target = h->now;
-	t->aging.flagged = 1;
+	t->aging.flagged = t->aging.ever_flagged = 1;
 	t->body_bytes = h->body_bytes;
 	t->ops = ink_kind_ops(&t->plan, t->writers, INK_SIMD_BEST);
 }

@@ -1307,11 +1307,14 @@ static void assert_age(struct image i, unsigned flow, unsigned now)
 /* Each table takes the next look with marks as the file had them; the ticks go in portions. */
 static void ages_stand_in_the_file_as_the_document_says(void **state)
 {
-	struct ink_table *t = create_small();
+	struct ink_table *t;
 
 	(void)state;
+	if (sort->large.kind != INK_LINE)
+		skip(); /* the others store ages as they are */
+	t = create_small();
 	give_rules(t, sort->large.states);
-	for (unsigned now = 0; sort->large.kind == INK_LINE && now < AGED; now++) {
+	for (unsigned now = 0; now < AGED; now++) {
 		struct image i;
 
 		while (ink_tick_portion(t, now, 1, NULL) == 1)

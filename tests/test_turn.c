@@ -250,6 +250,39 @@ static void a_touch_counts_as_made_at_some_moment_of_the_call(void **state)
 	ink_free(t);
 }
 
+/*
+ * Others touch the entry before and after every look, the marks go round, and
+ * the word is again the one that was read: the swap succeeds, and would take the
+ * last of their touches back.
+ */
+static void a_swap_after_marks_went_round_takes_no_touch_back(void **state)
+{
+	struct ink_table *t = table_of(*state);
+	uint64_t now = 0;
+
+	for (unsigned looks = 1; looks <= lives(t); looks++) {
+		uint64_t flow = looks;
+		struct spot s;
+		unsigned fresh;
+
+		insert_all(t, flow, flow + 1);
+		tick_to(t, now += lives(t) + 1 - looks);
+		s = found(t, id_number(flow));
+		fresh = cell_code(t, &s, state_at(t, &s));
+		for (unsigned i = 0; i < looks; i++) {
+			touch_all(t, flow, flow + 1);
+			tick_to(t, ++now);
+		}
+		touch_all(t, flow, flow + 1);
+		assert_true(cell_recode(t, &s, fresh));
+		tick_to(t, now += lives(t));
+		assert_int_equal(ink_peek(t, id_number(flow)), (ink_answer)(flow % STATES));
+		tick_to(t, ++now);
+		assert_int_equal(ink_peek(t, id_number(flow)), INK_ABSENT);
+	}
+	ink_free(t);
+}
+
 /* A flow that stands in neither of the first lines. */
 static uint64_t flow_far_behind(struct ink_table *t)
 {
@@ -457,6 +490,7 @@ int main(void)
 		EACH(a_census_between_portions_counts_what_is_there),
 		SHARED(what_was_read_before_a_look_is_not_written_after_it),
 		SHARED(a_touch_counts_as_made_at_some_moment_of_the_call),
+		SHARED(a_swap_after_marks_went_round_takes_no_touch_back),
 		SHARED(what_is_touched_before_the_sweep_takes_it_stays),
 		CASE(what_is_touched_stays_and_what_rests_goes, "one age bit", 1, 4, 16, INK_SIMD_BEST),
 		CASE(what_is_touched_stays_and_what_rests_goes, "two age bits", 2, 4, 16, INK_SIMD_BEST),

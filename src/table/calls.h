@@ -135,8 +135,8 @@ typedef int (*item_fn)(struct ink_table *t, const struct item *item);
 
 /*
  * What the loop does with a block before its items are worked on. Where these
- * only change codes, it looks at all of them first: a look would have to wait
- * for the stores before it.
+ * only change codes, or delete what stays in its place, it looks at all of them
+ * first: a look would have to wait for the stores before it.
  */
 enum ahead { AHEAD_NOTHING, AHEAD_LOOK, AHEAD_STORE };
 

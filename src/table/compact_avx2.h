@@ -64,7 +64,7 @@ static inline uint64_t bits_from(const struct ink_compact_shape *s, const uint64
 	return bits >> at % 32;
 }
 
-/* The 1s of the metadata below a bit of the window. If it is in the second word, bzhi takes all of the first. */
+/* The 1s of the metadata below a bit of the window. Is it in the second word, bzhi takes all of the first. */
 static inline unsigned ones_below(const struct ink_compact_shape *s, const uint64_t *w, unsigned at)
 {
 	uint64_t in_high = 0 - (uint64_t)(at >> 6), low = _bzhi_u64(w[COMPACT_META_WORD], at);

@@ -245,9 +245,9 @@ INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct h
 /* Without counters a pair cannot be taken out: -EBUSY, and the tick will. */
 INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id, int only)
 {
-	(void)h;
 	int from = state_to_leave(t, p, only);
 
+	(void)h;
 	if (from < 0)
 		return from;
 	if (is_plain(t))

@@ -288,9 +288,9 @@ INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct h
 
 INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id, int only)
 {
-	(void)h;
 	struct slot *s = find(t, id);
 
+	(void)h;
 	(void)p;
 	if (!is_asked(s, only))
 		return -ENOENT;

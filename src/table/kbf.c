@@ -280,10 +280,10 @@ INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct h
 
 INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id, int only)
 {
-	(void)h;
 	uint32_t e = waiting(t, p, id);
 	int known;
 
+	(void)h;
 	if (e)
 		return change_waiting(t, e, only, leaving(t));
 	known = known_state(candidates(t, p), only);

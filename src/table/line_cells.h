@@ -24,19 +24,17 @@
  *     expires, by compare-and-swap. So an entry that is touched before that is
  *     looked at again, as touched. When its lines are done, it publishes the
  *     view that has them passed (turn.h).
- *  6. A touch, and whatever else gives an entry its full time, is written as
- *     fresh in a view that was in force when its word was read: view, word,
- *     fresh code, and the same view still. Nothing in such a word was written
- *     in a later view (but for time-out moves that the sweep has just made), so
- *     no touch undoes one that came behind it.
- *  7. If looks are taken before the swap succeeds, the word has not changed
- *     meanwhile, and the touch counts as made at some moment of the call: the
- *     entry expires at a look whose number, counted from that view, is a
- *     multiple of 2^age bits. Never at an earlier one, so no touch is lost;
- *     and not later than if it had been touched when the swap was made.
- *     Likewise an entry that is added. The entry would have to expire, and one
- *     with the same bits to be stored in its place, while a thread stands still
- *     between reading and swapping, for that to be about another's time.
+ *  6. A touch, or a change of state, is written as fresh in a view that was in
+ *     force when its word was read: view, word, fresh code, and the same view
+ *     still.
+ *  7. If looks are taken before the swap succeeds, the word is the one that was
+ *     read: because nobody touched it, or because others touched it before and
+ *     after a look and the marks went round, and then the swap has taken their
+ *     touch back. So whoever finds the view changed after a swap touches the
+ *     entry anew. What remains is a thread that stands still twice, before its
+ *     swap and again before it looks at the view, with looks in both: those who
+ *     touched between may lose one look. An entry that is added in an old view
+ *     counts as touched then, at some moment of the call.
  */
 #ifndef INKLING_LINE_CELLS_H
 #define INKLING_LINE_CELLS_H
@@ -230,7 +228,7 @@ INK_HOT struct hint cell_look(const struct ink_table *t, const struct place *p)
 					p->at.fingerprint)};
 }
 
-/* The lower half of a pair's slots is the first line's. By arithmetic: a branch would be wrong every other time. */
+/* The lower half of a pair's slots is the first line's. By arithmetic: a branch would be wrong half the time. */
 INK_HOT uint32_t line_of_slot(const struct place *p, unsigned slot)
 {
 	return p->at.first ^ ((p->at.first ^ p->at.second) & (0 - (slot >> 5)));
@@ -286,12 +284,39 @@ INK_HOT unsigned cell_code(const struct ink_table *t, const struct spot *spot, u
 	return CELLS_SHARED && ink_view(t) != spot->view ? OUTDATED : fresh;
 }
 
+/* Law 7: looks were taken around a swap. If the entry is still there in that state, it is touched anew. */
+__attribute__((noinline, unused)) static void touch_again(struct ink_table *t, struct spot s, unsigned state)
+{
+	const struct ink_line_shape *shape = shape_of(t);
+	uint32_t entry = ink_line_entry(shape, s.at.seen, s.at.column);
+	uint32_t fingerprint = ink_line_entry_fp(shape, entry);
+	unsigned fresh;
+
+	do {
+		s.view = ink_view(t);
+		s.at.seen = ink_line_read(s.at.word);
+		entry = ink_line_entry(shape, s.at.seen, s.at.column);
+		s.code = ink_line_entry_code(shape, entry);
+		if (ink_line_entry_fp(shape, entry) != fingerprint ||
+		    ink_code_state(&t->coding, s.code) != state)
+			return;
+		fresh = cell_code(t, &s, state);
+	} while (fresh == OUTDATED ||
+		 !word_swap(s.at.word, s.at.seen,
+			    ink_line_recode(shape, s.at.seen, s.at.column, s.code ^ fresh)) ||
+		 ink_view(t) != s.view);
+}
+
 INK_HOT int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
 {
 	if (CELLS_SHARED && __builtin_expect(code == OUTDATED, 0))
 		return 0;
-	return word_swap(spot->at.word, spot->at.seen,
-			 ink_line_recode(shape_of(t), spot->at.seen, spot->at.column, spot->code ^ code));
+	if (!word_swap(spot->at.word, spot->at.seen,
+		       ink_line_recode(shape_of(t), spot->at.seen, spot->at.column, spot->code ^ code)))
+		return 0;
+	if (CELLS_SHARED && __builtin_expect(ink_view(t) != spot->view, 0))
+		touch_again(t, *spot, ink_code_state(&t->coding, code));
+	return 1;
 }
 
 INK_HOT int cell_clear(struct ink_table *t, struct spot *spot)
@@ -454,7 +479,7 @@ static inline void fetch_others(const struct ink_table *t, uint32_t line, unsign
 		__builtin_prefetch(line_at(t, tenant_of(t, line, word, lane * s->column_bits).other), 1);
 }
 
-/* The tenants of a word are asked together: one after the other, each answer would be a branch mispredicted. */
+/* The tenants of a word are asked together: one by one, each answer would be a branch mispredicted. */
 static inline int displace_word(struct ink_table *t, uint32_t line, unsigned word, uint32_t entry)
 {
 	const struct ink_line_shape *s = shape_of(t);

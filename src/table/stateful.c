@@ -257,10 +257,10 @@ static inline uint32_t cell_left(const struct ink_table *t, uint32_t cell)
 
 INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id, int only)
 {
-	(void)h;
 	uint32_t cells[INK_BLOOM_MOST_K];
 	ink_answer answer = judge(t, p, cells);
 
+	(void)h;
 	(void)id;
 	if (answer == INK_DONT_KNOW && !bloom_of(t)->count_top)
 		return -EBUSY;

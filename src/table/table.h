@@ -99,6 +99,7 @@ struct ink_aging {
 	int all_due;               /* ... one look at every state: the paper's phase */
 	int flags_due;             /* overflow flags were set before this tick began */
 	int flagged;               /* overflow flags were set since */
+	int ever_flagged;          /* ... or before, or may be in the snapshot that was loaded */
 	uint32_t busy;             /* held by the thread that ticks */
 	struct ink_counts expired; /* since the caller was told */
 	uint16_t after[INK_CODES];

@@ -130,10 +130,10 @@ INK_HOT int cell_find(struct ink_table *t, const struct place *p, struct spot *s
 	return cell_found(t, p, &h, spot);
 }
 
-/* No place is flagged before a flow was refused. */
+/* In most tables no place was ever flagged, and there are no flags to be read. */
 INK_HOT ink_answer missing(const struct ink_table *t, const struct place *p)
 {
-	if (__builtin_expect(__atomic_load_n(&t->counters.refused, __ATOMIC_RELAXED) == 0, 1))
+	if (__builtin_expect(__atomic_load_n(&t->aging.ever_flagged, __ATOMIC_RELAXED) == 0, 1))
 		return INK_ABSENT;
 	return overflowed(t, p) ? INK_DONT_KNOW : INK_ABSENT;
 }
@@ -214,8 +214,10 @@ static int no_room(struct ink_table *t, const struct place *p, uint64_t id, unsi
 			return 0;
 		}
 	}
-	if (t->full != INK_REFUSE)
+	if (t->full != INK_REFUSE) {
+		__atomic_store_n(&t->aging.ever_flagged, 1, __ATOMIC_RELAXED);
 		flag_overflow(t, p);
+	}
 	return refuse(t);
 }
 
@@ -346,6 +348,9 @@ INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct h
 	if (c.to >= t->states)
 		return -EINVAL;
 	result = modify_once(t, p, h, id, c);
+	if (CELLS_SHARED && result == -ENOENT)
+		result =
+			-EAGAIN; /* it was absent when it was looked for, perhaps ahead of its turn; and now? */
 	while (CELLS_SHARED && result == -EAGAIN) {
 		again = cell_look(t, p);
 		result = modify_once(t, p, &again, id, c);
@@ -407,6 +412,8 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct h
 	if (e)
 		return delete_side(t, e);
 	result = delete_once(t, p, h, only);
+	if (CELLS_SHARED && result == -ENOENT)
+		result = -EAGAIN; /* as in modify_at */
 	while (result == -EAGAIN) {
 		again = cell_look(t, p);
 		result = delete_once(t, p, &again, only);
