@@ -55,17 +55,25 @@ static inline int scratch_make(void **state)
 	return scratch_make_in(parent && parent[0] ? parent : "/tmp");
 }
 
-/* How many files and folders are in it. */
-static inline size_t scratch_count(void)
+/* How many files and folders are in a folder that has to be there. */
+static inline size_t files_in(const char *path)
 {
-	DIR *d = opendir(scratch);
+	DIR *d = opendir(path);
 	size_t n = 0;
 
-	while (d && readdir(d))
+	if (!d) {
+		perror(path);
+		abort();
+	}
+	while (readdir(d))
 		n++;
-	if (d)
-		closedir(d);
-	return n < 2 ? 0 : n - 2; /* itself and its parent */
+	closedir(d);
+	return n - 2; /* itself and its parent */
+}
+
+static inline size_t scratch_count(void)
+{
+	return files_in(scratch);
 }
 
 static inline int scratch_remove_one(const char *path, const struct stat *s, int type, struct FTW *at)

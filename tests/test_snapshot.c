@@ -103,18 +103,6 @@ static void assert_same_files(const char *a, const char *b)
 	free(y.bytes);
 }
 
-static size_t files_in(const char *path)
-{
-	DIR *d = opendir(path);
-	size_t n = 0;
-
-	assert_non_null(d);
-	for (struct dirent *e = readdir(d); e; e = readdir(d))
-		n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
-	closedir(d);
-	return n;
-}
-
 /* ----------------------------------------- what stands where: docs/format.md */
 
 enum at {
@@ -1884,14 +1872,14 @@ static void a_save_goes_only_where_a_file_can_be(void **state)
 	(void)state;
 	assert_int_equal(mkdir(path_of("directory"), 0700), 0);
 	assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
-	files = files_in(scratch);
+	files = scratch_count();
 	assert_save_fails(t, path_of("missing/file"), -ENOENT, "directory");
 	assert_save_fails(t, path_of("pipe/file"), -ENOTDIR, "directory");
 	assert_save_fails(t, path_of("directory"), -EISDIR, "directory");
 	assert_save_fails(t, path_of("directory/"), -EISDIR, "directory");
 	assert_save_fails(t, path_of("directory/.."), -EISDIR, "directory");
 	assert_save_fails(t, path_of("pipe"), -EEXIST, "regular");
-	assert_int_equal(files_in(scratch), files);
+	assert_int_equal(scratch_count(), files);
 	unlink(path_of("pipe"));
 	rmdir(path_of("directory"));
 	ink_free(t);
@@ -2069,7 +2057,7 @@ static void stop_saver(struct saver *s)
 
 static void saves_at_the_same_time_leave_one_whole_file(void **state)
 {
-	size_t files = files_in(scratch);
+	size_t files = scratch_count();
 	const char *path = path_of("shared");
 	struct saver savers[SAVERS];
 
@@ -2081,7 +2069,7 @@ static void saves_at_the_same_time_leave_one_whole_file(void **state)
 	for (unsigned i = 0; i < SAVERS; i++)
 		stop_saver(&savers[i]);
 	ink_free(load(path, INK_LOAD_READ));
-	assert_int_equal(files_in(scratch), files + 1);
+	assert_int_equal(scratch_count(), files + 1);
 }
 
 struct changer {

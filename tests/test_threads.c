@@ -575,6 +575,20 @@ static void *peek_for_the_first(void *with)
 	return NULL;
 }
 
+static void write_and_peek(struct ink_table *t, void *(*write)(void *), void *(*peek)(void *))
+{
+	struct crew crew = {.n = 0};
+	struct turns s = {.t = t, .over = 0};
+
+	pthread_barrier_init(&s.start, NULL, 2);
+	crew_add(&crew, write, &s);
+	crew_add(&crew, peek, &s);
+	crew_wait(&crew, 0);
+	pthread_barrier_destroy(&s.start);
+	assert_no_trouble();
+	ink_free(t);
+}
+
 static void a_peek_does_not_read_who_took_the_place(void **state)
 {
 	const struct table_case *c = *state;
@@ -586,18 +600,9 @@ static void a_peek_does_not_read_who_took_the_place(void **state)
 				.error = c->error,
 				.simd = c->simd,
 				.geometry = c->geometry};
-	struct crew crew = {.n = 0};
-	struct turns s = {.over = 0};
 
 	skip_what_is_portable_anyway(c->simd);
-	s.t = table_with(&o);
-	pthread_barrier_init(&s.start, NULL, 2);
-	crew_add(&crew, take_turns, &s);
-	crew_add(&crew, peek_for_the_first, &s);
-	crew_wait(&crew, 0);
-	pthread_barrier_destroy(&s.start);
-	assert_no_trouble();
-	ink_free(s.t);
+	write_and_peek(table_with(&o), take_turns, peek_for_the_first);
 }
 
 /*
@@ -645,19 +650,12 @@ static void a_peek_needs_no_side_table(void **state)
 				.age_bits = 1,
 				.error = .5,
 				.geometry = {.b = 1, .h = 32, .f = 8, .side = INK_NO_SIDE}};
-	struct turns s = {.t = table_with(&o), .over = 0};
-	struct crew crew = {.n = 0};
+	struct ink_table *t = table_with(&o);
 
 	(void)state;
 	for (uint64_t i = 0; i < 31; i++)
-		assert_int_equal(ink_insert(s.t, id_in_bucket(i < 20 ? i : 60, i), THE_FIRST), 0);
-	pthread_barrier_init(&s.start, NULL, 2);
-	crew_add(&crew, come_and_go, &s);
-	crew_add(&crew, peek_for_a_stranger, &s);
-	crew_wait(&crew, 0);
-	pthread_barrier_destroy(&s.start);
-	assert_no_trouble();
-	ink_free(s.t);
+		assert_int_equal(ink_insert(t, id_in_bucket(i < 20 ? i : 60, i), THE_FIRST), 0);
+	write_and_peek(t, come_and_go, peek_for_a_stranger);
 }
 
 /* ------------------------------------------- many writers step the same flows */

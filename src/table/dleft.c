@@ -102,13 +102,6 @@ static inline void place_fetch(const struct ink_table *t, const struct place *p,
 	}
 }
 
-/* Storing needs nothing but the buckets. */
-static inline void place_prepare(const struct ink_table *t, struct place *p)
-{
-	(void)t;
-	(void)p;
-}
-
 static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)
 {
 	(void)t;
@@ -286,15 +279,6 @@ static inline int cell_found(struct ink_table *t, const struct place *p, const s
 		matches = 1;
 	}
 	return matches;
-}
-
-/* Peeks beside a writer are not for this kind. */
-INK_HOT int cell_is_ours(const struct ink_table *t, const struct place *p, const struct spot *spot)
-{
-	(void)t;
-	(void)p;
-	(void)spot;
-	return 1;
 }
 
 /* Into the bucket with most room, ties to the left. */
