@@ -1,5 +1,7 @@
 #!/bin/sh
-# plan.sh INKLING: the command `plan` from its command line: what it says, and its exit codes.
+# plan.sh INKLING: the command `plan` from its command line: what it says, and its exit codes; and whether the manual's
+# examples of it are still true.
+manual=$(realpath "$(dirname "$0")/../man/inkling.1")
 # shellcheck source=tests/help.sh
 . "$(dirname "$0")/help.sh"
 
@@ -19,3 +21,14 @@ exits 2 "--states many: that is no value for it" plan --states many
 exits 2 "--states -3: that is no value for it" plan --states -3
 exits 2 "how many states" plan --flows 1M
 exits 2 "how many flows" plan --states 3
+
+# The manual's examples: the command behind '$', and up to .Ed what it prints.
+inkling() { "$inkling" "$@"; }
+grep -n '^[$] inkling plan .*| head' "$manual" | while IFS=: read -r line command; do
+	command=$(echo "$command" | sed 's/^[$] //; s/\\-/-/g')
+	sed -n "$((line + 1)),/^[.]Ed/ { /^[.]Ed/d; p; }" "$manual" >expected
+	eval "$command" >said
+	cmp -s said expected || fail "the manual's '$command' prints something else now: $(diff expected said | head -n 4)"
+	echo "$command" >>checked
+done || exit 1
+same "examples of the manual" "$(wc -l <checked)" 2
