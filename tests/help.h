@@ -49,7 +49,7 @@ static const struct variant variants[] = {
 	{"compact of 8 bits, avx2", INK_COMPACT, INK_SIMD_AVX2, 1, {.b = 3, .h = 32, .f = 8}},
 	{"compact of 16 bits, avx2", INK_COMPACT, INK_SIMD_AVX2, 1, {.b = 1, .h = 18, .f = 16}},
 	{"compact of 5 bits, avx2", INK_COMPACT, INK_SIMD_AVX2, 1, {.b = 3, .h = 40, .f = 5}},
-	{"line of 24, narrow side table", INK_LINE, INK_SIMD_BEST, 1, {.b = 3, .h = 24, .side_id = 16}},
+	{"line of 24, narrow side table", INK_LINE, INK_SIMD_BEST, 1, {.b = 3, .h = 24, .side_id = 24}},
 	{"compact of 8 bits, narrow side table",
 	 INK_COMPACT,
 	 INK_SIMD_BEST,

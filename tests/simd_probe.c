@@ -33,6 +33,7 @@ static uint32_t look(const struct ink_line_shape *s, const struct ink_line_looks
 
 const struct simd_probe PROBE = {
 	.places = line_places,
+	.others = word_others,
 	.slots = line_slots,
 	.pair_slots = pair_slots,
 	.look = look,

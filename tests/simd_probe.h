@@ -9,12 +9,14 @@
 
 #include "table/compact.h"
 #include "table/line_marks.h"
+#include "table/line_slots.h"
 #include "table/table.h"
 
 struct simd_probe {
 	/* line */
 	void (*places)(const struct ink_line_shape *s, const uint64_t *ids, size_t n,
-		       struct ink_line_place *places);
+		       struct line_place *places);
+	void (*others)(const struct ink_line_shape *s, uint32_t line, uint64_t word, uint64_t others[4]);
 	uint32_t (*slots)(const struct ink_line_shape *s, const struct ink_line *line, uint32_t fingerprint);
 	uint64_t (*pair_slots)(const struct ink_line_shape *s, const struct ink_line *first,
 			       const struct ink_line *second, uint32_t fingerprint);

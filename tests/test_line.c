@@ -16,6 +16,7 @@
 #include "random.h"
 #include "simd_probe.h"
 #include "table/compact.h"
+#include "table/usual.h"
 
 static const struct simd_probe *probes[2] = {&simd_probe_portable};
 static unsigned probe_count = 1;
@@ -359,7 +360,7 @@ static void all_instruction_sets_find_the_same_slots(void **state)
 
 static void all_instruction_sets_place_alike(void **state)
 {
-	struct ink_line_place places[40];
+	struct line_place places[40];
 	uint64_t ids[40];
 
 	(void)state;
@@ -372,9 +373,36 @@ static void all_instruction_sets_place_alike(void **state)
 				for (unsigned k = 0; k < probe_count; k++) {
 					probes[k]->places(&s, ids, i % 40, places);
 					for (unsigned j = 0; j < i % 40; j++) {
-						struct ink_line_place p = ink_line_place(&s, ids[j]);
+						struct line_place p = line_place(&s, ids[j]);
 
 						assert_memory_equal(&places[j], &p, sizeof p);
+					}
+				}
+			}
+}
+
+static void all_instruction_sets_find_the_other_lines_of_a_word_alike(void **state)
+{
+	(void)state;
+	for (uint32_t lanes = 2; lanes <= 4; lanes++)
+		for (uint32_t code = 1; code <= 10; code++)
+			for (unsigned i = 0; i < 40 * LINE_NUMBERS; i++) {
+				struct ink_line_shape s = ink_line_shape(lanes, code, line_numbers[i / 40]);
+				uint32_t line = random_below(s.lines);
+				uint64_t word = random_word();
+
+				for (unsigned k = 0; k < probe_count; k++) {
+					uint64_t others[4];
+
+					probes[k]->others(&s, line, word, others);
+					for (uint32_t lane = 0; lane < lanes; lane++) {
+						uint32_t entry =
+							ink_line_entry(&s, word, lane * s.column_bits);
+
+						assert_int_equal(
+							others[lane],
+							ink_line_other(&s, line,
+								       ink_line_entry_fp(&s, entry)));
 					}
 				}
 			}
@@ -812,6 +840,23 @@ static void all_instruction_sets_place_alike_in_compact_lines(void **state)
 	for_all_shapes(try_places_of_all_sets);
 }
 
+static void the_usual_line_is_that_of_its_plan(void **state)
+{
+	struct ink_line_shape usual = {LINE_USUAL, .lines = 43403}, s = ink_line_shape(3, 5, 43403);
+
+	(void)state;
+	assert_memory_equal(&s, &usual, offsetof(struct ink_line_shape, code_step) + sizeof s.code_step);
+}
+
+static void the_usual_codes_are_those_of_15_states_and_a_timer(void **state)
+{
+	struct ink_coding c = ink_coding(15, 1);
+
+	(void)state;
+	assert_memory_equal(&c, &coding_usual, sizeof c);
+	assert_ptr_equal(coding_of(NULL), &coding_usual);
+}
+
 /* What is compiled in is what would be computed. */
 static void the_usual_shape_is_that_of_its_plan(void **state)
 {
@@ -824,7 +869,9 @@ static void the_usual_shape_is_that_of_its_plan(void **state)
 	assert_int_equal(s.meta_start, compact_usual.meta_start);
 	assert_memory_equal(s.meta, compact_usual.meta, sizeof s.meta);
 	assert_memory_equal(s.before, compact_usual.before, sizeof s.before);
-	plan.geometry.q--;
+	plan.age_bits = 0, plan.state_bits = 5;
+	assert_false(compact_is_usual(&plan));
+	plan.age_bits = 1, plan.state_bits = 4, plan.geometry.q--;
 	assert_false(compact_is_usual(&plan));
 }
 
@@ -854,6 +901,7 @@ int main(void)
 		cmocka_unit_test(a_fingerprint_is_found_in_a_line),
 		cmocka_unit_test(all_instruction_sets_find_the_same_slots),
 		cmocka_unit_test(all_instruction_sets_place_alike),
+		cmocka_unit_test(all_instruction_sets_find_the_other_lines_of_a_word_alike),
 		cmocka_unit_test(all_instruction_sets_look_alike),
 		cmocka_unit_test(bit_fields_are_read_and_written_across_words),
 		cmocka_unit_test(a_bit_is_put_in_and_taken_out),
@@ -866,6 +914,8 @@ int main(void)
 		cmocka_unit_test(candidates_are_found_and_told_apart),
 		cmocka_unit_test(compact_places_lie_in_the_table_and_lead_back),
 		cmocka_unit_test(all_instruction_sets_place_alike_in_compact_lines),
+		cmocka_unit_test(the_usual_line_is_that_of_its_plan),
+		cmocka_unit_test(the_usual_codes_are_those_of_15_states_and_a_timer),
 		cmocka_unit_test(the_usual_shape_is_that_of_its_plan),
 	};
 

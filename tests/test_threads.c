@@ -866,7 +866,7 @@ static void hold_word(const struct ring *r, struct holding *h, uint32_t line, ui
 	for (uint32_t lane = 0; lane < s->lanes; lane++) {
 		uint32_t entry = ink_line_entry(s, word, lane * s->column_bits);
 		uint32_t fingerprint = ink_line_entry_fp(s, entry);
-		struct ink_line_place p = {line, ink_line_other(s, line, fingerprint), fingerprint, 0};
+		struct ink_line_place p = {line, ink_line_other(s, line, fingerprint), fingerprint};
 
 		if (entry)
 			hold_entry(r, h, p, ink_line_entry_code(s, entry), 0);

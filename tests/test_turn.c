@@ -27,6 +27,7 @@
 
 enum { CELLS_SHARED = 1 };
 
+#include "table/line_any.h"
 #include "table/line_cells.h"
 #include "table/verbs.h"
 
@@ -289,7 +290,7 @@ static uint64_t flow_far_behind(struct ink_table *t)
 	for (uint64_t i = 0;; i++) {
 		struct place p = place_of(t, id_number(i));
 
-		if (p.at.first >= 2 && p.at.second >= 2)
+		if (first_line(&p) >= 2 && second_line(&p) >= 2)
 			return id_number(i);
 	}
 }

@@ -13,8 +13,9 @@
  *   FETCH_AT_ONCE                    or not, where the work is long enough
  *   place_fetch(t, place, state)     asks for its memory; the state if a flow is to be stored in it,
  *                                    else INK_ANY_STATE
- *   place_prepare(t, place)          when that is there: looks where a flow could be stored, and asks for
- *                                    what that might need besides
+ *   LOOKS_FOR_ROOM                   if the kind looks ahead for where flows could be stored,
+ *   place_prepare(t, place)          when the memory is there; 1 if room will have to be made, and then, for
+ *   place_fetch_more(t, place)       all of a block: asks for what that needs besides
  *   struct hint, cell_look(t, place) what a glance at the place's memory shows
  *   enum { ENTRIES_STAY }            1: where they are, while others are deleted; a hint then still leads
  *                                    to the entry, or to what shows that it has gone
@@ -119,7 +120,7 @@ enum { BLOCK = 8, BLOCK_SEEN_AHEAD = 8, FETCH_IN_TURNS = 0 };
 /* The items of a batch from that one on. */
 struct block {
 	size_t from, n;
-	struct place places[BLOCK];
+	_Alignas(64) struct place places[BLOCK];
 	struct hint hints[BLOCK];
 };
 
@@ -139,6 +140,21 @@ typedef int (*item_fn)(struct ink_table *t, const struct item *item);
  * first: a look would have to wait for the stores before it.
  */
 enum ahead { AHEAD_NOTHING, AHEAD_LOOK, AHEAD_STORE };
+
+#ifndef LOOKS_FOR_ROOM
+static inline unsigned place_prepare(const struct ink_table *t, struct place *p)
+{
+	(void)t;
+	(void)p;
+	return 0;
+}
+
+static inline void place_fetch_more(const struct ink_table *t, const struct place *p)
+{
+	(void)t;
+	(void)p;
+}
+#endif
 
 /* The state is known only where it is given, not where a row leads to it. */
 INK_HOT void item_fetch(const struct ink_table *t, const struct ink_batch *b, const struct block *x, size_t i,
@@ -178,17 +194,33 @@ INK_HOT void in_turn(const struct ink_table *t, const struct ink_batch *b, const
 		item_fetch(t, b, next, i, ahead);
 }
 
-INK_HOT void look_ahead(struct ink_table *t, struct block *x, size_t i, enum ahead ahead)
+INK_HOT void look_ahead(struct ink_table *t, const struct ink_batch *b, struct block *x,
+			const struct block *next)
 {
-	if (ahead == AHEAD_LOOK)
+	for (size_t i = 0; i < x->n; i++) {
+		in_turn(t, b, next, i, AHEAD_LOOK);
 		x->hints[i] = cell_look(t, &x->places[i]);
-	else
-		place_prepare(t, &x->places[i]);
+	}
+}
+
+/* Those for which room has to be made are gathered first: a branch for each would be mispredicted. */
+INK_HOT void prepare(struct ink_table *t, const struct ink_batch *b, struct block *x,
+		     const struct block *next)
+{
+	uint32_t full = 0;
+
+	for (size_t i = 0; i < x->n; i++) {
+		in_turn(t, b, next, i, AHEAD_STORE);
+		full |= (uint32_t)place_prepare(t, &x->places[i]) << i;
+	}
+	for (; full; full &= full - 1)
+		place_fetch_more(t, &x->places[__builtin_ctz(full)]);
 }
 
 /* `work` and `ahead` are constants at every call, so each gets a loop of its own. */
-INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *b, item_fn work, enum ahead ahead)
+INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, item_fn work, enum ahead ahead)
 {
+	const struct ink_batch batch = *given, *b = &batch;
 	struct block blocks[2], *now = &blocks[0], *next = &blocks[1];
 	int first_error = 0;
 
@@ -198,21 +230,22 @@ INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *b, item_fn wor
 		in_turn(t, b, now, i, ahead);
 	while (now->n) {
 		struct block *done = now;
+		size_t n = now->n, from = now->from;
 
 		block_begin(next, b, now->from + now->n, ahead);
 		block_places(t, b, next, ahead);
-		for (size_t i = 0; ahead != AHEAD_NOTHING && i < now->n; i++) {
-			in_turn(t, b, next, i, ahead);
-			look_ahead(t, now, i, ahead);
-		}
-		for (size_t i = 0; i < now->n; i++) {
-			struct item x = {b, now->from + i, &now->places[i], &now->hints[i]};
+		if (ahead == AHEAD_LOOK)
+			look_ahead(t, b, now, next);
+		if (ahead == AHEAD_STORE)
+			prepare(t, b, now, next);
+		for (size_t i = 0; i < n; i++) {
+			struct item x = {b, from + i, &now->places[i], &now->hints[i]};
 			int error;
 
 			if (ahead == AHEAD_NOTHING)
 				in_turn(t, b, next, i, ahead);
 			error = work(t, &x);
-			if (error && !first_error)
+			if (__builtin_expect(error != 0, 0) && !first_error)
 				first_error = error;
 		}
 		now = next;

@@ -3,6 +3,7 @@
 #ifndef INKLING_COMPACT_ANY_H
 #define INKLING_COMPACT_ANY_H
 
+#include "any_coding.h"
 #include "compact.h"
 
 static inline const struct ink_compact_shape *shape_of(const struct ink_table *t)

@@ -277,9 +277,9 @@ static void cell_mark_all(struct ink_table *t, const struct place *p)
 	struct hint h = cell_look(t, p);
 	struct spot s;
 
-	if (!cell_found(t, p, &h, &s) || ink_code_unsure(&t->coding, s.code))
+	if (!cell_found(t, p, &h, &s) || ink_code_unsure(coding_of(t), s.code))
 		return;
-	cell_recode(t, &s, ink_code(&t->coding, t->coding.unsure));
+	cell_recode(t, &s, ink_code(coding_of(t), coding_of(t)->unsure));
 	ink_bump(&t->counters.marked);
 }
 
@@ -464,7 +464,7 @@ static int line_expendable(struct ink_table *t, uint32_t line, struct spot *olde
 	while (walk_next(shape_of(t), &k, &who)) {
 		unsigned code = code_get(shape_of(t), k.w, who.slot);
 
-		if (ink_is_expendable(t, code) && ink_chosen(t, &victim, code & t->coding.age_top))
+		if (ink_is_expendable(t, code) && ink_chosen(t, &victim, code & coding_of(t)->age_top))
 			*oldest = (struct spot){line, who.entry.bucket, who.slot, code};
 	}
 	return victim.equals != 0;
@@ -525,10 +525,10 @@ static const char *check_tenant(const struct ink_table *t, const uint64_t *w, co
 			  .second = who->other,
 			  .bucket = who->entry.bucket,
 			  .remainder = who->entry.remainder};
-	unsigned state = ink_code_state(&t->coding, code_get(shape_of(t), w, who->slot));
+	unsigned state = ink_code_state(coding_of(t), code_get(shape_of(t), w, who->slot));
 	uint64_t here = twins(t, p.first, &p), there = p.first == p.second ? 0 : twins(t, p.second, &p);
 
-	if (state >= t->states && state != t->coding.unsure)
+	if (state >= t->states && state != coding_of(t)->unsure)
 		return "an entry has a state that the table has not";
 	return __builtin_popcountll(here) + __builtin_popcountll(there) > 1
 		       ? "two entries cannot be told apart"
@@ -580,7 +580,7 @@ static const char *cells_check(const struct ink_table *t)
 
 static void cells_shape(struct ink_table *t)
 {
-	t->shape.compact = compact_shape(&t->plan.geometry, t->coding.state_bits + t->coding.age_bits);
+	t->shape.compact = compact_shape(&t->plan.geometry, t->coding.state_bits + coding_of(t)->age_bits);
 }
 
 #endif

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The kind `compact`: AVX2 and BMI2, for tables of the usual shape. It is
- * known when this is compiled: a third of the instructions, and registers for
- * what is left.
- */
+/* The kind `compact`: AVX2 and BMI2, for tables of the usual shape. */
 #include "compact_avx2.h"
+
+#include "usual.h"
 
 static inline const struct ink_compact_shape *shape_of(const struct ink_table *t)
 {

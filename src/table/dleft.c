@@ -41,7 +41,7 @@
 #include <stddef.h>
 
 #include "../draw.h"
-#include "table.h"
+#include "any_coding.h"
 
 enum { CELLS_SHARED = 0, MAX_D = 8 };
 

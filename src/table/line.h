@@ -88,7 +88,6 @@ struct ink_line_shape {
 struct ink_line_place {
 	uint32_t first, second;
 	uint32_t fingerprint;
-	uint32_t room; /* where a new entry could be stored, if that is known: see place_prepare */
 };
 
 /* An entry that was found, in the word as it was then. */
@@ -130,6 +129,13 @@ static inline struct ink_line_shape ink_line_shape(uint32_t lanes, uint32_t code
 	return s;
 }
 
+/* The shape of tables with 15 states and a timer and the default error, but for the number of lines. */
+#define LINE_USUAL                                                                                           \
+	.tags = 0x0000ffffffffffff, .units = 0x0000000100010001, .slots = 0x7777777777777777,                \
+	.low_mask = 0xffff, .rest_mask = 31, .tag_mask = 0xffff, .fp_mask = 0xffff, .lanes = 3,              \
+	.column_bits = 16, .low_bits = 16, .rest_bits = 5, .tag_bits = 16, .fp_bits = 16, .above_shift = 32, \
+	.code_bits = 5, .code_at = 48, .code_step = 5
+
 /* ------------------------------------------------------------------- places */
 
 /* The other line of an entry, from either of them. */
@@ -155,7 +161,7 @@ static inline uint32_t ink_line_fingerprint(const struct ink_line_shape *s, uint
 
 static inline struct ink_line_place ink_line_place(const struct ink_line_shape *s, uint64_t id)
 {
-	struct ink_line_place p = {.room = 0};
+	struct ink_line_place p;
 
 	p.fingerprint = ink_line_fingerprint(s, (uint32_t)id);
 	p.first = (uint32_t)(((id >> 32) * s->lines) >> 32);

@@ -4,6 +4,7 @@
 
 enum { CELLS_SHARED = 0 };
 
+#include "line_any.h"
 #include "line_cells.h"
 #include "verbs.h"
 

@@ -18,12 +18,12 @@
 
 #define CELLS_SIMD "avx2"
 
-static inline __m256i half_of(const struct ink_line *line, unsigned half)
+INK_HOT __m256i half_of(const struct ink_line *line, unsigned half)
 {
 	return _mm256_load_si256((const __m256i *)(const void *)line + half);
 }
 
-static inline __m256i every_word(uint64_t bits)
+INK_HOT __m256i every_word(uint64_t bits)
 {
 	return _mm256_set1_epi64x((long long)bits);
 }
@@ -31,22 +31,24 @@ static inline __m256i every_word(uint64_t bits)
 /* --------------------------------------------------------------------- places */
 
 /* The upper halves of 32 x 32 bit products, in four 64-bit lanes. */
-static inline __m256i scaled(__m256i bits, uint32_t factor)
+INK_HOT __m256i scaled(__m256i bits, uint32_t factor)
 {
 	return _mm256_srli_epi64(_mm256_mul_epu32(bits, every_word(factor)), 32);
 }
 
-static inline __m256i four_fingerprints(const struct ink_line_shape *s, __m256i ids)
+INK_HOT __m256i four_fingerprints(const struct ink_line_shape *s, __m256i ids)
 {
 	__m256i product = _mm256_mul_epu32(ids, every_word(s->tag_mask));
 	__m256i tags = _mm256_add_epi64(_mm256_srli_epi64(product, 32), every_word(1));
 	__m256i left = _mm256_and_si256(product, every_word(0xffffffff));
 	__m256i above = _mm256_srl_epi64(left, _mm_cvtsi32_si128((int)s->above_shift));
 
+	if (s->fp_bits == s->tag_bits)
+		return tags;
 	return _mm256_add_epi64(tags, _mm256_sll_epi64(above, _mm_cvtsi32_si128((int)s->tag_bits)));
 }
 
-static inline __m256i four_others(const struct ink_line_shape *s, __m256i lines, __m256i fingerprints)
+INK_HOT __m256i four_others(const struct ink_line_shape *s, __m256i lines, __m256i fingerprints)
 {
 	__m256i sums = scaled(_mm256_mul_epu32(fingerprints, every_word(INK_LINE_MIX)), s->lines);
 	__m256i wraps = _mm256_and_si256(_mm256_cmpgt_epi64(lines, sums), every_word(s->lines));
@@ -54,39 +56,50 @@ static inline __m256i four_others(const struct ink_line_shape *s, __m256i lines,
 	return _mm256_add_epi64(_mm256_sub_epi64(sums, lines), wraps);
 }
 
-/* ink_line_place for four ids. */
-static inline void four_places(const struct ink_line_shape *s, const uint64_t *ids,
-			       struct ink_line_place *places)
+/* The other lines of the entries of a word, if they stood in that line; of a lane that is not there, any line. */
+INK_HOT void word_others(const struct ink_line_shape *s, uint32_t line, uint64_t word, uint64_t others[4])
+{
+	__m256i columns = _mm256_cvtepu16_epi64(_mm_cvtsi64_si128((long long)word));
+
+	if (s->column_bits == 16 && s->fp_bits == 16)
+		_mm256_storeu_si256((__m256i *)(void *)others, four_others(s, every_word(line), columns));
+	else
+		word_others_one_by_one(s, line, word, others);
+}
+
+/* line_place for four ids. */
+INK_HOT void four_places(const struct ink_line_shape *s, const uint64_t *ids, struct line_place *places)
 {
 	__m256i four = _mm256_loadu_si256((const __m256i *)(const void *)ids);
 	__m256i fingerprints = four_fingerprints(s, four),
 		first = scaled(_mm256_srli_epi64(four, 32), s->lines);
 	__m256i both = _mm256_or_si256(first, _mm256_slli_epi64(four_others(s, first, fingerprints), 32));
-	__m256i even = _mm256_unpacklo_epi64(both, fingerprints),
-		odd = _mm256_unpackhi_epi64(both, fingerprints);
+	__m256i words = _mm256_slli_epi64(both, 3); /* times INK_LINE_WORDS */
+	__m256i even = _mm256_unpacklo_epi64(words, fingerprints),
+		odd = _mm256_unpackhi_epi64(words, fingerprints);
 	__m256i *to = (__m256i *)(void *)places;
 
 	_mm256_storeu_si256(to, _mm256_permute2x128_si256(even, odd, 0x20));
 	_mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(even, odd, 0x31));
 }
 
-static inline void line_places(const struct ink_line_shape *s, const uint64_t *ids, size_t n,
-			       struct ink_line_place *places)
+INK_HOT void line_places(const struct ink_line_shape *s, const uint64_t *ids, size_t n,
+			 struct line_place *places)
 {
 	size_t i = 0;
 
 	for (; i + 4 <= n; i += 4)
 		four_places(s, ids + i, places + i);
 	for (; i < n; i++)
-		places[i] = ink_line_place(s, ids[i]);
+		places[i] = line_place(s, ids[i]);
 }
 
 /* ------------------------------------------------------------------- searching */
 
 /* All ones in the columns with the tag of that fingerprint, of 0: the empty ones; and, for 0, the fourth of three. */
-static inline __m256i equal_columns(const struct ink_line_shape *s, __m256i words, uint32_t fingerprint)
+INK_HOT __m256i equal_columns(const struct ink_line_shape *s, __m256i words, uint32_t fingerprint)
 {
-	__m256i tags = _mm256_and_si256(words, every_word(s->tags));
+	__m256i tags = s->tag_bits < s->column_bits ? _mm256_and_si256(words, every_word(s->tags)) : words;
 
 	if (s->column_bits == 32)
 		return _mm256_cmpeq_epi32(tags, _mm256_set1_epi32((int)fingerprint));
@@ -94,8 +107,8 @@ static inline __m256i equal_columns(const struct ink_line_shape *s, __m256i word
 }
 
 /* Slots, and bits between them. Packing takes the words in the order of line_slots.h. */
-static inline uint32_t line_matches(const struct ink_line_shape *s, const struct ink_line *line,
-				    uint32_t fingerprint)
+INK_HOT uint32_t line_matches(const struct ink_line_shape *s, const struct ink_line *line,
+			      uint32_t fingerprint)
 {
 	__m256i low = equal_columns(s, half_of(line, 0), fingerprint);
 	__m256i high = equal_columns(s, half_of(line, 1), fingerprint);
@@ -103,14 +116,13 @@ static inline uint32_t line_matches(const struct ink_line_shape *s, const struct
 	return (uint32_t)_mm256_movemask_epi8(_mm256_packs_epi16(low, high));
 }
 
-static inline uint32_t line_slots(const struct ink_line_shape *s, const struct ink_line *line,
-				  uint32_t fingerprint)
+INK_HOT uint32_t line_slots(const struct ink_line_shape *s, const struct ink_line *line, uint32_t fingerprint)
 {
 	return line_matches(s, line, fingerprint) & (uint32_t)s->slots;
 }
 
-static inline uint64_t pair_slots(const struct ink_line_shape *s, const struct ink_line *first,
-				  const struct ink_line *second, uint32_t fingerprint)
+INK_HOT uint64_t pair_slots(const struct ink_line_shape *s, const struct ink_line *first,
+			    const struct ink_line *second, uint32_t fingerprint)
 {
 	uint64_t above = line_matches(s, second, fingerprint);
 

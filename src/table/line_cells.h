@@ -46,7 +46,7 @@
 #include "turn.h"
 
 struct place {
-	struct ink_line_place at;
+	struct line_place at;
 };
 
 _Static_assert(sizeof(struct place) == 16, "as line_places writes them");
@@ -61,11 +61,6 @@ struct spot {
 
 /* ------------------------------------------------------------- where it is */
 
-static inline const struct ink_line_shape *shape_of(const struct ink_table *t)
-{
-	return &t->shape.line;
-}
-
 static inline struct ink_line *line_at(const struct ink_table *t, uint32_t line)
 {
 	return (struct ink_line *)t->body + line;
@@ -73,12 +68,28 @@ static inline struct ink_line *line_at(const struct ink_table *t, uint32_t line)
 
 INK_HOT struct place place_of(const struct ink_table *t, uint64_t id)
 {
-	return (struct place){ink_line_place(shape_of(t), id)};
+	return (struct place){line_place(shape_of(t), id)};
+}
+
+/* Its lines; and their numbers, for those who need no hurry. */
+INK_HOT struct ink_line *place_line(const struct ink_table *t, const struct place *p, unsigned which)
+{
+	return (struct ink_line *)(void *)((uint64_t *)t->body + p->at.words[which]);
+}
+
+static inline uint32_t first_line(const struct place *p)
+{
+	return p->at.words[0] / INK_LINE_WORDS;
+}
+
+static inline uint32_t second_line(const struct place *p)
+{
+	return p->at.words[1] / INK_LINE_WORDS;
 }
 
 static inline uint32_t place_home(const struct place *p)
 {
-	return p->at.first;
+	return first_line(p);
 }
 
 #define PLACES_AT_ONCE
@@ -90,25 +101,36 @@ INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n,
 INK_HOT void place_fetch(const struct ink_table *t, const struct place *p, int state)
 {
 	(void)state;
-	__builtin_prefetch(line_at(t, p->at.first), 1);
-	__builtin_prefetch(line_at(t, p->at.second), 1);
+	__builtin_prefetch(place_line(t, p, 0), 1);
+	__builtin_prefetch(place_line(t, p, 1), 1);
 }
 
 static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)
 {
-	return CELLS_SHARED ? 0 : ink_calm(t, p->at.first, p->at.second);
+	return CELLS_SHARED ? 0 : ink_calm(t, p->at.fingerprint, p->at.fingerprint);
 }
 
 static inline int place_still_calm(const struct ink_table *t, const struct place *p, uint64_t calm)
 {
-	return CELLS_SHARED || ink_still_calm(t, p->at.first, p->at.second, calm);
+	return CELLS_SHARED || ink_still_calm(t, p->at.fingerprint, p->at.fingerprint, calm);
 }
 
 /* -------------------------------------------------------------------- flags */
 
-static inline int flag_is_set(const struct ink_table *t, uint32_t line, enum ink_line_flag_word flag)
+/*
+ * Reads a word. With one writer it is he who reads, or somebody who peeks: in
+ * whichever order he sees the changes of two words, what has our fingerprint
+ * in one of our lines is ours, and what he misses he looks for again
+ * (place_still_calm).
+ */
+INK_HOT uint64_t word_read(const uint64_t *word)
 {
-	return (ink_line_read(&line_at(t, line)->word[flag]) & INK_LINE_FLAG) != 0;
+	return __atomic_load_n(word, CELLS_SHARED ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED);
+}
+
+static inline int flag_is_set(const struct ink_line *line, enum ink_line_flag_word flag)
+{
+	return (word_read(&line->word[flag]) & INK_LINE_FLAG) != 0;
 }
 
 /* Writes a word that was read before; 0 if somebody else did meanwhile. */
@@ -120,9 +142,9 @@ INK_HOT int word_swap(uint64_t *word, uint64_t seen, uint64_t new)
 	return 1;
 }
 
-static inline void flag_write(struct ink_table *t, uint32_t line, enum ink_line_flag_word flag, uint64_t bit)
+static inline void flag_write(struct ink_line *line, enum ink_line_flag_word flag, uint64_t bit)
 {
-	uint64_t *word = &line_at(t, line)->word[flag];
+	uint64_t *word = &line->word[flag];
 	uint64_t seen;
 
 	do
@@ -132,41 +154,41 @@ static inline void flag_write(struct ink_table *t, uint32_t line, enum ink_line_
 
 INK_HOT int side_flagged(const struct ink_table *t, const struct place *p)
 {
-	return flag_is_set(t, p->at.first, INK_LINE_SIDE);
+	return flag_is_set(place_line(t, p, 0), INK_LINE_SIDE);
 }
 
 static int unit_side_flagged(const struct ink_table *t, uint64_t line)
 {
-	return flag_is_set(t, (uint32_t)line, INK_LINE_SIDE);
+	return flag_is_set(line_at(t, (uint32_t)line), INK_LINE_SIDE);
 }
 
 static void flag_side(struct ink_table *t, const struct place *p)
 {
-	flag_write(t, p->at.first, INK_LINE_SIDE, INK_LINE_FLAG);
+	flag_write(place_line(t, p, 0), INK_LINE_SIDE, INK_LINE_FLAG);
 }
 
 static void unflag_side(struct ink_table *t, const struct place *p)
 {
-	flag_write(t, p->at.first, INK_LINE_SIDE, 0);
+	flag_write(place_line(t, p, 0), INK_LINE_SIDE, 0);
 }
 
 static inline int overflowed(const struct ink_table *t, const struct place *p)
 {
-	return flag_is_set(t, p->at.first, INK_LINE_OVERFLOW) &&
-	       flag_is_set(t, p->at.second, INK_LINE_OVERFLOW);
+	return flag_is_set(place_line(t, p, 0), INK_LINE_OVERFLOW) &&
+	       flag_is_set(place_line(t, p, 1), INK_LINE_OVERFLOW);
 }
 
 static void flag_overflow(struct ink_table *t, const struct place *p)
 {
-	flag_write(t, p->at.first, INK_LINE_OVERFLOW, INK_LINE_FLAG);
-	flag_write(t, p->at.second, INK_LINE_OVERFLOW, INK_LINE_FLAG);
+	flag_write(place_line(t, p, 0), INK_LINE_OVERFLOW, INK_LINE_FLAG);
+	flag_write(place_line(t, p, 1), INK_LINE_OVERFLOW, INK_LINE_FLAG);
 	__atomic_store_n(&t->aging.flagged, 1, __ATOMIC_RELAXED);
 }
 
 /* One lock for many pairs of lines, by the lower of the two: law 2. Nobody peeks at these counters here. */
 static inline uint32_t *insert_lock(struct ink_table *t, const struct place *p)
 {
-	return ink_stripe(t, p->at.first < p->at.second ? p->at.first : p->at.second);
+	return ink_stripe(t, first_line(p) < second_line(p) ? first_line(p) : second_line(p));
 }
 
 INK_HOT void insert_enter(struct ink_table *t, const struct place *p)
@@ -186,12 +208,21 @@ INK_HOT void insert_leave(struct ink_table *t, const struct place *p)
 
 /* ------------------------------------------------------------ find and change */
 
-/* The word of a slot of a line, and its column. */
-INK_HOT struct ink_line_spot slot_spot(struct ink_line *line, unsigned slot)
+/* The word of a slot, and its column: in a line, or in the two of a place, of which the first has the lower half. */
+INK_HOT struct ink_line_spot slot_spot(uint64_t *word, unsigned slot)
 {
-	uint64_t *word = &line->word[slot_word(slot)];
+	return (struct ink_line_spot){word, word_read(word), slot_column(slot)};
+}
 
-	return (struct ink_line_spot){word, ink_line_read(word), slot_column(slot)};
+INK_HOT struct ink_line_spot line_spot(struct ink_line *line, unsigned slot)
+{
+	return slot_spot(&line->word[slot_word(slot)], slot);
+}
+
+/* From memory: a branch would be wrong half the time. */
+INK_HOT struct ink_line_spot place_spot(const struct ink_table *t, const struct place *p, unsigned slot)
+{
+	return slot_spot((uint64_t *)t->body + p->at.words[slot >> 5] + slot_word(slot), slot);
 }
 
 static inline void spot_read(const struct ink_line_shape *s, struct spot *spot)
@@ -209,8 +240,8 @@ __attribute__((noinline)) static struct spot find_slowly(const struct ink_table 
 	const struct ink_line_shape *s = shape_of(t);
 	struct spot spot = {.at = {.word = NULL}, .view = ink_view(t)};
 
-	if (ink_line_find(s, line_at(t, p->at.first), p->at.fingerprint, &spot.at) ||
-	    ink_line_find(s, line_at(t, p->at.second), p->at.fingerprint, &spot.at))
+	if (ink_line_find(s, place_line(t, p, 0), p->at.fingerprint, &spot.at) ||
+	    ink_line_find(s, place_line(t, p, 1), p->at.fingerprint, &spot.at))
 		spot_read(s, &spot);
 	return spot;
 }
@@ -224,14 +255,8 @@ enum { ENTRIES_STAY = 1 };
 
 INK_HOT struct hint cell_look(const struct ink_table *t, const struct place *p)
 {
-	return (struct hint){pair_slots(shape_of(t), line_at(t, p->at.first), line_at(t, p->at.second),
-					p->at.fingerprint)};
-}
-
-/* The lower half of a pair's slots is the first line's. By arithmetic: a branch would be wrong half the time. */
-INK_HOT uint32_t line_of_slot(const struct place *p, unsigned slot)
-{
-	return p->at.first ^ ((p->at.first ^ p->at.second) & (0 - (slot >> 5)));
+	return (struct hint){
+		pair_slots(shape_of(t), place_line(t, p, 0), place_line(t, p, 1), p->at.fingerprint)};
 }
 
 INK_HOT int is_ours(const struct ink_line_shape *s, const struct ink_line_spot *at, uint32_t fingerprint)
@@ -257,7 +282,7 @@ INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct 
 	slot = (unsigned)__builtin_ctzll(h->slots);
 	if (CELLS_SHARED)
 		spot->view = ink_view(t);
-	spot->at = slot_spot(line_at(t, line_of_slot(p, slot)), slot % 32);
+	spot->at = place_spot(t, p, slot);
 	spot_read(s, spot);
 	if (!CELLS_SHARED && s->fp_bits == s->tag_bits)
 		return 1;
@@ -298,7 +323,7 @@ __attribute__((noinline, unused)) static void touch_again(struct ink_table *t, s
 		entry = ink_line_entry(shape, s.at.seen, s.at.column);
 		s.code = ink_line_entry_code(shape, entry);
 		if (ink_line_entry_fp(shape, entry) != fingerprint ||
-		    ink_code_state(&t->coding, s.code) != state)
+		    ink_code_state(coding_of(t), s.code) != state)
 			return;
 		fresh = cell_code(t, &s, state);
 	} while (fresh == OUTDATED ||
@@ -315,7 +340,7 @@ INK_HOT int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
 		       ink_line_recode(shape_of(t), spot->at.seen, spot->at.column, spot->code ^ code)))
 		return 0;
 	if (CELLS_SHARED && __builtin_expect(ink_view(t) != spot->view, 0))
-		touch_again(t, *spot, ink_code_state(&t->coding, code));
+		touch_again(t, *spot, ink_code_state(coding_of(t), code));
 	return 1;
 }
 
@@ -329,8 +354,8 @@ static void cell_mark_all(struct ink_table *t, const struct place *p)
 {
 	struct spot s = find_slowly(t, p);
 
-	for (; s.at.word && !ink_code_unsure(&t->coding, s.code); s = find_slowly(t, p))
-		if (cell_recode(t, &s, cell_code(t, &s, t->coding.unsure)))
+	for (; s.at.word && !ink_code_unsure(coding_of(t), s.code); s = find_slowly(t, p))
+		if (cell_recode(t, &s, cell_code(t, &s, coding_of(t)->unsure)))
 			ink_bump(&t->counters.marked);
 }
 
@@ -354,14 +379,13 @@ INK_HOT unsigned fresh_code(const struct ink_table *t, uint32_t line, unsigned s
 INK_HOT uint32_t fresh_entry(const struct ink_table *t, uint32_t line, uint32_t fingerprint, unsigned code)
 {
 	return ink_line_make_entry(shape_of(t), fingerprint,
-				   fresh_code(t, line, ink_code_state(&t->coding, code)));
+				   fresh_code(t, line, ink_code_state(coding_of(t), code)));
 }
 
-/* Writes an entry into a slot; 0 if the slot is not free, or somebody else was quicker. */
-INK_HOT int slot_fill(struct ink_table *t, uint32_t line, unsigned slot, uint32_t entry)
+/* Writes an entry where there was none; 0 if the lane is not free, or somebody else was quicker. */
+INK_HOT int spot_fill(struct ink_table *t, struct ink_line_spot at, uint32_t entry)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	struct ink_line_spot at = slot_spot(line_at(t, line), slot);
 
 	if ((uint32_t)(at.seen >> at.column) & s->tag_mask)
 		return 0;
@@ -369,56 +393,70 @@ INK_HOT int slot_fill(struct ink_table *t, uint32_t line, unsigned slot, uint32_
 }
 
 /*
- * Where a new entry goes: the slot, of those of both lines, and 1 more; 0 if
- * there is none. In the emptier line, ties to the first, which is chosen by
- * arithmetic as in line_of_slot.
+ * Where a new entry goes, as struct line_place has it. In the emptier line, ties
+ * to the first; chosen by arithmetic, for a branch would be wrong half the time.
  */
 INK_HOT uint32_t find_room(const struct ink_table *t, const struct place *p)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	uint32_t first = line_slots(s, line_at(t, p->at.first), 0);
-	uint32_t second = line_slots(s, line_at(t, p->at.second), 0);
+	uint32_t first = line_slots(s, place_line(t, p, 0), 0);
+	uint32_t second = line_slots(s, place_line(t, p, 1), 0);
 	uint32_t swap = 0 - (uint32_t)(__builtin_popcount(second) > __builtin_popcount(first));
 	uint32_t free = first ^ ((first ^ second) & swap);
 
-	return free ? 1 + (uint32_t)__builtin_ctz(free) + (swap & 32) : 0;
+	return 1 + (uint32_t)__builtin_ctzll(free | 1ull << 32) + (swap & 64);
+}
+
+INK_HOT int is_room(uint32_t room)
+{
+	return (room - 1) % 64 < 32;
+}
+
+/* Rather than that nobody has looked yet. Inserts by one writer do not change that. */
+INK_HOT int known_full(uint32_t room)
+{
+	return room && !is_room(room);
 }
 
 static int displace(struct ink_table *t, const struct place *p, unsigned code);
 
-/* Two full lines make room by moving an entry. */
+/* 0 if it is taken. */
+INK_HOT int room_fill(struct ink_table *t, const struct place *p, uint32_t room, unsigned code)
+{
+	uint32_t word = p->at.words[room / 64], slot = (room - 1) % 32;
+	struct ink_line_spot at = slot_spot((uint64_t *)t->body + word + slot_word(slot), slot);
+
+	return spot_fill(t, at, fresh_entry(t, word / INK_LINE_WORDS, p->at.fingerprint, code));
+}
+
+/* Where no room was found ahead, or what was found is taken. Two full lines make room by moving an entry. */
+__attribute__((noinline)) static int put_slowly(struct ink_table *t, const struct place *p, unsigned code)
+{
+	uint32_t room = !CELLS_SHARED && known_full(p->at.room) ? p->at.room : find_room(t, p);
+
+	for (; is_room(room); room = find_room(t, p))
+		if (room_fill(t, p, room, code))
+			return 0;
+	return CELLS_SHARED ? -ENOSPC : displace(t, p, code);
+}
+
 INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned code)
 {
 	uint32_t room = p->at.room;
 
-	for (room = room ? room : find_room(t, p); room; room = find_room(t, p)) {
-		uint32_t line = line_of_slot(p, room - 1);
-
-		if (slot_fill(t, line, (room - 1) % 32, fresh_entry(t, line, p->at.fingerprint, code)))
-			return 0;
-	}
-	return CELLS_SHARED ? -ENOSPC : displace(t, p, code);
+	if (__builtin_expect(is_room(room) && room_fill(t, p, room, code), 1))
+		return 0;
+	return put_slowly(t, p, code);
 }
 
 /* --------------------------------------------------------------- displacement */
 
-/* An entry of a full line, and where it could move to. */
+/* An entry of a full line, and where it is to move. */
 struct tenant {
 	struct ink_line_spot at;
 	uint32_t entry;
 	uint32_t line, other;
 };
-
-static inline struct tenant tenant_of(const struct ink_table *t, uint32_t line, unsigned word,
-				      uint32_t column)
-{
-	const struct ink_line_shape *s = shape_of(t);
-	uint64_t *at = &line_at(t, line)->word[word];
-	struct tenant who = {{at, *at, column}, ink_line_entry(s, *at, column), line, 0};
-
-	who.other = ink_line_other(s, line, ink_line_entry_fp(s, who.entry));
-	return who;
-}
 
 /* Puts our entry in the tenant's place. */
 static inline void take_place(struct ink_table *t, const struct tenant *who, uint32_t ours)
@@ -431,30 +469,33 @@ static inline void take_place(struct ink_table *t, const struct tenant *who, uin
 static inline void move_out(struct ink_table *t, const struct tenant *who, unsigned to, uint32_t moved,
 			    uint32_t ours)
 {
-	ink_disturb_both(t, who->line, who->other);
-	slot_fill(t, who->other, to, moved);
+	uint32_t fingerprint = ink_line_entry_fp(shape_of(t), who->entry);
+
+	ink_disturb(t, fingerprint);
+	spot_fill(t, line_spot(line_at(t, who->other), to), moved);
 	take_place(t, who, ours);
-	ink_settle_both(t, who->line, who->other);
+	ink_settle(t, fingerprint);
 	__atomic_store_n(&t->counters.displaced, t->counters.displaced + 1, __ATOMIC_RELAXED);
 }
 
 /* From the stored code of an entry of a line to its code, and back. */
 static inline unsigned code_in(const struct ink_table *t, uint32_t line, unsigned stored)
 {
-	const struct ink_coding *c = &t->coding;
+	const struct ink_coding *c = coding_of(t);
 
 	return ink_unturned(c, fresh_code(t, line, ink_code_state(c, stored)), stored);
 }
 
 static inline unsigned stored_in(const struct ink_table *t, uint32_t line, unsigned code)
 {
-	const struct ink_coding *c = &t->coding;
+	const struct ink_coding *c = coding_of(t);
 
 	return ink_turned(c, fresh_code(t, line, ink_code_state(c, code)), code);
 }
 
-/* A tenant whose time is over when the tick in portions comes to it need not move. */
-static inline void move_tenant(struct ink_table *t, const struct tenant *who, unsigned to, uint32_t ours)
+/* While a tick is under way. A tenant whose time is over when it comes to that need not move. */
+__attribute__((noinline)) static void move_in_tick(struct ink_table *t, const struct tenant *who, unsigned to,
+						   uint32_t ours)
 {
 	const struct ink_line_shape *s = shape_of(t);
 	unsigned code = code_in(t, who->line, ink_line_entry_code(s, who->entry));
@@ -470,54 +511,57 @@ static inline void move_tenant(struct ink_table *t, const struct tenant *who, un
 	move_out(t, who, to, ink_line_make_entry(s, ink_line_entry_fp(s, who->entry), after), ours);
 }
 
-/* Asks for the lines that the tenants of a word could move to. */
-static inline void fetch_others(const struct ink_table *t, uint32_t line, unsigned word)
+/* Between ticks an entry looks the same in all lines. */
+static inline void move_tenant(struct ink_table *t, const struct tenant *who, unsigned to, uint32_t ours)
 {
-	const struct ink_line_shape *s = shape_of(t);
-
-	for (uint32_t lane = 0; lane < s->lanes; lane++)
-		__builtin_prefetch(line_at(t, tenant_of(t, line, word, lane * s->column_bits).other), 1);
+	if (__builtin_expect(t->aging.target != t->aging.now, 0))
+		move_in_tick(t, who, to, ours);
+	else
+		move_out(t, who, to, who->entry, ours);
 }
 
-/* The tenants of a word are asked together: one by one, each answer would be a branch mispredicted. */
-static inline int displace_word(struct ink_table *t, uint32_t line, unsigned word, uint32_t entry)
+/*
+ * Moves an entry of a word, and puts ours in its place; 0 if none can move. All
+ * its entries are asked together: one by one, each answer would be a branch
+ * mispredicted. The one whose other line has most room moves, for the more evenly
+ * room is spread, the fewer lines are full.
+ */
+static inline int displace_word(struct ink_table *t, uint32_t line, unsigned word, uint32_t ours)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	struct tenant who[4];
-	uint32_t free[4];
-	unsigned can = 0;
+	uint64_t *at = &line_at(t, line)->word[word], seen = word_read(at), others[4];
+	uint32_t free[4], lane, best = 0;
 
-	for (uint32_t lane = 0; lane < s->lanes; lane++) {
-		who[lane] = tenant_of(t, line, word, lane * s->column_bits);
-		free[lane] = line_slots(s, line_at(t, who[lane].other), 0);
-		can |= (unsigned)(free[lane] != 0) << lane;
+	word_others_one_by_one(s, line, seen, others);
+	for (lane = 0; lane < s->lanes; lane++) {
+		uint32_t room;
+
+		free[lane] = line_slots(s, line_at(t, (uint32_t)others[lane]), 0);
+		room = (uint32_t)__builtin_popcount(free[lane]) * 4 + 3 - lane;
+		best = room > best ? room : best;
 	}
-	if (!can)
+	if (best < 4)
 		return 0;
-	can = (unsigned)__builtin_ctz(can);
-	move_tenant(t, &who[can], (unsigned)__builtin_ctz(free[can]), entry);
+	lane = 3 - best % 4;
+	move_tenant(t,
+		    &(struct tenant){{at, seen, lane * s->column_bits},
+				     ink_line_entry(s, seen, lane * s->column_bits),
+				     line,
+				     (uint32_t)others[lane]},
+		    (unsigned)__builtin_ctz(free[lane]), ours);
 	return 1;
 }
 
-/* Nine times of ten the first word will do, and place_prepare has had its lines fetched. */
-static int displace_from(struct ink_table *t, uint32_t line, uint32_t fingerprint, unsigned code)
-{
-	uint32_t entry = fresh_entry(t, line, fingerprint, code);
-
-	for (unsigned word = 0; word < INK_LINE_WORDS; word++)
-		if (displace_word(t, line, word, entry))
-			return 1;
-	return 0;
-}
-
+/* Nine times of ten the first word will do, and place_fetch_more has had its lines fetched. */
 static int displace(struct ink_table *t, const struct place *p, unsigned code)
 {
-	uint32_t fingerprint = p->at.fingerprint;
+	for (unsigned i = 0; i < 2 * INK_LINE_WORDS; i++) {
+		uint32_t line = p->at.words[i / INK_LINE_WORDS] / INK_LINE_WORDS;
 
-	return displace_from(t, p->at.first, fingerprint, code) ||
-			       displace_from(t, p->at.second, fingerprint, code)
-		       ? 0
-		       : -ENOSPC;
+		if (displace_word(t, line, i % INK_LINE_WORDS, fresh_entry(t, line, p->at.fingerprint, code)))
+			return 0;
+	}
+	return -ENOSPC;
 }
 
 /*
@@ -526,11 +570,21 @@ static int displace(struct ink_table *t, const struct place *p, unsigned code)
  * seen when its turn comes; and if it is, it is still the one to take, for
  * whoever stores an entry in a line takes the first that is free.
  */
-INK_HOT void place_prepare(const struct ink_table *t, struct place *p)
+#define LOOKS_FOR_ROOM
+INK_HOT unsigned place_prepare(const struct ink_table *t, struct place *p)
 {
 	p->at.room = find_room(t, p);
-	if (!CELLS_SHARED && !p->at.room)
-		fetch_others(t, p->at.first, 0);
+	return CELLS_SHARED ? 0 : (p->at.room - 1) / 32 % 2;
+}
+
+INK_HOT void place_fetch_more(const struct ink_table *t, const struct place *p)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	uint64_t others[4];
+
+	word_others(s, first_line(p), word_read(place_line(t, p, 0)->word), others);
+	for (uint32_t lane = 0; lane < s->lanes; lane++)
+		__builtin_prefetch(line_at(t, (uint32_t)others[lane]), 1);
 }
 
 /* ------------------------------------------------------------------ the policy */
@@ -543,11 +597,11 @@ static int line_expendable(struct ink_table *t, uint32_t line, struct spot *olde
 	struct ink_victim victim = {0, 0};
 
 	for (; used; used &= used - 1) {
-		struct spot here = {.at = slot_spot(line_at(t, line), (unsigned)__builtin_ctz(used))};
+		struct spot here = {.at = line_spot(line_at(t, line), (unsigned)__builtin_ctz(used))};
 
 		spot_read(s, &here);
 		if (ink_is_expendable(t, here.code) &&
-		    ink_chosen(t, &victim, code_in(t, line, here.code) & t->coding.age_top))
+		    ink_chosen(t, &victim, code_in(t, line, here.code) & coding_of(t)->age_top))
 			*oldest = here;
 	}
 	return victim.equals != 0;
@@ -557,7 +611,7 @@ static int cell_drop_expendable(struct ink_table *t, const struct place *p)
 {
 	struct spot s;
 
-	while (line_expendable(t, p->at.first, &s) || line_expendable(t, p->at.second, &s))
+	while (line_expendable(t, first_line(p), &s) || line_expendable(t, second_line(p), &s))
 		if (cell_clear(t, &s))
 			return 1;
 	return 0;
@@ -601,12 +655,12 @@ static unsigned count_twins(const struct ink_table *t, uint32_t line, uint32_t f
 static const char *check_entry(const struct ink_table *t, uint32_t line, uint32_t entry)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	unsigned state = ink_code_state(&t->coding, ink_line_entry_code(s, entry));
+	unsigned state = ink_code_state(coding_of(t), ink_line_entry_code(s, entry));
 	uint32_t fingerprint = ink_line_entry_fp(s, entry), other = ink_line_other(s, line, fingerprint);
 
 	if (!(fingerprint & s->tag_mask))
 		return "an entry without fingerprint is not empty";
-	if (state >= t->states && state != t->coding.unsure)
+	if (state >= t->states && state != coding_of(t)->unsure)
 		return "an entry has a state that the table has not";
 	if (count_twins(t, line, fingerprint) + (other == line ? 0 : count_twins(t, other, fingerprint)) > 1)
 		return "two entries cannot be told apart";

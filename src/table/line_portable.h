@@ -12,10 +12,17 @@
 #define CELLS_SIMD "portable"
 
 static inline void line_places(const struct ink_line_shape *s, const uint64_t *ids, size_t n,
-			       struct ink_line_place *places)
+			       struct line_place *places)
 {
 	for (size_t i = 0; i < n; i++)
-		places[i] = ink_line_place(s, ids[i]);
+		places[i] = line_place(s, ids[i]);
+}
+
+/* The other lines of the entries of a word, if they stood in that line. */
+static inline void word_others(const struct ink_line_shape *s, uint32_t line, uint64_t word,
+			       uint64_t others[4])
+{
+	word_others_one_by_one(s, line, word, others);
 }
 
 /* The lowest bits of the columns, brought together. */

@@ -22,7 +22,7 @@ static uint32_t cells_in_unit(const struct ink_table *t)
  */
 static unsigned fate(const struct ink_table *t, unsigned stored)
 {
-	const struct ink_coding *c = &t->coding;
+	const struct ink_coding *c = coding_of(t);
 	const uint16_t *fresh = t->aging.fresh[ink_view_table(t->aging.view)];
 	unsigned after = t->aging.after[ink_unturned(c, fresh[ink_code_state(c, stored)], stored)];
 
@@ -41,7 +41,7 @@ static void slot_expire(struct ink_table *t, uint32_t line, unsigned slot)
 	unsigned code, after;
 
 	do {
-		at = slot_spot(line_at(t, line), slot);
+		at = line_spot(line_at(t, line), slot);
 		entry = ink_line_entry(s, at.seen, at.column);
 		code = ink_line_entry_code(s, entry);
 		after = entry ? fate(t, code) : 0;
@@ -57,7 +57,7 @@ static void slot_expire(struct ink_table *t, uint32_t line, unsigned slot)
 /* The stored age at which all states expire, if it is one and the same; else -1. */
 static int last_age(const struct ink_table *t)
 {
-	const struct ink_coding *c = &t->coding;
+	const struct ink_coding *c = coding_of(t);
 	const uint16_t *fresh = t->aging.fresh[ink_view_table(t->aging.view)];
 	unsigned last = (fresh[c->unsure] + 1u) & c->age_top;
 
@@ -79,7 +79,7 @@ static struct ink_line_looks looks_of(const struct ink_table *t)
 	int last = last_age(t);
 	uint32_t codes = 1u << shape_of(t)->code_bits;
 	struct ink_line_looks l = {.alike = last >= 0,
-				   .ages = t->coding.age_top,
+				   .ages = coding_of(t)->age_top,
 				   .last = last >= 0 ? (uint32_t)last : 0,
 				   .codes = codes < INK_LOOKS_CODES ? codes : INK_LOOKS_CODES};
 
@@ -112,13 +112,13 @@ static void cells_sweep(struct ink_table *t, uint64_t from, uint64_t to)
 	int quick = looks.alike || 1u << shape.code_bits <= INK_LOOKS_CODES;
 
 	for (uint64_t i = from; i < to; i++) {
-		const struct ink_line *line = line_at(t, (uint32_t)i);
+		struct ink_line *line = line_at(t, (uint32_t)i);
 		uint32_t over = quick ? line_look(&looker, line) : look_slowly(t, line);
 
 		for (; over; over &= over - 1)
 			slot_expire(t, (uint32_t)i, (unsigned)__builtin_ctz(over));
-		if (t->aging.flags_due && flag_is_set(t, (uint32_t)i, INK_LINE_OVERFLOW))
-			flag_write(t, (uint32_t)i, INK_LINE_OVERFLOW, 0);
+		if (t->aging.flags_due && flag_is_set(line, INK_LINE_OVERFLOW))
+			flag_write(line, INK_LINE_OVERFLOW, 0);
 	}
 }
 

@@ -19,12 +19,6 @@ static inline void insert_leave(struct ink_table *t, const struct place *p)
 	(void)p;
 }
 
-static inline void place_prepare(const struct ink_table *t, struct place *p)
-{
-	(void)t;
-	(void)p;
-}
-
 struct spot;
 
 static inline int cell_is_ours(const struct ink_table *t, const struct place *p, const struct spot *spot)
@@ -38,7 +32,7 @@ static inline int cell_is_ours(const struct ink_table *t, const struct place *p,
 static inline unsigned cell_code(const struct ink_table *t, const struct spot *spot, unsigned state)
 {
 	(void)spot;
-	return ink_code(&t->coding, state);
+	return ink_code(coding_of(t), state);
 }
 
 #endif

@@ -15,9 +15,3 @@ static inline struct hint cell_look(const struct ink_table *t, const struct plac
 	(void)p;
 	return (struct hint){0};
 }
-
-static inline void place_prepare(const struct ink_table *t, struct place *p)
-{
-	(void)t;
-	(void)p;
-}

@@ -22,6 +22,17 @@ const char *ink_version(void)
 
 /* ------------------------------------------------------------------ the kinds */
 
+#ifdef INK_HAVE_AVX2
+static const struct ink_ops *line_avx2(const struct ink_plan *plan, unsigned writers)
+{
+	int usual = plan->geometry.h == 24 && plan->state_bits == 4 && plan->age_bits == 1;
+
+	if (writers > 1)
+		return usual ? ink_line_shared_usual_avx2 : ink_line_shared_avx2;
+	return usual ? ink_line_usual_avx2 : ink_line_avx2;
+}
+#endif
+
 static const struct ink_ops *pick(const struct ink_plan *plan, unsigned writers, int avx2)
 {
 	switch (plan->kind) {
@@ -42,7 +53,7 @@ static const struct ink_ops *pick(const struct ink_plan *plan, unsigned writers,
 		return ink_compact_portable;
 	default:
 		if (avx2)
-			return writers > 1 ? ink_line_shared_avx2 : ink_line_avx2;
+			return line_avx2(plan, writers);
 #else
 	case INK_COMPACT:
 		return ink_compact_portable;

@@ -265,8 +265,9 @@ struct ink_ops {
 	const char *(*check)(const struct ink_table *t); /* NULL, or what is wrong */
 };
 
-extern const struct ink_ops *const ink_line_portable, *const ink_line_avx2;
-extern const struct ink_ops *const ink_line_shared, *const ink_line_shared_avx2;
+extern const struct ink_ops *const ink_line_portable, *const ink_line_avx2, *const ink_line_usual_avx2;
+extern const struct ink_ops *const ink_line_shared, *const ink_line_shared_avx2,
+							    *const ink_line_shared_usual_avx2;
 extern const struct ink_ops *const ink_compact_portable, *const ink_compact_avx2,
 								 *const ink_compact_usual_avx2;
 extern const struct ink_ops *const ink_dleft, *const ink_exact;

@@ -39,6 +39,9 @@
 #include <errno.h>
 #include <stddef.h>
 
+/* For what happens so seldom that it should not take registers from what happens always. */
+#define SELDOM __attribute__((noinline)) static
+
 /* ---------------------------------------------------------- the side table */
 
 /* The flow's side entry, with the side table entered; 0, and not entered, if there is none. */
@@ -142,18 +145,16 @@ static ink_answer side_answer(struct ink_table *t, uint32_t e)
 {
 	unsigned code = ink_side_code(&t->side, e);
 
-	side_recode(t, e, ink_code_touched(&t->coding, code));
-	return ink_code_answer(&t->coding, code);
+	side_recode(t, e, ink_code_touched(coding_of(t), code));
+	return ink_code_answer(coding_of(t), code);
 }
 
-INK_HOT ink_answer lookup_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id)
+INK_HOT ink_answer lookup_cells(struct ink_table *t, const struct place *p, const struct hint *h)
 {
-	uint32_t e = side_entry(t, p, id);
 	struct spot s;
 	int matches;
 
-	if (e)
-		return side_answer(t, e);
+	s.code = 0; /* for compilers that do not see that a match sets it */
 	for (matches = cell_found(t, p, h, &s);; matches = cell_find(t, p, &s)) {
 		unsigned state, touched;
 
@@ -161,13 +162,26 @@ INK_HOT ink_answer lookup_at(struct ink_table *t, const struct place *p, const s
 			return missing(t, p);
 		if (matches > 1)
 			return cell_touch_all(t, p), INK_DONT_KNOW;
-		state = ink_code_state(&t->coding, s.code);
-		if (state == t->coding.unsure)
+		state = ink_code_state(coding_of(t), s.code);
+		if (state == coding_of(t)->unsure)
 			return INK_DONT_KNOW;
 		touched = cell_code(t, &s, state);
 		if (s.code == touched || cell_recode(t, &s, touched))
 			return (ink_answer)state;
 	}
+}
+
+SELDOM ink_answer lookup_flagged(struct ink_table *t, const struct place *p, uint64_t id)
+{
+	uint32_t e = side_open(t, place_home(p), id);
+	struct hint h = cell_look(t, p);
+
+	return e ? side_answer(t, e) : lookup_cells(t, p, &h);
+}
+
+INK_HOT ink_answer lookup_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id)
+{
+	return side_flagged(t, p) ? lookup_flagged(t, p, id) : lookup_cells(t, p, h);
 }
 
 /* Peeking does not change the table; that cell_find takes one that may change serves the others. */
@@ -181,7 +195,7 @@ INK_HOT ink_answer peek_cells(const struct ink_table *t, const struct place *p)
 	while (matches == 1 && !cell_is_ours(t, p, &s));
 	if (matches == 0)
 		return missing(t, p);
-	return matches > 1 ? INK_DONT_KNOW : ink_code_answer(&t->coding, s.code);
+	return matches > 1 ? INK_DONT_KNOW : ink_code_answer(coding_of(t), s.code);
 }
 
 INK_HOT ink_answer peek_at(const struct ink_table *t, const struct place *p, uint64_t id)
@@ -189,7 +203,7 @@ INK_HOT ink_answer peek_at(const struct ink_table *t, const struct place *p, uin
 	for (;;) {
 		uint64_t calm = place_calm(t, p);
 		int code = side_flagged(t, p) ? ink_side_peek(&t->side, place_home(p), id) : -1;
-		ink_answer a = code < 0 ? peek_cells(t, p) : ink_code_answer(&t->coding, (unsigned)code);
+		ink_answer a = code < 0 ? peek_cells(t, p) : ink_code_answer(coding_of(t), (unsigned)code);
 
 		if (place_still_calm(t, p, calm))
 			return a;
@@ -208,7 +222,9 @@ static int refuse(struct ink_table *t)
 static int no_room(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
 {
 	if (t->full == INK_REPLACE) {
-		if ((cell_drop_expendable(t, p) && cell_put(t, p, code) == 0) ||
+		struct place again = place_of(t, id); /* nothing is known of it that was seen before */
+
+		if ((cell_drop_expendable(t, p) && cell_put(t, &again, code) == 0) ||
 		    (side_drop_expendable(t) && side_put(t, p, id, code) == 0)) {
 			ink_bump(&t->counters.replaced);
 			return 0;
@@ -247,26 +263,33 @@ static int put_collision(struct ink_table *t, const struct place *p, uint64_t id
 	return 0;
 }
 
-INK_HOT int insert_found(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+INK_HOT int insert_cells(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
 {
-	uint32_t e = side_entry(t, p, id);
 	struct spot s;
 
-	if (e)
-		return ink_side_leave(&t->side), -EEXIST;
-	if (!cells_copy(t) && cell_find(t, p, &s))
+	if (!cells_copy(t) && __builtin_expect(cell_find(t, p, &s) != 0, 0))
 		return put_collision(t, p, id, code);
 	return put_new(t, p, id, code);
 }
 
+SELDOM int insert_flagged(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+{
+	uint32_t e = side_open(t, place_home(p), id);
+
+	if (e)
+		return ink_side_leave(&t->side), -EEXIST;
+	return insert_cells(t, p, id, code);
+}
+
 INK_HOT int insert_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
+	unsigned code = ink_code(coding_of(t), state);
 	int result;
 
 	if (state >= t->states)
 		return -EINVAL;
 	insert_enter(t, p);
-	result = insert_found(t, p, id, ink_code(&t->coding, state));
+	result = side_flagged(t, p) ? insert_flagged(t, p, id, code) : insert_cells(t, p, id, code);
 	insert_leave(t, p);
 	return result;
 }
@@ -296,14 +319,14 @@ static inline int put_if_absent(struct ink_table *t, const struct place *p, uint
 /* Is that the state in question? */
 INK_HOT int is_asked(const struct ink_table *t, unsigned code, int only)
 {
-	return only == INK_ANY_STATE || (int)ink_code_state(&t->coding, code) == only;
+	return only == INK_ANY_STATE || (int)ink_code_state(coding_of(t), code) == only;
 }
 
 INK_HOT int change_cell(struct ink_table *t, struct spot *s, struct ink_change c)
 {
 	unsigned code;
 
-	if (ink_code_unsure(&t->coding, s->code))
+	if (ink_code_unsure(coding_of(t), s->code))
 		return -EBUSY;
 	if (!is_asked(t, s->code, c.from))
 		return -ENOENT;
@@ -314,21 +337,34 @@ INK_HOT int change_cell(struct ink_table *t, struct spot *s, struct ink_change c
 }
 
 /* -ENOENT: not there; -EMLINK: two matches; -EAGAIN: it has just changed, look again. */
-INK_HOT int modify_once(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
-			struct ink_change c)
+INK_HOT int modify_cells(struct ink_table *t, const struct place *p, const struct hint *h,
+			 struct ink_change c)
 {
-	uint32_t e = side_entry(t, p, id);
 	struct spot s;
-	int matches;
+	int matches = cell_found(t, p, h, &s);
 
-	if (e && !is_asked(t, ink_side_code(&t->side, e), c.from))
-		return ink_side_leave(&t->side), -ENOENT;
-	if (e)
-		return side_recode(t, e, ink_code(&t->coding, c.to)), 0;
-	matches = cell_found(t, p, h, &s);
 	if (matches == 0)
 		return -ENOENT;
 	return matches > 1 ? -EMLINK : change_cell(t, &s, c);
+}
+
+SELDOM int modify_flagged(struct ink_table *t, const struct place *p, uint64_t id, struct ink_change c)
+{
+	uint32_t e = side_open(t, place_home(p), id);
+	struct hint h = cell_look(t, p);
+
+	if (!e)
+		return modify_cells(t, p, &h, c);
+	if (!is_asked(t, ink_side_code(&t->side, e), c.from))
+		return ink_side_leave(&t->side), -ENOENT;
+	side_recode(t, e, ink_code(coding_of(t), c.to));
+	return 0;
+}
+
+INK_HOT int modify_once(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
+			struct ink_change c)
+{
+	return side_flagged(t, p) ? modify_flagged(t, p, id, c) : modify_cells(t, p, h, c);
 }
 
 /* Two matches: which is meant cannot be told. */
@@ -360,7 +396,7 @@ INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct h
 
 INK_HOT int set_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
-	unsigned code = ink_code(&t->coding, state);
+	unsigned code = ink_code(coding_of(t), state);
 	int result;
 
 	if (state >= t->states)
@@ -394,31 +430,46 @@ INK_HOT int delete_once(struct ink_table *t, const struct place *p, const struct
 		return -EBUSY;
 	if (!cell_is_ours(t, p, &s))
 		return -EAGAIN;
-	if (ink_code_unsure(&t->coding, s.code))
+	if (ink_code_unsure(coding_of(t), s.code))
 		return -EBUSY;
 	if (!is_asked(t, s.code, only))
 		return -ENOENT;
 	return cell_clear(t, &s) ? 0 : -EAGAIN;
 }
 
-INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id, int only)
+SELDOM int delete_again(struct ink_table *t, const struct place *p, int only)
 {
-	uint32_t e = side_entry(t, p, id);
-	struct hint again;
+	struct hint h;
 	int result;
 
-	if (e && !is_asked(t, ink_side_code(&t->side, e), only))
+	do {
+		h = cell_look(t, p);
+		result = delete_once(t, p, &h, only);
+	} while (result == -EAGAIN);
+	return result;
+}
+
+SELDOM int delete_flagged(struct ink_table *t, const struct place *p, uint64_t id, int only)
+{
+	uint32_t e = side_open(t, place_home(p), id);
+
+	if (!e)
+		return delete_again(t, p, only);
+	if (!is_asked(t, ink_side_code(&t->side, e), only))
 		return ink_side_leave(&t->side), -ENOENT;
-	if (e)
-		return delete_side(t, e);
+	return delete_side(t, e);
+}
+
+INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id, int only)
+{
+	int result;
+
+	if (side_flagged(t, p))
+		return delete_flagged(t, p, id, only);
 	result = delete_once(t, p, h, only);
 	if (CELLS_SHARED && result == -ENOENT)
 		result = -EAGAIN; /* as in modify_at */
-	while (result == -EAGAIN) {
-		again = cell_look(t, p);
-		result = delete_once(t, p, &again, only);
-	}
-	return result;
+	return __builtin_expect(result == -EAGAIN, 0) ? delete_again(t, p, only) : result;
 }
 
 /* -------------------------------------------------------------------- step */
@@ -426,7 +477,7 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct h
 /* Found by full id: a start event without a row begins the flow anew, in place. */
 static int step_side(struct ink_table *t, uint32_t e, unsigned event, struct ink_move *m)
 {
-	ink_answer from = ink_code_answer(&t->coding, ink_side_code(&t->side, e));
+	ink_answer from = ink_code_answer(coding_of(t), ink_side_code(&t->side, e));
 	struct ink_row row = ink_program_row(t->program, (uint32_t)from, event);
 
 	if (ink_program_begins(t->program, row, event)) {
@@ -436,7 +487,7 @@ static int step_side(struct ink_table *t, uint32_t e, unsigned event, struct ink
 	*m = ink_move_along(from, row);
 	if (m->to == INK_ABSENT)
 		return delete_side(t, e);
-	side_recode(t, e, ink_code(&t->coding, (unsigned)m->to));
+	side_recode(t, e, ink_code(coding_of(t), (unsigned)m->to));
 	return 0;
 }
 
@@ -445,7 +496,7 @@ INK_HOT int step_cell(struct ink_table *t, struct spot *s, struct ink_row row, s
 {
 	unsigned after;
 
-	*m = ink_move_along(ink_code_answer(&t->coding, s->code), row);
+	*m = ink_move_along(ink_code_answer(coding_of(t), s->code), row);
 	if (m->to == INK_ABSENT)
 		return cell_clear(t, s) ? 0 : -EAGAIN;
 	after = cell_code(t, s, (unsigned)m->to);
@@ -465,7 +516,7 @@ static int step_new(struct ink_table *t, const struct place *p, uint64_t id, uns
 	if (collides)
 		result = insert_at(t, p, id, (unsigned)row.next);
 	else
-		result = put_if_absent(t, p, id, ink_code(&t->coding, (unsigned)row.next));
+		result = put_if_absent(t, p, id, ink_code(coding_of(t), (unsigned)row.next));
 	if (result == -ENOSPC)
 		m->to = INK_ABSENT;
 	return result == -EEXIST ? -EAGAIN : result;
@@ -486,9 +537,9 @@ INK_HOT int step_once(struct ink_table *t, const struct place *p, uint64_t id, u
 		return step_new(t, p, id, event, m, 0);
 	if (matches > 1)
 		cell_touch_all(t, p);
-	if (matches != 1 || ink_code_unsure(&t->coding, s.code))
+	if (matches != 1 || ink_code_unsure(coding_of(t), s.code))
 		return *m = ink_move_unsure(t->program, event), 0;
-	row = ink_program_row(t->program, ink_code_state(&t->coding, s.code), event);
+	row = ink_program_row(t->program, ink_code_state(coding_of(t), s.code), event);
 	if (__builtin_expect(ink_program_begins(t->program, row, event), 0))
 		return step_new(t, p, id, event, m, 1);
 	return step_cell(t, &s, row, m);
@@ -539,13 +590,13 @@ static const char *check_side_entry(const struct ink_table *t, uint32_t e)
 {
 	uint64_t id = ink_side_id(&t->side, e);
 	struct place p = place_of(t, id);
-	unsigned code = ink_side_code(&t->side, e), state = ink_code_state(&t->coding, code);
+	unsigned code = ink_side_code(&t->side, e), state = ink_code_state(coding_of(t), code);
 
 	if (ink_side_find(&t->side, place_home(&p), id) != e)
 		return "a flow of the side table cannot be found";
 	if (!side_flagged(t, &p))
 		return "a flow of the side table has no flag";
-	return state < t->states && code <= ink_code(&t->coding, state)
+	return state < t->states && code <= ink_code(coding_of(t), state)
 		       ? NULL
 		       : "an entry of the side table has a state that the table has not";
 }

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The kind `line`: one writer, AVX2, for tables of the usual shape. */
+#include "line_avx2.h"
+
+enum { CELLS_SHARED = 0 };
+
+#include "line_usual.h"
+#include "line_cells.h"
+#include "verbs.h"
+
+const struct ink_ops *const ink_line_usual_avx2 = &verbs;
