@@ -6,8 +6,8 @@
  * Row 1 has 15.4 bits for each of 36,000 flows, 5 of them for state and timer. What
  * is left are cells that are all but full, fingerprints of seven bits beside what
  * the place in the line tells, and a choice of what to do about flows whose
- * fingerprint is taken: an entry of the side table costs as much as ten cells if it
- * has the whole id, as two if it has some bits of it. In row 2 there is room for
+ * fingerprint is taken: an entry of the side table costs as much as five cells if it
+ * has most of the id, as two or three if it has some bits of it. In row 2 there is room for
  * errors of one in a million.
  *
  * The geometries are searched for, for each reading, with a stream of packets of
@@ -193,12 +193,13 @@ static void write_page(const struct search *search, struct page *page)
 		  "so what is left are strangers (random flows at their end; under B also noise before "
 		  "its first trigger), flows that rest for longer than the timer allows, and flows that "
 		  "came when the table or its side table was full.");
-	page_text(page,
-		  "An entry of the side table takes 160 bits by the whole id, or 32 where it keeps only "
-		  "the line and some bits of the id (\"narrow\"): flows of one line that agree in those "
-		  "are then taken for one, which is rare beside the other errors. Where the side table is "
-		  "too small for all flows that collide, those that find no entry read as the flow they "
-		  "collide with.");
+	page_text(
+		page,
+		"An entry of the side table takes 80 bits, a word of 64 and a quarter more of free ones, "
+		"or 40 where it keeps only some bits of the id (\"narrow\"): flows of one line that agree in "
+		"those are then taken for one, which is rare beside the other errors. Where the side table is "
+		"too small for all flows that collide, those that find no entry read as the flow they "
+		"collide with.");
 	write_errors(search, page);
 	write_claims(search, page);
 	write_choices(search, page);

@@ -5,10 +5,10 @@
  * Bloom filters have one choice, k. A d-left table trades cells for fingerprint
  * bits; so do `line` and `compact`, which in addition spend bits on a side table
  * that takes the flows whose fingerprint is taken: with e the share of such flows,
- * n e entries take all of them. Where the memory is scarce, entries (160 bits each)
+ * n e entries take all of them. Where the memory is scarce, entries (80 bits each)
  * are dear, and it can be better to have fewer of them, and to let the flows that
  * find none read as those they collide with (INK_REPLACE); or to keep only some bits
- * of their ids (side_id), in entries of 32 bits.
+ * of their ids (side_id), in entries of 40 bits.
  */
 #include "candidates.h"
 
@@ -108,7 +108,7 @@ struct shape {
 	double values;
 };
 
-/* How flows that collide are provided for: what share of them, by whole ids or narrow entries of 32 bits. */
+/* How flows that collide are provided for: what share of them, in words of 64 bits or narrow ones of 32. */
 struct provision {
 	double share;
 	bool narrow;
@@ -120,8 +120,9 @@ enum { PROVISIONS = sizeof provisions / sizeof *provisions };
 
 static double side_bits(uint32_t side, bool narrow)
 {
-	return narrow && side ? 128 + 32. * side
-			      : 8 * (double)ink_side_bytes((struct ink_side_form){.capacity = side});
+	struct ink_side_form form = {.capacity = side, .id_bits = INK_SIDE_LEAST_ID};
+
+	return side ? 8. * sizeof(struct ink_side_head) + (narrow ? 32. : 64.) * ink_side_positions(form) : 0;
 }
 
 static uint32_t lines_for(double bits, uint32_t side, bool narrow)
@@ -149,7 +150,7 @@ static double collisions(const struct shape *s, double flows, uint32_t lines)
 static struct simple_table with_side(const struct shape *s, const struct candidates_wish *w,
 				     const struct provision *p)
 {
-	double largest = w->bits / 4 / (p->narrow ? 32 : 160), chance = w->divisor;
+	double largest = w->bits / 4 / (p->narrow ? 40 : 80), chance = w->divisor;
 	uint32_t side = 0, lines;
 
 	for (unsigned round = 0; round < 20 && p->share > 0; round++) {

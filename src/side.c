@@ -4,11 +4,24 @@
 #include <sched.h>
 #include <stddef.h>
 
+enum {
+	MOST_ID_BITS = 48, /* more would tell nothing: the rest follows from the home */
+	MOST_BEHIND = 32   /* words behind the last home's first: a longer run there is one in a million */
+};
+
 /* -------------------------------------------------------------- the memory */
 
 static uint32_t bits_below(uint32_t end)
 {
 	return end > 1 ? 32 - (uint32_t)__builtin_clz(end - 1) : 0;
+}
+
+/* One bit is left, so that a word + 1 is never 0, and ink_side_id finds the way back. */
+uint32_t ink_side_id_bits(uint32_t homes, uint32_t code_bits)
+{
+	uint32_t bits = 63 - bits_below(homes) - code_bits;
+
+	return bits < MOST_ID_BITS ? bits : MOST_ID_BITS;
 }
 
 uint32_t ink_side_width(struct ink_side_form f)
@@ -20,12 +33,25 @@ uint32_t ink_side_width(struct ink_side_form f)
 	return bits <= 32 ? 4 : bits <= 64 ? 8 : 16;
 }
 
-static uint64_t narrow_bytes(struct ink_side_form f)
+/* A quarter more than flows: three words are looked at for a flow that is not there, in the mean. */
+static uint32_t word_starts(struct ink_side_form f)
 {
-	return sizeof(struct ink_side_head) + (uint64_t)f.capacity * ink_side_width(f);
+	return f.capacity + f.capacity / 4;
 }
 
-static uint64_t wide_bytes(struct ink_side_form f)
+uint32_t ink_side_positions(struct ink_side_form f)
+{
+	if (!f.id_bits)
+		return f.capacity;
+	return word_starts(f) + (f.capacity < MOST_BEHIND ? f.capacity : MOST_BEHIND);
+}
+
+static uint64_t words_bytes(struct ink_side_form f)
+{
+	return sizeof(struct ink_side_head) + (uint64_t)ink_side_positions(f) * ink_side_width(f);
+}
+
+static uint64_t chains_bytes(struct ink_side_form f)
 {
 	uint64_t chains = ((uint64_t)f.capacity * sizeof(uint32_t) + 15) / 16 * 16;
 
@@ -36,7 +62,7 @@ uint64_t ink_side_bytes(struct ink_side_form f)
 {
 	if (!f.capacity)
 		return 0;
-	return f.id_bits ? narrow_bytes(f) : wide_bytes(f);
+	return f.id_bits ? words_bytes(f) : chains_bytes(f);
 }
 
 void ink_side_init(struct ink_side *side, void *memory, struct ink_side_form form, int shared)
@@ -48,9 +74,11 @@ void ink_side_init(struct ink_side *side, void *memory, struct ink_side_form for
 		return;
 	side->head = memory;
 	side->width = ink_side_width(form);
-	if (side->width)
+	if (side->width) {
 		side->words = side->head + 1;
-	else {
+		side->starts = word_starts(form);
+		side->last = ink_side_positions(form);
+	} else {
 		side->chains = (uint32_t *)(side->head + 1);
 		side->entries =
 			(struct ink_side_entry *)(void *)(end -
@@ -87,104 +115,63 @@ static void relink(uint32_t *link, uint32_t to)
 
 /* --------------------------------------------------------------- the words */
 
-/* A flow's word without its code. */
-static uint64_t key_of(const struct ink_side *side, uint32_t home, uint64_t id)
-{
-	uint64_t low = id & ((1ull << side->form.id_bits) - 1);
-
-	return ((uint64_t)home << side->form.id_bits | low) << side->form.code_bits;
-}
-
-/* How many words are less than this one. Beside a writer the answer is any number up to the count. */
-static uint32_t words_below(const struct ink_side *side, uint64_t word)
-{
-	uint32_t low = 0, high = ink_side_last(side);
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (ink_side_word(side, middle + 1) < word)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* The first entry from a key on, if it agrees with the key above these bits. */
-static uint32_t entry_from(const struct ink_side *side, uint64_t key, uint32_t bits)
-{
-	uint32_t entry = words_below(side, key) + 1;
-
-	if (entry > ink_side_last(side) || entry > side->capacity)
-		return 0;
-	return ink_side_word(side, entry) >> bits == key >> bits ? entry : 0;
-}
-
-uint32_t ink_side_find_word(const struct ink_side *side, uint32_t home, uint64_t id)
-{
-	return entry_from(side, key_of(side, home, id), side->form.code_bits);
-}
-
-uint32_t ink_side_first_word(const struct ink_side *side, uint32_t home)
-{
-	return entry_from(side, key_of(side, home, 0), side->form.code_bits + side->form.id_bits);
-}
-
-static uint32_t add_word(struct ink_side *side, uint64_t word)
+static uint32_t add_word(struct ink_side *side, uint32_t home, uint64_t word)
 {
 	struct ink_side_head *head = side->head;
-	uint32_t entry = words_below(side, word) + 1;
+	uint32_t e = ink_side_start(side, home);
 
 	if (head->count == side->capacity)
 		return 0;
-	disturb(side);
-	for (uint32_t i = head->count; i >= entry; i--)
-		ink_side_put_word(side, i + 1, ink_side_word(side, i));
-	ink_side_put_word(side, entry, word);
-	__atomic_store_n(&head->count, head->count + 1, __ATOMIC_RELEASE);
-	settle(side);
-	return entry;
+	while (e <= side->last && ink_side_word(side, e))
+		e++;
+	if (e > side->last)
+		return 0;
+	ink_side_put_word(side, e, word);
+	__atomic_store_n(&head->count, head->count + 1, __ATOMIC_RELAXED);
+	return e;
 }
 
-static void remove_word(struct ink_side *side, uint32_t entry)
+/* Those behind it close ranks, as far as their homes allow. */
+static void remove_word(struct ink_side *side, uint32_t hole)
 {
-	struct ink_side_head *head = side->head;
+	uint64_t word;
 
 	disturb(side);
-	for (uint32_t i = entry; i < head->count; i++)
-		ink_side_put_word(side, i, ink_side_word(side, i + 1));
-	ink_side_put_word(side, head->count, 0);
-	__atomic_store_n(&head->count, head->count - 1, __ATOMIC_RELEASE);
+	for (uint32_t e = hole + 1; e <= side->last && (word = ink_side_word(side, e)); e++)
+		if (ink_side_start(side, ink_side_word_home(side, word)) <= hole) {
+			ink_side_put_word(side, hole, word);
+			hole = e;
+		}
+	ink_side_put_word(side, hole, 0);
 	settle(side);
+	__atomic_store_n(&side->head->count, side->head->count - 1, __ATOMIC_RELAXED);
 }
 
 /* ----------------------------------------------------------------- peeking */
 
-/* As find, but the chain may change under our feet, even into a ring: no walk is longer than the table. */
-/* A line that is being changed may send a peek here though there is no side table. */
+/*
+ * As find, but what is walked along may change under our feet, chains even into a
+ * ring: no walk is longer than the table. A line that is being changed may send a
+ * peek here though there is no side table.
+ */
 static int peek_once(const struct ink_side *side, uint32_t home, uint64_t id)
 {
-	uint32_t e;
+	uint32_t e = side->capacity ? ink_side_first(side, home) : 0;
 
-	if (!side->capacity)
-		return -1;
-	e = side->width ? ink_side_find_word(side, home, id) : ink_side_first(side, home);
-	if (side->width)
-		return e ? (int)ink_side_code(side, e) : -1;
-	for (uint32_t steps = 0; e && steps < side->capacity; steps++, e = ink_side_next(side, e))
-		if (ink_side_id(side, e) == id)
-			return (int)__atomic_load_n(&side->entries[e - 1].code, __ATOMIC_ACQUIRE);
+	for (uint32_t steps = 0; e && steps <= side->last + side->capacity;
+	     steps++, e = ink_side_next(side, e))
+		if (ink_side_is(side, e, home, id))
+			return (int)ink_side_code(side, e);
 	return -1;
 }
 
 int ink_side_peek(const struct ink_side *side, uint32_t home, uint64_t id)
 {
 	for (;;) {
-		uint32_t before = __atomic_load_n(&side->sequence, __ATOMIC_ACQUIRE);
+		uint32_t begin = ink_side_begin(side);
 		int code = peek_once(side, home, id);
 
-		if (before % 2 == 0 && before == __atomic_load_n(&side->sequence, __ATOMIC_RELAXED))
+		if (ink_side_steady(side, begin))
 			return code;
 	}
 }
@@ -230,7 +217,8 @@ uint32_t ink_side_add(struct ink_side *side, uint32_t home, uint64_t id, unsigne
 {
 	if (!side->capacity)
 		return 0;
-	return side->width ? add_word(side, key_of(side, home, id) | code) : add_entry(side, home, id, code);
+	return side->width ? add_word(side, home, (ink_side_key(side, home, id) | code) + 1)
+			   : add_entry(side, home, id, code);
 }
 
 static void remove_entry(struct ink_side *side, uint32_t home, uint32_t number)
@@ -292,34 +280,32 @@ static const char *check_fresh(const struct ink_side *side)
 	return NULL;
 }
 
-/* Ascending, so that none is there twice; each with a home that there is; and nothing behind the last. */
+/* Each with a home that there is, and no free word between that and the entry. */
 static const char *check_words(const struct ink_side *side)
 {
 	const struct ink_side_head *head = side->head;
-	uint64_t end = key_of(side, side->form.homes, 0), code = (1ull << side->form.code_bits) - 1,
-		 before = 0;
+	uint32_t free = 0, used = 0;
 
 	if (head->count > side->capacity || head->free || head->fresh || head->zero)
 		return "the side table's head contradicts its size";
-	for (uint32_t e = 1; e <= side->capacity; e++) {
+	for (uint32_t e = 1; e <= side->last; e++) {
 		uint64_t word = ink_side_word(side, e);
+		uint32_t home = word ? ink_side_word_home(side, word) : 0;
 
-		if (e > head->count && word)
-			return "an entry of the side table that was never used is not empty";
-		if (e > head->count)
-			continue;
-		if (word >= end)
+		used += word != 0;
+		free = word ? free : e;
+		if (home >= side->form.homes)
 			return "an entry of the side table has a home that there is not";
-		if (e > 1 && (word & ~code) <= before)
-			return "the entries of the side table are not in order";
-		before = word & ~code;
+		if (word && (ink_side_start(side, home) <= free || ink_side_start(side, home) > e))
+			return "an entry of the side table is not where it would be looked for";
 	}
-	return NULL;
+	return used == head->count ? NULL : "the side table's count is wrong";
 }
 
 /*
- * That each used entry is in the chain of its home, the caller checks; with as
- * many entries in the chains as are used, each is there once.
+ * That each used entry is found under its home, and not another one in its place,
+ * the caller checks; with as many entries in the chains as are used, each is there
+ * once.
  */
 const char *ink_side_check(const struct ink_side *side)
 {

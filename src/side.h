@@ -1,37 +1,41 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The side table: an exact, small hash table by full id.
+ * The side table: a small hash table by id.
  *
  * It takes the flows that the cells cannot tell apart from another one (a
  * collision, seen when the second is inserted), and those for which the lines
- * have no room: the TCAM of the ACSM paper. Flows are chained by their home,
- * which is the first line of the flow, so that the flag of that line can be
- * cleared with its last flow.
+ * have no room: the TCAM of the ACSM paper. A flow has a home there, which in
+ * lines is its first line, so that the flag of that line can be cleared with its
+ * last flow.
  *
- * Memory, inside the table's body (zeroed memory is an empty side table):
+ * Memory, inside the table's body (zeroed memory is an empty side table). In
+ * `line` and `compact` a flow takes one word: its home, the lowest bits of its
+ * id, and its code. With 2^16 lines and 5 bits of code that are 42 bits of the id;
+ * two flows with the same home that agree in them too are taken for one, which is
+ * less likely than that two keys have the same id. Where memory is scarcer than
+ * that, fewer bits can be asked for, in words of 4 bytes.
+ *
+ *     struct ink_side_head                count; the rest is 0
+ *     uint32_t or uint64_t words[]        [ home | id bits | code ] + 1; 0: free
+ *
+ * A flow stands in the first free word from that of its home on; when one goes,
+ * those behind it close ranks. So all flows of a home are found in one run of
+ * words, mostly in one cache line. There is a quarter more of words than of
+ * flows, and a few behind the last home's, so that runs need not go round.
+ *
+ * `dleft` and `kbf` need whole ids, and chain their entries:
  *
  *     struct ink_side_head                count, free list, first unused entry
  *     uint32_t             chains[]       one chain each; entry number + 1, 0 = end
  *     struct ink_side_entry entries[]
  *
- * That takes 160 bits for a flow, most of them for its id. Where this is too much,
- * the side table can be *narrow*: of a flow it keeps its home and the lowest
- * id_bits of its id. Two flows with the same home that agree in these are then
- * taken for one. Its entries stand in the order of their keys, without gaps:
- *
- *     struct ink_side_head                count; the rest is 0
- *     uint32_t or uint64_t words[]        [ 0 | home | id bits | code ], ascending; 0 behind the last
- *
- * An insert moves the words behind it, which is quick for the few thousand entries
- * that a side table has.
- *
- * An entry is spoken of by its number + 1; 0 is none. In a narrow table numbers
- * change with every entry that comes or goes.
+ * An entry is spoken of by its number + 1; 0 is none. In words, numbers change
+ * with every entry that goes.
  *
  * Threads. (1) With one writer, only that writer changes it. (2) With many,
  * whoever reads or changes it holds the lock, peeks excepted. (3) A peek walks
- * the chains without a lock: links and words are changed between two steps of
- * `sequence` and it starts again when that was odd or has moved; entry numbers
+ * without a lock: what it could stumble over is changed between two steps of
+ * `sequence`, and it starts again when that was odd or has moved; entry numbers
  * are always in range, so the walk is safe at any moment.
  */
 #ifndef INKLING_SIDE_H
@@ -60,20 +64,24 @@ _Static_assert(sizeof(struct ink_side_head) == 16 && sizeof(struct ink_side_entr
 /* How it is made. */
 struct ink_side_form {
 	uint32_t capacity;  /* also the number of chains; 0 = there is no side table */
-	uint32_t id_bits;   /* 0: whole ids */
-	uint32_t code_bits; /* the next two: for narrow ones alone */
+	uint32_t id_bits;   /* 0: whole ids, in chains */
+	uint32_t code_bits; /* the next two: for words alone */
 	uint32_t homes;     /* home numbers are less than that */
 };
 
-enum { INK_SIDE_LEAST_ID = 4, INK_SIDE_MOST_ID = 24 };
+enum { INK_SIDE_LEAST_ID = 4, INK_SIDE_MOST_ID = 24 }; /* that can be asked for */
+
+#define INK_SIDE_MOST (1u << 30) /* entries */
 
 struct ink_side {
 	struct ink_side_head *head;
 	uint32_t *chains;
 	struct ink_side_entry *entries;
-	void *words; /* narrow: of `width` bytes each */
+	void *words; /* of `width` bytes each */
 	struct ink_side_form form;
-	uint32_t width;    /* 0: not narrow */
+	uint32_t width;    /* 0: chains */
+	uint32_t starts;   /* words in which a home may begin */
+	uint32_t last;     /* all words */
 	uint32_t capacity; /* of the form */
 	uint32_t hand;     /* where the search for an expendable entry goes on */
 	uint32_t sequence;
@@ -81,8 +89,14 @@ struct ink_side {
 	int shared; /* many writers */
 };
 
-/* Bytes of a word; 0: not narrow. More than 8: there is no such side table. */
+/* As many bits of an id as a word of 8 bytes has for it. */
+uint32_t ink_side_id_bits(uint32_t homes, uint32_t code_bits);
+
+/* Bytes of a word; 0: chains. More than 8: there is no such side table. */
 uint32_t ink_side_width(struct ink_side_form form);
+
+/* Entry numbers are less than that. */
+uint32_t ink_side_positions(struct ink_side_form form);
 uint64_t ink_side_bytes(struct ink_side_form form);
 void ink_side_init(struct ink_side *side, void *memory, struct ink_side_form form, int shared);
 
@@ -98,11 +112,7 @@ uint32_t ink_side_add(struct ink_side *side, uint32_t home, uint64_t id, unsigne
 /* Removes an entry. */
 void ink_side_remove(struct ink_side *side, uint32_t home, uint32_t entry);
 
-/* Narrow: the entry of a flow, or of the first one with this home; 0 if there is none. */
-uint32_t ink_side_find_word(const struct ink_side *side, uint32_t home, uint64_t id);
-uint32_t ink_side_first_word(const struct ink_side *side, uint32_t home);
-
-/* Links in range, lists that end and have all entries, words in order: NULL, or what is wrong. */
+/* Links in range, lists that end and have all entries, words that can be found: NULL, or what is wrong. */
 const char *ink_side_check(const struct ink_side *side);
 
 /* ------------------------------------------- short enough for where they are used */
@@ -120,10 +130,15 @@ static inline void ink_side_leave(struct ink_side *side)
 		__atomic_store_n(&side->lock, 0, __ATOMIC_RELEASE);
 }
 
-/* Homes are line numbers: neighbours must not share chains more often than others. */
+/* Homes are line numbers: neighbours must not meet more often than others. */
+static inline uint32_t ink_side_hash(uint32_t home, uint32_t below)
+{
+	return (uint32_t)(((uint64_t)(home * 0x9e3779b1u) * below) >> 32);
+}
+
 static inline uint32_t *ink_side_chain(const struct ink_side *side, uint32_t home)
 {
-	return &side->chains[((uint64_t)(home * 0x9e3779b1u) * side->capacity) >> 32];
+	return &side->chains[ink_side_hash(home, side->capacity)];
 }
 
 static inline uint32_t ink_side_linked(const uint32_t *link)
@@ -148,14 +163,28 @@ static inline void ink_side_put_word(struct ink_side *side, uint32_t entry, uint
 		__atomic_store_n((uint64_t *)side->words + entry - 1, word, __ATOMIC_RELEASE);
 }
 
+/* A flow's word without its code, and before 1 is added. */
+static inline uint64_t ink_side_key(const struct ink_side *side, uint32_t home, uint64_t id)
+{
+	uint64_t low = id & ((1ull << side->form.id_bits) - 1);
+
+	return ((uint64_t)home << side->form.id_bits | low) << side->form.code_bits;
+}
+
 static inline uint32_t ink_side_word_home(const struct ink_side *side, uint64_t word)
 {
-	return (uint32_t)(word >> side->form.code_bits >> side->form.id_bits);
+	return (uint32_t)((word - 1) >> side->form.code_bits >> side->form.id_bits);
+}
+
+/* The first entry that a flow of this home may have. */
+static inline uint32_t ink_side_start(const struct ink_side *side, uint32_t home)
+{
+	return 1 + ink_side_hash(home, side->starts);
 }
 
 /* ----------------------------------------------------------------- entries */
 
-/* The id of a flow; in a narrow table one with the same home and id bits, from the middle of that home. */
+/* The id of a flow; by its word, one with the same home and id bits, from the middle of that home. */
 static inline uint64_t ink_side_id(const struct ink_side *side, uint32_t entry)
 {
 	uint64_t word, low, middle;
@@ -166,33 +195,62 @@ static inline uint64_t ink_side_id(const struct ink_side *side, uint32_t entry)
 	low = (1ull << side->form.id_bits) - 1;
 	middle = (((2ull * ink_side_word_home(side, word) + 1) << 31) + side->form.homes - 1) /
 		 side->form.homes;
-	return (middle << 32 & ~low) | (word >> side->form.code_bits & low);
+	return (middle << 32 & ~low) | ((word - 1) >> side->form.code_bits & low);
 }
 
 /* Entries 1 .. this one may be used. */
 static inline uint32_t ink_side_last(const struct ink_side *side)
 {
-	if (!side->capacity)
-		return 0;
-	return __atomic_load_n(side->width ? &side->head->count : &side->head->fresh, __ATOMIC_ACQUIRE);
+	if (side->width || !side->capacity)
+		return side->last;
+	return __atomic_load_n(&side->head->fresh, __ATOMIC_ACQUIRE);
 }
 
 static inline int ink_side_used(const struct ink_side *side, uint32_t entry)
 {
-	return side->width || __atomic_load_n(&side->entries[entry - 1].used, __ATOMIC_RELAXED);
+	if (side->width)
+		return ink_side_word(side, entry) != 0;
+	return __atomic_load_n(&side->entries[entry - 1].used, __ATOMIC_RELAXED);
 }
 
 /* Entries among which all of this home are: the first one, and the one after it; 0: no more. */
 static inline uint32_t ink_side_first(const struct ink_side *side, uint32_t home)
 {
-	return side->width ? ink_side_first_word(side, home) : ink_side_linked(ink_side_chain(side, home));
+	uint32_t start;
+
+	if (!side->width)
+		return ink_side_linked(ink_side_chain(side, home));
+	start = ink_side_start(side, home);
+	return ink_side_word(side, start) ? start : 0;
 }
 
 static inline uint32_t ink_side_next(const struct ink_side *side, uint32_t entry)
 {
-	if (side->width)
-		return entry < ink_side_last(side) ? entry + 1 : 0;
-	return ink_side_linked(&side->entries[entry - 1].next);
+	if (!side->width)
+		return ink_side_linked(&side->entries[entry - 1].next);
+	return entry < side->last && ink_side_word(side, entry + 1) ? entry + 1 : 0;
+}
+
+/* Is it that flow's? */
+static inline int ink_side_is(const struct ink_side *side, uint32_t entry, uint32_t home, uint64_t id)
+{
+	if (!side->width)
+		return ink_side_id(side, entry) == id;
+	return (ink_side_word(side, entry) - 1) >> side->form.code_bits ==
+	       ink_side_key(side, home, id) >> side->form.code_bits;
+}
+
+/* As the next, in words of 8 bytes, the usual ones. */
+static inline uint32_t ink_side_find_word(const struct ink_side *side, uint32_t home, uint64_t id)
+{
+	uint64_t key = ink_side_key(side, home, id) >> side->form.code_bits, word;
+	const uint64_t *words = side->words, *end = words + side->last;
+	const uint64_t *at = words + ink_side_hash(home, side->starts);
+
+	for (; at < end && (word = __atomic_load_n(at, __ATOMIC_ACQUIRE)); at++)
+		if ((word - 1) >> side->form.code_bits == key)
+			return (uint32_t)(at - words) + 1;
+	return 0;
 }
 
 /* The flow's entry, or 0. */
@@ -200,18 +258,29 @@ static inline uint32_t ink_side_find(const struct ink_side *side, uint32_t home,
 {
 	uint32_t e;
 
-	if (side->width)
+	if (side->width == 8)
 		return ink_side_find_word(side, home, id);
 	e = ink_side_first(side, home);
-	while (e && ink_side_id(side, e) != id)
+	while (e && !ink_side_is(side, e, home, id))
 		e = ink_side_next(side, e);
 	return e;
+}
+
+/* For those who look at it beside a writer: what they saw holds if it was steady. */
+static inline uint32_t ink_side_begin(const struct ink_side *side)
+{
+	return __atomic_load_n(&side->sequence, __ATOMIC_ACQUIRE);
+}
+
+static inline int ink_side_steady(const struct ink_side *side, uint32_t begin)
+{
+	return begin % 2 == 0 && begin == __atomic_load_n(&side->sequence, __ATOMIC_RELAXED);
 }
 
 static inline unsigned ink_side_code(const struct ink_side *side, uint32_t entry)
 {
 	if (side->width)
-		return (unsigned)(ink_side_word(side, entry) & ((1u << side->form.code_bits) - 1));
+		return (unsigned)((ink_side_word(side, entry) - 1) & ((1u << side->form.code_bits) - 1));
 	return __atomic_load_n(&side->entries[entry - 1].code, __ATOMIC_RELAXED);
 }
 
@@ -220,7 +289,7 @@ static inline void ink_side_recode(struct ink_side *side, uint32_t entry, unsign
 	uint64_t mask = (1u << side->form.code_bits) - 1;
 
 	if (side->width)
-		ink_side_put_word(side, entry, (ink_side_word(side, entry) & ~mask) | code);
+		ink_side_put_word(side, entry, (((ink_side_word(side, entry) - 1) & ~mask) | code) + 1);
 	else
 		__atomic_store_n(&side->entries[entry - 1].code, (uint16_t)code, __ATOMIC_RELAXED);
 }

@@ -166,7 +166,7 @@ static const struct field {
 	{"h",            AT(h),            {{16, 32},     {4, 56},      {1, 64},      {1, 1},          {0, 0},       {0, 0},      {1, 8}}},
 	{"f",            AT(f),            {{2, 30},      {4, 24},      {2, 32},      {64, 64},        {0, 0},       {0, 0},      {1, 12}}},
 	{"q",            AT(q),            {{0, 0},       {1, 121},     {0, 0},       {0, 0},          {0, 0},       {0, 0},      {1, 64}}},
-	{"side",         AT(side),         {{0, ANY - 1}, {0, ANY - 1}, {0, ANY - 1}, {0, 0},          {0, 0},       {0, 0},      {0, ANY - 1}}},
+	{"side",         AT(side),         {{0, INK_SIDE_MOST}, {0, INK_SIDE_MOST}, {0, INK_SIDE_MOST}, {0, 0}, {0, 0}, {0, 0},    {0, INK_SIDE_MOST}}},
 	{"dleft flags",  AT(dleft_flags),  {{0, 0},       {0, 0},       {0, 7},       {0, 0},          {0, 0},       {0, 0},      {0, 0}}},
 	{"k",            AT(k),            {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {1, 32},      {1, 32},      {1, 16}}},
 	{"m",            AT(m),            {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {2, ANY},     {2, ANY},      {1, ANY}}},
@@ -300,9 +300,9 @@ static int check_shape(const struct ink_file *f, const struct header *h)
 		return ink_file_wrong(f, -EBADMSG,
 				      "no side table keeps %u bits of an id (byte 240) with %u lines",
 				      h->side_id, h->b);
-	if (h->hand >= h->side && h->hand)
-		return ink_file_wrong(f, -EBADMSG, "hand (byte 208) is %u; the side table has %u entries",
-				      h->hand, h->side);
+	if (h->hand >= ink_side_positions(form) && h->hand)
+		return ink_file_wrong(f, -EBADMSG, "hand (byte 208) is %u; the side table has %u places",
+				      h->hand, ink_side_positions(form));
 	return 0;
 }
 

@@ -353,9 +353,10 @@ static inline int hides(struct program *p, struct flow *f, ink_answer answer, co
 static inline int is_aside(const struct program *p, uint64_t id)
 {
 	const struct ink_side *s = &p->first->side;
+	uint64_t kept = s->width ? (1ull << s->form.id_bits) - 1 : ~0ull;
 
-	for (uint32_t i = 0; s->capacity && i < s->head->fresh; i++)
-		if (s->entries[i].used && s->entries[i].id == id)
+	for (uint32_t e = 1; e <= ink_side_last(s); e++)
+		if (ink_side_used(s, e) && !((ink_side_id(s, e) ^ id) & kept))
 			return 1;
 	return 0;
 }

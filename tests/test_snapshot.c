@@ -891,7 +891,7 @@ static void fields_out_of_range_are_named(void **state)
 	assert_field_refused(i, AT_ERROR, 0x7ff8000000000000, "error");
 	assert_field_refused(i, AT_ERROR, 0xbff0000000000000, "error");
 	assert_field_refused(i, AT_LOAD, 0x7ff0000000000000, "load");
-	assert_field_refused(i, AT_HAND, get32(i, AT_SIDE) + 1, "hand");
+	assert_field_refused(i, AT_HAND, get32(i, AT_SIDE) * 2 + 100, "hand");
 	assert_field_refused(i, AT_CELLS_LENGTH, get64(i, AT_CELLS_LENGTH) + 8, "geometry");
 	assert_field_refused(i, AT_BODY_LENGTH, UINT64_MAX - 4095, "too short");
 	assert_field_refused(i, AT_K, 33, "k (byte 212)");
@@ -922,10 +922,10 @@ static void an_unknown_version_or_kind_is_not_supported(void **state)
 		snprintf(word, sizeof word, "version %u", version);
 		put(i, AT_VERSION, 4, version); /* whatever its checksum says */
 		image_write(i, path);
-		if (version != 2)
+		if (version != 3)
 			assert_refused(path, ENOTSUP, word);
 	}
-	put(i, AT_VERSION, 4, 2);
+	put(i, AT_VERSION, 4, 3);
 	put(i, AT_KIND, 4, 77);
 	seal(i);
 	image_write(i, path);
@@ -996,14 +996,67 @@ static size_t side_chain(struct image i, uint32_t home)
 	return side_base(i) + 16 + chain * 4;
 }
 
-static ink_answer read_side(struct image i, uint32_t home, uint64_t id)
+/* The least number of bits that tell so many apart. */
+static uint32_t bits_for(uint32_t many)
 {
-	uint32_t link = get32(i, AT_SIDE) ? get32(i, side_chain(i, home)) : 0;
+	uint32_t bits = 0;
+
+	while (bits < 32 && 1ull << bits < many)
+		bits++;
+	return bits;
+}
+
+static uint32_t side_id_bits(struct image i)
+{
+	uint32_t taken = bits_for(get32(i, AT_B)) + get32(i, AT_STATE_BITS) + get32(i, AT_AGE_BITS);
+
+	if (get32(i, AT_SIDE_ID))
+		return get32(i, AT_SIDE_ID);
+	return taken < 15 ? 48 : 63 - taken;
+}
+
+static size_t side_word_size(struct image i)
+{
+	return bits_for(get32(i, AT_B)) + get32(i, AT_STATE_BITS) + get32(i, AT_AGE_BITS) + side_id_bits(i) >
+			       32
+		       ? 8
+		       : 4;
+}
+
+/* Words from that of the home on, as far as they are used. */
+static ink_answer read_words(struct image i, uint32_t home, uint64_t id)
+{
+	uint32_t code_bits = get32(i, AT_STATE_BITS) + get32(i, AT_AGE_BITS), id_bits = side_id_bits(i);
+	uint64_t side = get32(i, AT_SIDE), starts = side + side / 4, w = side_word_size(i);
+	uint64_t key = (uint64_t)home << id_bits | (id & ((1ull << id_bits) - 1));
+
+	for (uint64_t n = (uint64_t)(home * 0x9e3779b1u) * starts >> 32; n < starts + (side < 32 ? side : 32);
+	     n++) {
+		uint64_t word = get(i, side_base(i) + 16 + n * w, (unsigned)w);
+
+		if (!word)
+			break;
+		if ((word - 1) >> code_bits == key)
+			return answer_of(i, (word - 1) & ((1u << code_bits) - 1));
+	}
+	return INK_ABSENT;
+}
+
+static ink_answer read_chain(struct image i, uint32_t home, uint64_t id)
+{
+	uint32_t link = get32(i, side_chain(i, home));
 
 	for (; link; link = get32(i, side_entry(i, link - 1) + 8))
 		if (get64(i, side_entry(i, link - 1)) == id)
 			return answer_of(i, get(i, side_entry(i, link - 1) + 12, 2));
 	return INK_ABSENT;
+}
+
+static ink_answer read_side(struct image i, uint32_t home, uint64_t id)
+{
+	if (!get32(i, AT_SIDE))
+		return INK_ABSENT;
+	return get32(i, AT_KIND) == INK_DLEFT ? read_chain(i, home, id) : read_words(i, home, id);
 }
 
 /* The other line, from either; `mixed` comes of what is stored. */
@@ -1358,11 +1411,13 @@ static struct image empty_image(struct ink_options o)
 	return image_read(path_of("empty"));
 }
 
-/* A table whose side table has used, free and never used entries. */
+/* A table whose side table, in chains, has used, free and never used entries. */
 static struct image side_image(void)
 {
-	struct ink_options o = {
-		.kind = INK_LINE, .states = 10, .age_bits = 1, .geometry = {.b = 6, .h = 32, .side = 60}};
+	struct ink_options o = {.kind = INK_DLEFT,
+				.states = 10,
+				.age_bits = 1,
+				.geometry = {.d = 2, .b = 8, .h = 2, .f = 11, .side = 60}};
 	struct ink_stats s = {.size = sizeof s};
 	struct ink_table *t = create(o);
 	struct image i;
@@ -1381,8 +1436,8 @@ static struct image side_image(void)
 	return image_read(path_of("side"));
 }
 
-/* Where its parts are: 6 lines, the head, 60 chains, 60 entries of 16 bytes. */
-enum { HEAD = AT_BODY + 6 * 64, CHAINS = HEAD + 16, ENTRIES = CHAINS + 60 * 4, ENTRY = 16 };
+/* Where its parts are: 32 cells of 16 bits, 16 bits of overflow flags, the head, 60 chains, 60 entries of 16 bytes. */
+enum { HEAD = AT_BODY + 64 + 16, CHAINS = HEAD + 16, ENTRIES = CHAINS + 60 * 4, ENTRY = 16 };
 enum { HEAD_COUNT = 0, HEAD_FREE = 4, HEAD_FRESH = 8, HEAD_ZERO = 12 };
 enum { ENTRY_NEXT = 8, ENTRY_CODE = 12, ENTRY_USED = 14 };
 
@@ -1456,7 +1511,7 @@ static const struct forgery side_forgeries[] = {
 	{{{ENTRIES + 1 * ENTRY + ENTRY_USED, 0, 16, 2}}, "free entry"},
 	{{{ENTRIES + 3 * ENTRY + ENTRY_USED, 0, 16, 1}}, "used entry"},
 	{{{ENTRIES + 30 * ENTRY + ENTRY_USED, 0, 16, 1}}, "never used"},
-	{{{ENTRIES + 1 * ENTRY, 0, 64, 0}}, "cannot be found"},
+	{{{ENTRIES + 1 * ENTRY, 0, 64, 1ull << 63}}, "cannot be found"},
 	{{{ENTRIES + 1 * ENTRY + ENTRY_CODE, 0, 16, 10 << 1}}, "state"},
 	{{{ENTRIES + 1 * ENTRY + ENTRY_CODE, 0, 16, 15 << 1}}, "state"},
 	{{{ENTRIES + 1 * ENTRY + ENTRY_CODE, 0, 16, UINT16_MAX}}, "state"},
@@ -1478,7 +1533,7 @@ static void a_side_table_that_has_a_flow_twice_is_refused(void **state)
 {
 	struct image i = side_image();
 	size_t entry = ENTRIES + 1 * ENTRY, twin = ENTRIES + 20 * ENTRY;
-	size_t chain = side_chain(i, line_first(i, get64(i, entry)));
+	size_t chain = side_chain(i, (uint32_t)(get64(i, entry) >> 32));
 
 	(void)state;
 	memcpy(i.bytes + twin, i.bytes + entry, ENTRY);
@@ -1490,14 +1545,72 @@ static void a_side_table_that_has_a_flow_twice_is_refused(void **state)
 	free(i.bytes);
 }
 
-static void a_side_table_that_no_flag_leads_to_is_refused(void **state)
+/* The same in words: 6 lines take 3 bits, ids 48, codes 5. */
+static struct image words_image(void)
 {
-	struct image i = side_image();
-	size_t line = line_base(line_first(i, get64(i, ENTRIES + 1 * ENTRY)));
+	struct ink_options o = {
+		.kind = INK_LINE, .states = 10, .age_bits = 1, .geometry = {.b = 6, .h = 32, .side = 60}};
+	struct ink_stats s = {.size = sizeof s};
+	struct ink_table *t = create(o);
+
+	for (uint64_t n = 0; s.side_flows < 20; n++) {
+		assert_int_equal(ink_insert(t, id_number(n), (unsigned)(n % 10)), 0);
+		ink_stats(t, &s);
+	}
+	save(t, path_of("side"));
+	ink_free(t);
+	return image_read(path_of("side"));
+}
+
+enum { WORDS_HEAD = AT_BODY + 6 * 64, WORDS = WORDS_HEAD + 16, ALL_WORDS = 60 + 15 + 32, WORD_HOME = 53 };
+
+static const struct forgery words_forgeries[] = {
+	{{{WORDS_HEAD, 0, 0, 0}}, NULL},
+	{{{WORDS_HEAD + HEAD_COUNT, 0, 32, 21}}, "count"},
+	{{{WORDS_HEAD + HEAD_COUNT, 0, 32, 61}}, "head"},
+	{{{WORDS_HEAD + HEAD_FRESH, 0, 32, 1}}, "head"},
+	{{{WORDS_HEAD + HEAD_FREE, 0, 32, 1}}, "head"},
+	{{{WORDS_HEAD + HEAD_ZERO, 0, 32, 1}}, "head"},
+	{{{WORDS + 8 * (ALL_WORDS - 1), 0, 64, 3}, {WORDS_HEAD + HEAD_COUNT, 0, 32, 21}}, "looked for"},
+};
+
+/* The first word that is used. */
+static size_t used_word(struct image i)
+{
+	size_t at = WORDS;
+
+	while (!get64(i, at))
+		at += 8;
+	return at;
+}
+
+static uint32_t word_home(struct image i, size_t at)
+{
+	return (uint32_t)((get64(i, at) - 1) >> WORD_HOME);
+}
+
+static void forged_words_of_a_side_table_are_refused(void **state)
+{
+	struct image i = words_image();
+	size_t at = used_word(i), line = line_base(word_home(i, at));
+	uint64_t word = get64(i, at), flags = get64(i, line);
 
 	(void)state;
-	put(i, line, 8, get64(i, line) & ~(1ull << 63));
+	assert_int_equal(side_base(i), WORDS_HEAD);
+	assert_all_judged(i, words_forgeries, sizeof words_forgeries / sizeof words_forgeries[0]);
+	put(i, line, 8, flags & ~(1ull << 63));
 	assert_sealed_refused(i, "no flag");
+	put(i, line, 8, flags);
+	put(i, at, 8, word + (6ull << WORD_HOME));
+	assert_sealed_refused(i, "a home that there is not");
+	put(i, at, 8, (word - 1) / 32 * 32 + (10 << 1) + 1);
+	assert_sealed_refused(i, "state");
+	put(i, at, 8, word);
+	while (get64(i, at))
+		at += 8;
+	put(i, at, 8, word); /* in the same run: the flow is there twice */
+	put(i, WORDS_HEAD + HEAD_COUNT, 4, 21);
+	assert_sealed_refused(i, "cannot be found");
 	free(i.bytes);
 }
 
@@ -1507,9 +1620,10 @@ static void a_side_table_that_no_flag_leads_to_is_refused(void **state)
  */
 static void a_side_table_whose_chains_meet_is_refused(void **state)
 {
-	enum { LINES = 64, CHAINS_MET = 65537, MET = 65536 };
-	struct ink_options o = {
-		.kind = INK_LINE, .states = 10, .geometry = {.b = LINES, .h = 32, .side = CHAINS_MET}};
+	enum { CHAINS_MET = 65537, MET = 65536 };
+	struct ink_options o = {.kind = INK_DLEFT,
+				.states = 10,
+				.geometry = {.d = 2, .b = 8, .h = 2, .f = 11, .side = CHAINS_MET}};
 	struct image i = empty_image(o);
 	size_t head = side_base(i);
 
@@ -1522,7 +1636,6 @@ static void a_side_table_whose_chains_meet_is_refused(void **state)
 		put(i, side_entry(i, entry), 8, id_number(entry));
 		put(i, side_entry(i, entry) + ENTRY_NEXT, 4, entry + 1 < MET ? entry + 2 : 0);
 		put(i, side_entry(i, entry) + ENTRY_USED, 2, 1);
-		i.bytes[line_base(line_first(i, id_number(entry))) + 7] |= 0x80;
 	}
 	assert_sealed_refused(i, "side table");
 	free(i.bytes);
@@ -2192,7 +2305,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_forged_side_table_is_refused),
 		cmocka_unit_test(a_side_table_that_has_a_flow_twice_is_refused),
-		cmocka_unit_test(a_side_table_that_no_flag_leads_to_is_refused),
+		cmocka_unit_test(forged_words_of_a_side_table_are_refused),
 		cmocka_unit_test(a_side_table_whose_chains_meet_is_refused),
 		cmocka_unit_test(forged_lines_are_refused),
 		cmocka_unit_test(forged_compact_lines_are_refused),

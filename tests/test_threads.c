@@ -151,10 +151,11 @@ static struct ink_stats stats_of(const struct ink_table *t)
 /* In the side table, of one flow. */
 static unsigned entries_aside(const struct ink_table *t, uint64_t id)
 {
+	uint64_t kept = (1ull << t->side.form.id_bits) - 1;
 	unsigned n = 0;
 
-	for (uint32_t i = 0; t->side.capacity && i < t->side.head->fresh; i++)
-		n += t->side.entries[i].used && t->side.entries[i].id == id;
+	for (uint32_t e = 1; e <= ink_side_last(&t->side); e++)
+		n += ink_side_used(&t->side, e) && !((ink_side_id(&t->side, e) ^ id) & kept);
 	return n;
 }
 
@@ -881,10 +882,10 @@ static void hold_all(const struct ring *r, struct holding *h)
 	for (uint32_t line = 0; line < r->t->shape.line.lines; line++)
 		for (unsigned i = 0; i < INK_LINE_WORDS; i++)
 			hold_word(r, h, line, lines[line].word[i]);
-	for (uint32_t i = 0; side->capacity && i < side->head->fresh; i++)
-		if (side->entries[i].used)
-			hold_entry(r, h, ink_line_place(&r->t->shape.line, side->entries[i].id),
-				   side->entries[i].code, 1);
+	for (uint32_t e = 1; e <= ink_side_last(side); e++)
+		if (ink_side_used(side, e))
+			hold_entry(r, h, ink_line_place(&r->t->shape.line, ink_side_id(side, e)),
+				   ink_side_code(side, e), 1);
 }
 
 static int64_t entered_less_left(const struct ring *r, size_t class, unsigned state)

@@ -152,14 +152,14 @@ struct ink_geometry {
 	uint32_t
 		f; /* stored fingerprint bits (compact: remainder bits, 4 .. 24); kbf: flows a cell can tell */
 	uint32_t q;    /* compact: small buckets in a line; kbf: classes of flows */
-	uint32_t side; /* entries of the exact side table; INK_NO_SIDE = none */
+	uint32_t side; /* entries of the side table, at most 2^30; INK_NO_SIDE = none */
 	uint32_t dleft_flags;
 	uint32_t k;            /* cells of a flow (1 .. 32), never the same twice */
 	uint32_t m;            /* cells */
 	uint32_t counter_bits; /* of a cell: INK_NO_COUNTERS, or stateful: 2 .. 8, direct: 1 .. 8 */
 	uint32_t threshold;    /* stateful: cells that must know the state for an answer; default 1 */
 	uint32_t bloom_flags;
-	uint32_t side_id;      /* line, compact: bits of an id that a side entry keeps (4 .. 24); 0 = all */
+	uint32_t side_id;      /* line, compact: bits of an id that a side entry keeps (4 .. 24); 0 = 25 or more */
 };
 
 #define INK_NO_SIDE UINT32_MAX
@@ -278,7 +278,7 @@ ink_answer ink_peek(const struct ink_table *table, uint64_t id);
 
 /*
  * Stores a flow that the caller knows to be new. If the table already answers
- * for this id, that is a collision: the flow goes to the exact side table.
+ * for this id, that is a collision: the flow goes to the side table.
  * -EEXIST: the side table (or `exact`) holds this very flow; -ENOSPC: no room,
  * the full policy was applied; -EINVAL: no such state.
  */

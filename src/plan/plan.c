@@ -59,8 +59,10 @@ static int check_geometry(const struct ink_options *o, struct ink_why *why)
 		return ink_because(why, -EINVAL, "geometry: side_id is for line and compact");
 	if (g->side_id && (g->side_id < INK_SIDE_LEAST_ID || g->side_id > INK_SIDE_MOST_ID))
 		return ink_because(why, -EINVAL,
-				   "geometry: side_id is %u; %d to %d bits are possible, or 0 for all",
+				   "geometry: side_id is %u; %d to %d bits are possible, or 0 for as many as fit",
 				   g->side_id, INK_SIDE_LEAST_ID, INK_SIDE_MOST_ID);
+	if (!no_side && g->side > INK_SIDE_MOST)
+		return ink_because(why, -EINVAL, "geometry: side is %u; 2^30 entries are possible", g->side);
 	if (g->b > INK_MOST_BUCKETS)
 		return ink_because(why, -EINVAL, "options: %u lines or buckets; 2^28 are possible", g->b);
 	if (g->dleft_flags && o->kind != INK_DLEFT)

@@ -275,11 +275,17 @@ int ink_step_batch(struct ink_table *t, const struct ink_batch *batch)
 static void count_side(const struct ink_table *t, struct ink_counts *counts)
 {
 	struct ink_side *side = (struct ink_side *)&t->side;
+	struct ink_counts before = *counts;
+	uint32_t begin;
 
 	ink_side_enter(side);
-	for (uint32_t e = 1; e <= ink_side_last(side); e++)
-		if (ink_side_used(side, e))
-			ink_counts_add(t, counts, ink_side_code(side, e));
+	do {
+		begin = ink_side_begin(side);
+		*counts = before;
+		for (uint32_t e = 1; e <= ink_side_last(side); e++)
+			if (ink_side_used(side, e))
+				ink_counts_add(t, counts, ink_side_code(side, e));
+	} while (!ink_side_steady(side, begin));
 	ink_side_leave(side);
 }
 

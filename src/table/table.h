@@ -279,13 +279,17 @@ const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers
 /* Gives a table whose plan, operations and body are set its coding, shape and side table. */
 void ink_table_attach(struct ink_table *t);
 
-/* Narrow side tables are of `line` and `compact` alone; a flow's home is its first line there. */
+/* `line` and `compact` know the flows of their side table by words; a flow's home is its first line there. */
 static inline struct ink_side_form ink_side_form(const struct ink_plan *p)
 {
-	return (struct ink_side_form){.capacity = p->geometry.side,
-				      .id_bits = p->geometry.side_id,
-				      .code_bits = p->state_bits + p->age_bits,
-				      .homes = p->geometry.b};
+	struct ink_side_form f = {.capacity = p->geometry.side,
+				  .id_bits = p->geometry.side_id,
+				  .code_bits = p->state_bits + p->age_bits,
+				  .homes = p->geometry.b};
+
+	if (!f.id_bits && (p->kind == INK_LINE || p->kind == INK_COMPACT))
+		f.id_bits = ink_side_id_bits(f.homes, f.code_bits);
+	return f;
 }
 
 /* The bytes of the cells, in front of the side table. */

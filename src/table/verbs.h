@@ -75,8 +75,6 @@ static int side_has_home(const struct ink_table *t, uint32_t home)
 
 		if (place_home(&p) == home)
 			return 1;
-		if (t->side.width)
-			return 0; /* in order: had there been one, it would have been the first */
 	}
 	return 0;
 }
@@ -110,10 +108,10 @@ static int side_drop_expendable(struct ink_table *t)
 	int dropped = 0;
 
 	ink_side_enter(s);
-	for (uint32_t i = 0; i < s->capacity && !dropped; i++) {
+	for (uint32_t i = 0, all = ink_side_positions(s->form); i < all && !dropped; i++) {
 		uint32_t e = s->hand + 1;
 
-		s->hand = s->hand + 1 < s->capacity ? s->hand + 1 : 0;
+		s->hand = e < all ? e : 0;
 		if (e <= ink_side_last(s) && ink_side_used(s, e) &&
 		    ink_is_expendable(t, ink_side_code(s, e))) {
 			side_drop(t, e);
