@@ -22,14 +22,14 @@
  *    in rte_member; `rte_hash array` is rte_hash in bulk with the states in an
  *    array of bytes by position, which makes modify a bulk lookup too;
  *    `absl prefetch` is absl with its prefetch() for the key 16 items ahead;
- *  - batched = in bursts of 128 for Inkling, of 64 (its maximum) for DPDK;
+ *  - batched = in bursts of 256 for Inkling, of 64 (its maximum) for DPDK;
  *  - the maps reserve for n flows; rte_hash and rte_member are made for n;
  *  - everybody's memory is in transparent huge pages, where the system gives
  *    them on request (madvise): the maps and DPDK by an allocator of ours,
  *    Inkling by itself. Which share that was is printed for everybody.
  *    Everybody's memory has been touched before the clock starts;
- *  - boost, absl and the gather are compiled with -O3 -march=native, Inkling
- *    as it is shipped, DPDK as Debian ships it.
+ *  - boost, absl, the gather and the loops around Inkling's calls are compiled
+ *    with -O3 -march=native, Inkling as it is shipped, DPDK as Debian ships it.
  *
  * What was found stands at the end of the output: the bars.
  */

@@ -4,10 +4,7 @@
 #include <sched.h>
 #include <stddef.h>
 
-enum {
-	MOST_ID_BITS = 48, /* more would tell nothing: the rest follows from the home */
-	MOST_BEHIND = 32   /* words behind the last home's first: a longer run there is one in a million */
-};
+enum { MOST_ID_BITS = 48 }; /* more would tell nothing: the rest follows from the home */
 
 /* -------------------------------------------------------------- the memory */
 
@@ -33,17 +30,10 @@ uint32_t ink_side_width(struct ink_side_form f)
 	return bits <= 32 ? 4 : bits <= 64 ? 8 : 16;
 }
 
-/* A quarter more than flows: three words are looked at for a flow that is not there, in the mean. */
-static uint32_t word_starts(struct ink_side_form f)
-{
-	return f.capacity + f.capacity / 4;
-}
-
+/* A quarter more than flows, so that runs are short, and one more, so that they end. */
 uint32_t ink_side_positions(struct ink_side_form f)
 {
-	if (!f.id_bits)
-		return f.capacity;
-	return word_starts(f) + (f.capacity < MOST_BEHIND ? f.capacity : MOST_BEHIND);
+	return f.id_bits && f.capacity ? f.capacity + f.capacity / 4 + 1 : f.capacity;
 }
 
 static uint64_t words_bytes(struct ink_side_form f)
@@ -76,7 +66,6 @@ void ink_side_init(struct ink_side *side, void *memory, struct ink_side_form for
 	side->width = ink_side_width(form);
 	if (side->width) {
 		side->words = side->head + 1;
-		side->starts = word_starts(form);
 		side->last = ink_side_positions(form);
 	} else {
 		side->chains = (uint32_t *)(side->head + 1);
@@ -122,29 +111,45 @@ static uint32_t add_word(struct ink_side *side, uint32_t home, uint64_t word)
 
 	if (head->count == side->capacity)
 		return 0;
-	while (e <= side->last && ink_side_word(side, e))
-		e++;
-	if (e > side->last)
-		return 0;
+	while (ink_side_word(side, e))
+		e = ink_side_behind(side, e);
 	ink_side_put_word(side, e, word);
 	__atomic_store_n(&head->count, head->count + 1, __ATOMIC_RELAXED);
 	return e;
 }
 
+/* How many words further on it is from one to another, going round. */
+static uint32_t way(const struct ink_side *side, uint32_t from, uint32_t to)
+{
+	return to >= from ? to - from : to + side->last - from;
+}
+
 /* Those behind it close ranks, as far as their homes allow. */
 static void remove_word(struct ink_side *side, uint32_t hole)
 {
+	uint32_t e = ink_side_behind(side, hole);
 	uint64_t word;
 
 	disturb(side);
-	for (uint32_t e = hole + 1; e <= side->last && (word = ink_side_word(side, e)); e++)
-		if (ink_side_start(side, ink_side_word_home(side, word)) <= hole) {
+	for (; (word = ink_side_word(side, e)); e = ink_side_behind(side, e))
+		if (way(side, ink_side_start(side, ink_side_word_home(side, word)), e) >=
+		    way(side, hole, e)) {
 			ink_side_put_word(side, hole, word);
 			hole = e;
 		}
 	ink_side_put_word(side, hole, 0);
 	settle(side);
 	__atomic_store_n(&side->head->count, side->head->count - 1, __ATOMIC_RELAXED);
+}
+
+/* Words close ranks up to the next that is free. */
+uint32_t ink_side_top(const struct ink_side *side)
+{
+	uint32_t e = ink_side_last(side);
+
+	while (side->width && e > 1 && ink_side_word(side, e))
+		e--;
+	return e;
 }
 
 /* ----------------------------------------------------------------- peeking */
@@ -280,26 +285,37 @@ static const char *check_fresh(const struct ink_side *side)
 	return NULL;
 }
 
-/* Each with a home that there is, and no free word between that and the entry. */
+static uint32_t count_words(const struct ink_side *side)
+{
+	uint32_t used = 0;
+
+	for (uint32_t e = 1; e <= side->last; e++)
+		used += ink_side_word(side, e) != 0;
+	return used;
+}
+
+/* Each with a home that there is, and no free word between that and the entry: seen from a free one on. */
 static const char *check_words(const struct ink_side *side)
 {
 	const struct ink_side_head *head = side->head;
-	uint32_t free = 0, used = 0;
+	uint32_t top = ink_side_top(side), free = 0, e = top;
 
 	if (head->count > side->capacity || head->free || head->fresh || head->zero)
 		return "the side table's head contradicts its size";
-	for (uint32_t e = 1; e <= side->last; e++) {
-		uint64_t word = ink_side_word(side, e);
-		uint32_t home = word ? ink_side_word_home(side, word) : 0;
+	if (count_words(side) != head->count)
+		return "the side table's count is wrong";
+	for (uint32_t i = 1; i < side->last; i++) {
+		uint64_t word = ink_side_word(side, e = ink_side_behind(side, e));
+		uint32_t home = word ? ink_side_word_home(side, word) : 0, start;
 
-		used += word != 0;
-		free = word ? free : e;
+		free = word ? free : i;
+		start = way(side, top, ink_side_start(side, home));
 		if (home >= side->form.homes)
 			return "an entry of the side table has a home that there is not";
-		if (word && (ink_side_start(side, home) <= free || ink_side_start(side, home) > e))
+		if (word && (start <= free || start > i))
 			return "an entry of the side table is not where it would be looked for";
 	}
-	return used == head->count ? NULL : "the side table's count is wrong";
+	return NULL;
 }
 
 /*

@@ -12,16 +12,16 @@
  * `line` and `compact` a flow takes one word: its home, the lowest bits of its
  * id, and its code. With 2^16 lines and 5 bits of code that are 42 bits of the id;
  * two flows with the same home that agree in them too are taken for one, which is
- * less likely than that two keys have the same id. Where memory is scarcer than
- * that, fewer bits can be asked for, in words of 4 bytes.
+ * then less likely than that two keys have the same id. Where memory is scarcer
+ * than that, fewer bits can be asked for, in words of 4 bytes.
  *
  *     struct ink_side_head                count; the rest is 0
  *     uint32_t or uint64_t words[]        [ home | id bits | code ] + 1; 0: free
  *
- * A flow stands in the first free word from that of its home on; when one goes,
- * those behind it close ranks. So all flows of a home are found in one run of
- * words, mostly in one cache line. There is a quarter more of words than of
- * flows, and a few behind the last home's, so that runs need not go round.
+ * A flow stands in the first free word from that of its home on, going round at
+ * the end; when one goes, those behind it close ranks. So all flows of a home are
+ * found in one run of words, mostly in one cache line. There is a quarter more of
+ * words than of flows, and at least one.
  *
  * `dleft` and `kbf` need whole ids, and chain their entries:
  *
@@ -36,7 +36,8 @@
  * whoever reads or changes it holds the lock, peeks excepted. (3) A peek walks
  * without a lock: what it could stumble over is changed between two steps of
  * `sequence`, and it starts again when that was odd or has moved; entry numbers
- * are always in range, so the walk is safe at any moment.
+ * are always in range, so the walk is safe at any moment. A word that is added at
+ * the end of a run hides no other, and needs no step.
  */
 #ifndef INKLING_SIDE_H
 #define INKLING_SIDE_H
@@ -80,8 +81,7 @@ struct ink_side {
 	void *words; /* of `width` bytes each */
 	struct ink_side_form form;
 	uint32_t width;    /* 0: chains */
-	uint32_t starts;   /* words in which a home may begin */
-	uint32_t last;     /* all words */
+	uint32_t last;     /* words */
 	uint32_t capacity; /* of the form */
 	uint32_t hand;     /* where the search for an expendable entry goes on */
 	uint32_t sequence;
@@ -108,6 +108,9 @@ int ink_side_peek(const struct ink_side *side, uint32_t home, uint64_t id);
 
 /* Stores a flow that is not there; 0 when full. */
 uint32_t ink_side_add(struct ink_side *side, uint32_t home, uint64_t id, unsigned code);
+
+/* A number after which no entry moves when those before it go: going down from here, each is met once. */
+uint32_t ink_side_top(const struct ink_side *side);
 
 /* Removes an entry. */
 void ink_side_remove(struct ink_side *side, uint32_t home, uint32_t entry);
@@ -179,7 +182,13 @@ static inline uint32_t ink_side_word_home(const struct ink_side *side, uint64_t 
 /* The first entry that a flow of this home may have. */
 static inline uint32_t ink_side_start(const struct ink_side *side, uint32_t home)
 {
-	return 1 + ink_side_hash(home, side->starts);
+	return 1 + ink_side_hash(home, side->last);
+}
+
+/* The word behind that one. */
+static inline uint32_t ink_side_behind(const struct ink_side *side, uint32_t entry)
+{
+	return entry < side->last ? entry + 1 : 1;
 }
 
 /* ----------------------------------------------------------------- entries */
@@ -228,7 +237,8 @@ static inline uint32_t ink_side_next(const struct ink_side *side, uint32_t entry
 {
 	if (!side->width)
 		return ink_side_linked(&side->entries[entry - 1].next);
-	return entry < side->last && ink_side_word(side, entry + 1) ? entry + 1 : 0;
+	entry = ink_side_behind(side, entry);
+	return ink_side_word(side, entry) ? entry : 0;
 }
 
 /* Is it that flow's? */
@@ -244,12 +254,12 @@ static inline int ink_side_is(const struct ink_side *side, uint32_t entry, uint3
 static inline uint32_t ink_side_find_word(const struct ink_side *side, uint32_t home, uint64_t id)
 {
 	uint64_t key = ink_side_key(side, home, id) >> side->form.code_bits, word;
-	const uint64_t *words = side->words, *end = words + side->last;
-	const uint64_t *at = words + ink_side_hash(home, side->starts);
+	const uint64_t *words = side->words;
+	uint32_t e = ink_side_start(side, home);
 
-	for (; at < end && (word = __atomic_load_n(at, __ATOMIC_ACQUIRE)); at++)
+	for (; (word = __atomic_load_n(words + e - 1, __ATOMIC_ACQUIRE)); e = ink_side_behind(side, e))
 		if ((word - 1) >> side->form.code_bits == key)
-			return (uint32_t)(at - words) + 1;
+			return e;
 	return 0;
 }
 
@@ -277,11 +287,27 @@ static inline int ink_side_steady(const struct ink_side *side, uint32_t begin)
 	return begin % 2 == 0 && begin == __atomic_load_n(&side->sequence, __ATOMIC_RELAXED);
 }
 
+static inline unsigned ink_side_word_code(const struct ink_side *side, uint64_t word)
+{
+	return (unsigned)((word - 1) & ((1u << side->form.code_bits) - 1));
+}
+
 static inline unsigned ink_side_code(const struct ink_side *side, uint32_t entry)
 {
 	if (side->width)
-		return (unsigned)((ink_side_word(side, entry) - 1) & ((1u << side->form.code_bits) - 1));
+		return ink_side_word_code(side, ink_side_word(side, entry));
 	return __atomic_load_n(&side->entries[entry - 1].code, __ATOMIC_RELAXED);
+}
+
+/* The code of an entry that others may be removing, or -1 if it is free. */
+static inline int ink_side_glance(const struct ink_side *side, uint32_t entry)
+{
+	uint64_t word;
+
+	if (!side->width)
+		return ink_side_used(side, entry) ? (int)ink_side_code(side, entry) : -1;
+	word = ink_side_word(side, entry);
+	return word ? (int)ink_side_word_code(side, word) : -1;
 }
 
 static inline void ink_side_recode(struct ink_side *side, uint32_t entry, unsigned code)

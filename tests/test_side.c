@@ -155,14 +155,14 @@ static void a_narrow_one_takes_flows_that_agree_in_its_bits_for_one(void **state
 	free(m.memory);
 }
 
-/* A quarter more words than entries, and at most 32 more. */
+/* A quarter more words than entries, and one. */
 static void a_word_takes_4_or_8_bytes(void **state)
 {
 	(void)state;
 	assert_int_equal(ink_side_bytes(forms[0]), 16 + 208 + 800);
-	assert_int_equal(ink_side_bytes(forms[1]), 16 + 4 * (62 + 32)); /* 10 + 16 + 5 bits */
-	assert_int_equal(ink_side_bytes(forms[3]), 16 + 8 * (62 + 32)); /* 28 + 24 + 10 bits */
-	assert_int_equal(ink_side_bytes((struct ink_side_form){1000, 16, 5, 1000}), 16 + 4 * (1250 + 32));
+	assert_int_equal(ink_side_bytes(forms[1]), 16 + 4 * 63); /* 10 + 16 + 5 bits */
+	assert_int_equal(ink_side_bytes(forms[3]), 16 + 8 * 63); /* 28 + 24 + 10 bits */
+	assert_int_equal(ink_side_bytes((struct ink_side_form){1000, 16, 5, 1000}), 16 + 4 * 1251);
 	assert_int_equal(ink_side_width((struct ink_side_form){1, 16, 5, 2048}), 4);
 	assert_int_equal(ink_side_width((struct ink_side_form){1, 16, 5, 2049}), 8);
 	assert_int_equal(ink_side_width((struct ink_side_form){1, 24, 10, UINT32_MAX}), 16);
@@ -196,12 +196,14 @@ static void a_damaged_side_table_of_words_is_found_out(void **state)
 	assert_string_equal(ink_side_check(&m.side),
 			    "an entry of the side table has a home that there is not");
 	words[at] -= (1000 - home) << 21;
-	words[93] = words[at]; /* behind free ones */
-	assert_string_equal(ink_side_check(&m.side),
-			    "an entry of the side table is not where it would be looked for");
-	words[93] = 0;
 	m.side.head->count = 11;
 	assert_string_equal(ink_side_check(&m.side), "the side table's count is wrong");
+	while (words[at])
+		at++;
+	words[at + 1] = words[at - 1]; /* behind a free one */
+	assert_string_equal(ink_side_check(&m.side),
+			    "an entry of the side table is not where it would be looked for");
+	words[at + 1] = 0;
 	m.side.head->count = 51;
 	assert_string_equal(ink_side_check(&m.side), "the side table's head contradicts its size");
 	m.side.head->count = 10;
@@ -212,22 +214,48 @@ static void a_damaged_side_table_of_words_is_found_out(void **state)
 	free(m.memory);
 }
 
-/* All of one home: the run is as long as there are flows, or as far as there are words. */
+/* All of one home, wherever that begins: the run goes round. */
 static void flows_of_one_home_stand_in_one_run(void **state)
 {
 	(void)state;
 	for (uint32_t home = 0; home < 1000; home++) {
 		struct made m = make(forms[1]);
-		uint32_t count = 0, room = m.side.last - ink_side_start(&m.side, home) + 1;
 
-		while (ink_side_add(&m.side, home, count, count % 32))
-			count++;
-		assert_int_equal(count, room < 50 ? room : 50);
-		for (uint32_t i = 0; i < count; i += 2)
+		for (uint32_t i = 0; i < 50; i++)
+			assert_true(ink_side_add(&m.side, home, i, i % 32) != 0);
+		assert_int_equal(ink_side_add(&m.side, home, 50, 1), 0);
+		for (uint32_t i = 0; i < 50; i += 2)
 			ink_side_remove(&m.side, home, ink_side_find(&m.side, home, i));
 		assert_null(ink_side_check(&m.side));
-		for (uint32_t i = 0; i < count; i++)
+		for (uint32_t i = 0; i < 50; i++)
 			assert_int_equal(ink_side_peek(&m.side, home, i), i % 2 ? (int)(i % 32) : -1);
+		free(m.memory);
+	}
+}
+
+/* Going down from the top, each is met once, whichever of them go. */
+static void a_walk_from_the_top_meets_each_once(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 2000; round++) {
+		struct made m = make(forms[1]);
+		uint32_t met[50] = {0}, count = 1 + random_below(50), homes = 1 + random_below(20);
+		uint32_t e = ink_side_top(&m.side);
+
+		for (uint32_t i = 0; i < count; i++)
+			assert_true(ink_side_add(&m.side, random_below(homes), i, 0) != 0);
+		e = ink_side_top(&m.side);
+		for (uint32_t i = 0; i<m.side.last; i++, e = e> 1 ? e - 1 : m.side.last)
+			if (ink_side_used(&m.side, e)) {
+				uint64_t word = ink_side_word(&m.side, e);
+
+				met[ink_side_id(&m.side, e) % 65536]++;
+				if (random_below(2))
+					ink_side_remove(&m.side, ink_side_word_home(&m.side, word), e);
+			}
+		for (uint32_t i = 0; i < count; i++)
+			assert_int_equal(met[i], 1);
+		assert_null(ink_side_check(&m.side));
 		free(m.memory);
 	}
 }
@@ -297,6 +325,29 @@ static void flows_that_collide_are_told_apart_and_stay_so_when_saved(void **stat
 	ink_free(t);
 }
 
+/* However its flows lie: of five lines, each is the home of some two hundred. */
+static void it_is_full_before_a_flow_is_refused(void **state)
+{
+	struct ink_options o = {
+		.size = sizeof o, .states = 10, .seed = 1, .geometry = {.b = 5, .h = 24, .side = 1000}};
+
+	(void)state;
+	for (uint64_t round = 0; round < 50; round++) {
+		struct ink_table *t = ink_create(&o, NULL);
+		struct ink_stats s = {.size = sizeof s};
+		uint64_t i = round << 32;
+
+		assert_non_null(t);
+		while (ink_insert(t, id_number(i), (unsigned)(i % 10)) == 0)
+			i++;
+		ink_stats(t, &s);
+		assert_int_equal(s.side_flows, 1000);
+		assert_int_equal(s.flows, i - (round << 32));
+		assert_int_equal(ink_check(t, NULL), 0);
+		ink_free(t);
+	}
+}
+
 static void the_plan_counts_narrow_entries_and_their_errors(void **state)
 {
 	struct ink_options o = narrow_options();
@@ -342,7 +393,9 @@ int main(void)
 		cmocka_unit_test(as_many_bits_of_an_id_are_kept_as_fit),
 		cmocka_unit_test(a_damaged_side_table_of_words_is_found_out),
 		cmocka_unit_test(flows_of_one_home_stand_in_one_run),
+		cmocka_unit_test(a_walk_from_the_top_meets_each_once),
 		cmocka_unit_test(flows_that_collide_are_told_apart_and_stay_so_when_saved),
+		cmocka_unit_test(it_is_full_before_a_flow_is_refused),
 		cmocka_unit_test(the_plan_counts_narrow_entries_and_their_errors),
 		cmocka_unit_test(a_narrow_side_table_is_refused_where_there_is_none),
 	};

@@ -15,7 +15,6 @@
 #include "../why.h"
 
 #define INK_MOST_FLOWS (1ull << 40)
-#define INK_MOST_BUCKETS (1u << 28)
 
 /* Room for rounding, where a plan is held against the ceiling that it was made for. */
 #define INK_PLAN_SLACK (1 + 1e-9)

@@ -107,7 +107,7 @@ INK_HOT void place_fetch(const struct ink_table *t, const struct place *p, int s
 
 static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)
 {
-	return CELLS_SHARED ? 0 : ink_calm(t, p->at.fingerprint, p->at.fingerprint);
+	return CELLS_SHARED ? 0 : ink_calm(t, p->at.fingerprint, p->at.fingerprint); /* see INK_STRIPES */
 }
 
 static inline int place_still_calm(const struct ink_table *t, const struct place *p, uint64_t calm)

@@ -19,8 +19,7 @@
 /*
  * Where a flow may stand, as a search wants it: not the numbers of its lines,
  * but of their first words, which lead to them without another shift. Room is
- * told as slot + 1, and 64 more if it is in the second line; 33 or 97: both are
- * full.
+ * told as slot + 1, and 64 more if it is in the second line; 33: both are full.
  */
 struct line_place {
 	uint32_t words[2];
@@ -35,6 +34,7 @@ static inline struct line_place line_place(const struct ink_line_shape *s, uint6
 	return (struct line_place){{p.first * INK_LINE_WORDS, p.second * INK_LINE_WORDS}, p.fingerprint, 0};
 }
 
+/* The other lines of the entries of a word. word_others, the quick way for many, is the slow one to the first of them. */
 static inline void word_others_one_by_one(const struct ink_line_shape *s, uint32_t line, uint64_t word,
 					  uint64_t others[4])
 {

@@ -195,8 +195,16 @@ struct ink_exact_shape {
 
 /* --------------------------------------------------------------- the table */
 
-/* Sequence counters for peeks, or, with many writers, locks for inserts; a line's is its number modulo this. */
+/*
+ * Sequence counters for peeks, or, with many writers, locks for inserts, by number modulo this: of a line; in
+ * `line` with one writer, where only an entry that moves can be missed, of its fingerprint.
+ */
 #define INK_STRIPES 1024u
+
+#define INK_MOST_BUCKETS (1u << 28) /* lines, buckets of a subtable */
+
+_Static_assert((uint64_t)INK_MOST_BUCKETS *INK_LINE_WORDS <= UINT32_MAX,
+	       "line_place has word numbers of 32 bits");
 
 struct ink_table {
 	const struct ink_ops *ops;
@@ -401,9 +409,9 @@ static inline void ink_note_expiry(struct ink_table *t, unsigned code)
  * stood still. The changes in between are release stores and the peek's reads
  * acquire loads (plain ones, on x86), which is all the ordering it needs.
  */
-static inline uint32_t *ink_stripe(const struct ink_table *t, uint32_t line)
+static inline uint32_t *ink_stripe(const struct ink_table *t, uint32_t number)
 {
-	return (uint32_t *)&t->stripes[line % INK_STRIPES];
+	return (uint32_t *)&t->stripes[number % INK_STRIPES];
 }
 
 static inline void ink_disturb(struct ink_table *t, uint32_t line)

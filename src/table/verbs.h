@@ -12,7 +12,7 @@
  *   struct place            where a flow may stand; computed from its id alone
  *   struct spot             an entry that was found; has a member `code`
  *
- *   place_of, place_fetch, place_prepare     as in calls.h
+ *   place_of, place_fetch, and LOOKS_FOR_ROOM with what belongs to it    as in calls.h
  *   place_home(place)       the home of the flow in the side table
  *   place_calm / place_still_calm    see ink_calm
  *   side_flagged, flag_side, unflag_side     is the side table to be asked?
@@ -68,14 +68,21 @@ static void side_recode(struct ink_table *t, uint32_t e, unsigned code)
 	ink_side_leave(&t->side);
 }
 
+static uint32_t side_home(const struct ink_table *t, uint32_t e)
+{
+	struct place p;
+
+	if (t->side.width)
+		return ink_side_word_home(&t->side, ink_side_word(&t->side, e));
+	p = place_of(t, ink_side_id(&t->side, e));
+	return place_home(&p);
+}
+
 static int side_has_home(const struct ink_table *t, uint32_t home)
 {
-	for (uint32_t e = ink_side_first(&t->side, home); e; e = ink_side_next(&t->side, e)) {
-		struct place p = place_of(t, ink_side_id(&t->side, e));
-
-		if (place_home(&p) == home)
+	for (uint32_t e = ink_side_first(&t->side, home); e; e = ink_side_next(&t->side, e))
+		if (side_home(t, e) == home)
 			return 1;
-	}
 	return 0;
 }
 
@@ -116,6 +123,7 @@ static int side_drop_expendable(struct ink_table *t)
 		    ink_is_expendable(t, ink_side_code(s, e))) {
 			side_drop(t, e);
 			dropped = 1;
+			s->hand = s->width ? e - 1 : s->hand; /* another one has closed ranks */
 		}
 	}
 	ink_side_leave(s);
@@ -245,7 +253,7 @@ INK_HOT int put_new(struct ink_table *t, const struct place *p, uint64_t id, uns
 	return 0;
 }
 
-/* Another flow's entry cannot be told from ours: by full id, or, where there is no room, nobody knows any more. */
+/* Another flow's entry cannot be told from ours: by id, or, where there is no room, nobody knows any more. */
 static int put_collision(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
 {
 	ink_bump(&t->counters.collisions);
@@ -472,7 +480,7 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct h
 
 /* -------------------------------------------------------------------- step */
 
-/* Found by full id: a start event without a row begins the flow anew, in place. */
+/* Found by id: a start event without a row begins the flow anew, in place. */
 static int step_side(struct ink_table *t, uint32_t e, unsigned event, struct ink_move *m)
 {
 	ink_answer from = ink_code_answer(coding_of(t), ink_side_code(&t->side, e));
@@ -572,11 +580,15 @@ static void sweep_side_entry(struct ink_table *t, uint32_t e)
 		ink_side_recode(&t->side, e, after & ~INK_EXPIRES);
 }
 
-/* From the last to the first: what goes may move those behind it, which have been looked at. */
+/* Downwards, and round: what goes may move those behind it, which have been looked at. */
 static void verb_sweep_side(struct ink_table *t)
 {
+	uint32_t last, e;
+
 	ink_side_enter(&t->side);
-	for (uint32_t e = ink_side_last(&t->side); e; e--)
+	last = ink_side_last(&t->side);
+	e = ink_side_top(&t->side);
+	for (uint32_t i = 0; i<last; i++, e = e> 1 ? e - 1 : last)
 		if (ink_side_used(&t->side, e))
 			sweep_side_entry(t, e);
 	ink_side_leave(&t->side);
