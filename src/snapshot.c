@@ -147,6 +147,8 @@ struct range {
 		}                                                                                            \
 	}
 #define ANY UINT32_MAX
+#define LINES INK_MOST_BUCKETS
+#define ASIDE INK_SIDE_MOST
 #define AT(field) offsetof(struct header, field)
 
 /* clang-format off */
@@ -162,11 +164,11 @@ static const struct field {
 	{"full policy",  AT(full),         {{1, 3},       {1, 3},       {1, 3},       {1, 3},          {1, 2},       {1, 2},      {1, 2}}},
 	{"flags",        AT(flags),        SAME(0, WITH_RULES)},
 	{"d",            AT(d),            {{2, 2},       {2, 2},       {1, 8},       {1, 1},          {0, 0},       {0, 0},      {0, 0}}},
-	{"b",            AT(b),            {{1, INK_MOST_BUCKETS}, {1, INK_MOST_BUCKETS}, {1, INK_MOST_BUCKETS}, {256, 1u << 31}, {0, 0},       {0, 0},      {0, 0}}},
+	{"b",            AT(b),            {{1, LINES},   {1, LINES},   {1, LINES},   {256, 1u << 31}, {0, 0},       {0, 0},      {0, 0}}},
 	{"h",            AT(h),            {{16, 32},     {4, 56},      {1, 64},      {1, 1},          {0, 0},       {0, 0},      {1, 8}}},
 	{"f",            AT(f),            {{2, 30},      {4, 24},      {2, 32},      {64, 64},        {0, 0},       {0, 0},      {1, 12}}},
 	{"q",            AT(q),            {{0, 0},       {1, 121},     {0, 0},       {0, 0},          {0, 0},       {0, 0},      {1, 64}}},
-	{"side",         AT(side),         {{0, INK_SIDE_MOST}, {0, INK_SIDE_MOST}, {0, INK_SIDE_MOST}, {0, 0}, {0, 0}, {0, 0},    {0, INK_SIDE_MOST}}},
+	{"side",         AT(side),         {{0, ASIDE},   {0, ASIDE},   {0, ASIDE},   {0, 0},          {0, 0},       {0, 0},      {0, ASIDE}}},
 	{"dleft flags",  AT(dleft_flags),  {{0, 0},       {0, 0},       {0, 7},       {0, 0},          {0, 0},       {0, 0},      {0, 0}}},
 	{"k",            AT(k),            {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {1, 32},      {1, 32},      {1, 16}}},
 	{"m",            AT(m),            {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {2, ANY},     {2, ANY},      {1, ANY}}},

@@ -35,6 +35,7 @@
 
 #include <inkling/inkling.h>
 
+#include "aside.h"
 #include "bloom_model.h"
 #include "cpu.h"
 #include "table/table.h"
@@ -352,13 +353,7 @@ static inline int hides(struct program *p, struct flow *f, ink_answer answer, co
 
 static inline int is_aside(const struct program *p, uint64_t id)
 {
-	const struct ink_side *s = &p->first->side;
-	uint64_t kept = s->width ? (1ull << s->form.id_bits) - 1 : ~0ull;
-
-	for (uint32_t e = 1; e <= ink_side_last(s); e++)
-		if (ink_side_used(s, e) && !((ink_side_id(s, e) ^ id) & kept))
-			return 1;
-	return 0;
+	return entries_aside(&p->first->side, id) != 0;
 }
 
 static inline void look_at(struct program *p, struct flow *f, struct causes *c)

@@ -1408,6 +1408,18 @@ static struct image empty_image(struct ink_options o)
 	return image_read(path_of("empty"));
 }
 
+static struct ink_table *with_20_aside(struct ink_options o)
+{
+	struct ink_stats s = {.size = sizeof s};
+	struct ink_table *t = create(o);
+
+	for (uint64_t n = 0; s.side_flows < 20; n++) {
+		assert_int_equal(ink_insert(t, id_number(n), (unsigned)(n % 10)), 0);
+		ink_stats(t, &s);
+	}
+	return t;
+}
+
 /* A table whose side table, in chains, has used, free and never used entries. */
 static struct image side_image(void)
 {
@@ -1415,14 +1427,9 @@ static struct image side_image(void)
 				.states = 10,
 				.age_bits = 1,
 				.geometry = {.d = 2, .b = 8, .h = 2, .f = 11, .side = 60}};
-	struct ink_stats s = {.size = sizeof s};
-	struct ink_table *t = create(o);
+	struct ink_table *t = with_20_aside(o);
 	struct image i;
 
-	for (uint64_t n = 0; s.side_flows < 20; n++) {
-		assert_int_equal(ink_insert(t, id_number(n), (unsigned)(n % 10)), 0);
-		ink_stats(t, &s);
-	}
 	save(t, path_of("side"));
 	i = image_read(path_of("side"));
 	for (uint32_t entry = 0; entry < 20; entry += 3)
@@ -1433,7 +1440,7 @@ static struct image side_image(void)
 	return image_read(path_of("side"));
 }
 
-/* Where its parts are: 32 cells of 16 bits, 16 bits of overflow flags, the head, 60 chains, 60 entries of 16 bytes. */
+/* Where its parts are: 32 cells of 16 bits and what is behind them, the head, 60 chains, 60 entries of 16 bytes. */
 enum { HEAD = AT_BODY + 64 + 16, CHAINS = HEAD + 16, ENTRIES = CHAINS + 60 * 4, ENTRY = 16 };
 enum { HEAD_COUNT = 0, HEAD_FREE = 4, HEAD_FRESH = 8, HEAD_ZERO = 12 };
 enum { ENTRY_NEXT = 8, ENTRY_CODE = 12, ENTRY_USED = 14 };
@@ -1547,13 +1554,8 @@ static struct image words_image(void)
 {
 	struct ink_options o = {
 		.kind = INK_LINE, .states = 10, .age_bits = 1, .geometry = {.b = 6, .h = 32, .side = 60}};
-	struct ink_stats s = {.size = sizeof s};
-	struct ink_table *t = create(o);
+	struct ink_table *t = with_20_aside(o);
 
-	for (uint64_t n = 0; s.side_flows < 20; n++) {
-		assert_int_equal(ink_insert(t, id_number(n), (unsigned)(n % 10)), 0);
-		ink_stats(t, &s);
-	}
 	save(t, path_of("side"));
 	ink_free(t);
 	return image_read(path_of("side"));

@@ -27,6 +27,7 @@
 
 #include <inkling/inkling.h>
 
+#include "aside.h"
 #include "cpu.h"
 #include "random.h"
 #include "table/table.h"
@@ -146,17 +147,6 @@ static struct ink_stats stats_of(const struct ink_table *t)
 
 	ink_stats(t, &s);
 	return s;
-}
-
-/* In the side table, of one flow. */
-static unsigned entries_aside(const struct ink_table *t, uint64_t id)
-{
-	uint64_t kept = (1ull << t->side.form.id_bits) - 1;
-	unsigned n = 0;
-
-	for (uint32_t e = 1; e <= ink_side_last(&t->side); e++)
-		n += ink_side_used(&t->side, e) && !((ink_side_id(&t->side, e) ^ id) & kept);
-	return n;
 }
 
 /* Does `line` take the flows there for the same? */
@@ -496,7 +486,7 @@ static void assert_all_there(struct scene *s, int coarse)
 	for (int g = 0; g < GROUPS; g++)
 		for (size_t i = 0; i < s->n[g]; i++) {
 			check_answer((enum group)g, i, ink_lookup(s->t, s->ids[g][i]));
-			aside += g == STILL ? entries_aside(s->t, s->ids[g][i]) : 0;
+			aside += g == STILL ? entries_aside(&s->t->side, s->ids[g][i]) : 0;
 		}
 	assert_no_trouble();
 	assert_int_equal(stats.flows, s->n[0] + s->n[1] + s->n[2] + s->n[3] + s->n[4] + s->fading + 1);
@@ -1437,9 +1427,9 @@ static void check_stored(struct twice *b)
 		complain("%d were stored, %d are there", (int)b->stored, (int)counts.total);
 	for (size_t i = 0; i < TWICE; i++) {
 		uint64_t id = b->ids[0][i], twin = b->ids[1][i];
-		unsigned cells = entries_in_cells(b->t, id), aside = entries_aside(b->t, id);
+		unsigned cells = entries_in_cells(b->t, id), aside = entries_aside(&b->t->side, id);
 
-		aside += twin == id ? 0 : entries_aside(b->t, twin);
+		aside += twin == id ? 0 : entries_aside(&b->t->side, twin);
 		if (cells > 1 || aside > 1 || (b->way != BY_INSERT && cells + aside > 1))
 			complain("flow %zu: %u entries in the cells, %u in the side table", i, cells, aside);
 	}

@@ -85,7 +85,6 @@ static double highest_load(const struct choice *c)
 
 /* Where one flow in twenty is in doubt, more room for their changes is no help. */
 #define MOST_DOUBT .05
-#define MOST_SIDE (1u << 30)
 
 static uint32_t side_entries(const struct wish *w, double flows, double unsure)
 {
@@ -96,7 +95,7 @@ static uint32_t side_entries(const struct wish *w, double flows, double unsure)
 	if (w->o->geometry.side)
 		return w->o->geometry.side;
 	waiting = ceil(waiting + 6 * sqrt(waiting)) + 16;
-	return waiting < MOST_SIDE ? (uint32_t)waiting : MOST_SIDE;
+	return waiting < INK_SIDE_MOST ? (uint32_t)waiting : INK_SIDE_MOST;
 }
 
 /* With `share` cells in each of the k shares, and n flows. */

@@ -328,14 +328,13 @@ static const struct ink_compact_shape compact_usual = {
 	.before = {1ull << 31, 0},
 };
 
-/* And with codes as usual.h has them. */
 static inline int compact_is_usual(const struct ink_plan *plan)
 {
 	const struct ink_compact_shape *s = &compact_usual;
 	const struct ink_geometry *g = &plan->geometry;
 
-	return g->h == s->slots && g->q == s->buckets && g->f == s->remainder_bits && plan->state_bits == 4 &&
-	       plan->age_bits == 1;
+	return g->h == s->slots && g->q == s->buckets && g->f == s->remainder_bits &&
+	       ink_codes_are_usual(plan);
 }
 
 #endif

@@ -34,7 +34,10 @@ static inline struct line_place line_place(const struct ink_line_shape *s, uint6
 	return (struct line_place){{p.first * INK_LINE_WORDS, p.second * INK_LINE_WORDS}, p.fingerprint, 0};
 }
 
-/* The other lines of the entries of a word. word_others, the quick way for many, is the slow one to the first of them. */
+/*
+ * The other lines of the entries of a word. word_others has fewer instructions where there are vectors, but gives
+ * its answers through memory; this is for who waits for them.
+ */
 static inline void word_others_one_by_one(const struct ink_line_shape *s, uint32_t line, uint64_t word,
 					  uint64_t others[4])
 {

@@ -25,7 +25,7 @@ const char *ink_version(void)
 #ifdef INK_HAVE_AVX2
 static const struct ink_ops *line_avx2(const struct ink_plan *plan, unsigned writers)
 {
-	int usual = plan->geometry.h == 24 && plan->state_bits == 4 && plan->age_bits == 1;
+	int usual = plan->geometry.h == 24 && ink_codes_are_usual(plan);
 
 	if (writers > 1)
 		return usual ? ink_line_shared_usual_avx2 : ink_line_shared_avx2;

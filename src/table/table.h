@@ -43,6 +43,14 @@ static inline struct ink_coding ink_coding(unsigned states, unsigned age_bits)
 	return c;
 }
 
+/* Those of the usual tables, with 8 to 15 states and a timer: see usual.h. */
+static const struct ink_coding coding_usual = {.state_bits = 4, .age_bits = 1, .age_top = 1, .unsure = 15};
+
+static inline int ink_codes_are_usual(const struct ink_plan *plan)
+{
+	return plan->state_bits == coding_usual.state_bits && plan->age_bits == coding_usual.age_bits;
+}
+
 /*
  * The bits that a cell has for the state. `direct` keeps no states in its cells,
  * and `stateful` without counters needs one more value: nobody is here.

@@ -10,8 +10,6 @@
 
 #include "table.h"
 
-static const struct ink_coding coding_usual = {.state_bits = 4, .age_bits = 1, .age_top = 1, .unsure = 15};
-
 static inline const struct ink_coding *coding_of(const struct ink_table *t)
 {
 	(void)t;
