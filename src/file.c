@@ -20,7 +20,7 @@
 
 #define MAGIC "\x89INK\r\n\x1a\n" /* as PNG's: no text, and a transfer that changes line ends breaks it */
 
-enum { VERSION = 3 };
+enum { VERSION = 4 };
 
 #define STANDS_AT(field, byte)                                                                               \
 	_Static_assert(offsetof(struct ink_file_head, field) == byte, "docs/format.md: " #byte)

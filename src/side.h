@@ -72,6 +72,14 @@ struct ink_side_form {
 
 enum { INK_SIDE_LEAST_ID = 4, INK_SIDE_MOST_ID = 24 }; /* that can be asked for */
 
+/*
+ * The flows of a home are of one of four classes, by the lowest bits of their
+ * ids, which every word keeps. A line has a flag for each class: of the flows
+ * that have nothing to do with the side table, a quarter are sent there as with
+ * one flag for all.
+ */
+enum { INK_SIDE_CLASSES = 4 };
+
 #define INK_SIDE_MOST (1u << 30) /* entries */
 
 struct ink_side {
@@ -131,6 +139,11 @@ static inline void ink_side_leave(struct ink_side *side)
 {
 	if (side->shared)
 		__atomic_store_n(&side->lock, 0, __ATOMIC_RELEASE);
+}
+
+static inline unsigned ink_side_class(uint64_t id)
+{
+	return (unsigned)id % INK_SIDE_CLASSES;
 }
 
 /* Homes are line numbers: neighbours must not meet more often than others. */

@@ -256,7 +256,8 @@ static int shape_fits(const struct header *h)
 		return h->h % INK_LINE_WORDS == 0 &&
 		       h->f + code == ink_line_entry_bits(h->h / INK_LINE_WORDS);
 	case INK_COMPACT:
-		return h->h + h->q <= 125 && h->h * (h->f + code) <= 510 - (h->h + h->q);
+		return h->h + h->q <= COMPACT_META_BITS &&
+		       h->h * (h->f + code) <= COMPACT_BITS - (h->h + h->q);
 	case INK_DLEFT:
 		return h->f + code <= 57;
 	case INK_EXACT:

@@ -93,7 +93,7 @@ static struct ink_geometry choose_geometry(const uint8_t *choice, uint32_t kind,
 	} else if (kind == INK_COMPACT) {
 		g.f = 4 + choice[2] % 21;
 		g.h = 4 + choice[3] % (least_of(56, 509 / (g.f + code + 1)) - 3);
-		g.q = 1 + choice[4] % (least_of(125, 510 - g.h * (g.f + code)) - g.h);
+		g.q = 1 + choice[4] % (least_of(COMPACT_META_BITS, COMPACT_BITS - g.h * (g.f + code)) - g.h);
 	} else if (kind == INK_DLEFT) {
 		g.d = 1 + choice[2] % 8;
 		g.h = 1 + choice[3] % 16;

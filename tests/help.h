@@ -261,10 +261,10 @@ static inline int side_is_asked(uint64_t id)
 	switch (variant->kind) {
 	case INK_LINE:
 		line += ink_line_place(&t->shape.line, id).first;
-		return (line->word[INK_LINE_SIDE] & INK_LINE_FLAG) != 0;
+		return (line->word[INK_LINE_SIDE + ink_side_class(id)] & INK_LINE_FLAG) != 0;
 	case INK_COMPACT:
 		compact += compact_place(&t->shape.compact, t->plan.geometry.b, id).first;
-		return (compact->word[COMPACT_WORDS - 1] & COMPACT_SIDE) != 0;
+		return (compact->word[COMPACT_WORDS - 1] & COMPACT_SIDE << ink_side_class(id)) != 0;
 	default:
 		return ink_side_count(&t->side) != 0;
 	}

@@ -88,7 +88,7 @@ done
 exactly flags odd.pcap
 twice flags odd.pcap ""
 all=0
-for seed in 1 2 3; do
+for seed in 5 6 7; do
 	twice flags odd.pcap "--seed $seed --flows $((flows / 25)) --kind compact --error 2%"
 	all=$((all + missing))
 done

@@ -550,7 +550,7 @@ struct model {
 /* Bit by bit, as compact.h draws it. */
 static void model_write(const struct ink_compact_shape *s, const struct model *m, uint64_t *w)
 {
-	unsigned at = 510 - (s->slots + s->buckets), slot = 0;
+	unsigned at = COMPACT_BITS - (s->slots + s->buckets), slot = 0;
 
 	memset(w, 0, 64);
 	for (unsigned i = 0; i < m->count; i++) {
@@ -593,7 +593,7 @@ static void model_remove(struct model *m, unsigned slot)
 
 static struct model random_model(const struct ink_compact_shape *s)
 {
-	struct model m = {.flags = (uint64_t)random_below(4) << 62};
+	struct model m = {.flags = (uint64_t)random_below(32) << 59};
 	unsigned count = random_below(s->slots + 1), end = 1 + random_below(s->buckets);
 	unsigned from = random_below(s->buckets - end + 1);
 
@@ -615,7 +615,7 @@ static void for_all_shapes(shape_test test)
 	for (unsigned r = 4; r <= 24; r++)
 		for (unsigned h = 4; h <= COMPACT_MAX_SLOTS; h++)
 			for (unsigned k = 0; k < 5; k++) {
-				int spare = 510 - (int)(h * (r + planes[k]));
+				int spare = COMPACT_BITS - (int)(h * (r + planes[k]));
 				int q = (spare < COMPACT_META_BITS ? spare : COMPACT_META_BITS) - (int)h;
 				struct ink_geometry g = {.b = 100, .h = h, .f = r, .q = (uint32_t)q};
 				struct ink_compact_shape s;
@@ -860,7 +860,7 @@ static void the_usual_codes_are_those_of_15_states_and_a_timer(void **state)
 /* What is compiled in is what would be computed. */
 static void the_usual_shape_is_that_of_its_plan(void **state)
 {
-	struct ink_plan plan = {.state_bits = 4, .age_bits = 1, .geometry = {.h = 32, .f = 8, .q = 62}};
+	struct ink_plan plan = {.state_bits = 4, .age_bits = 1, .geometry = {.h = 32, .f = 8, .q = 59}};
 	struct ink_compact_shape s = compact_shape(&plan.geometry, 5);
 
 	(void)state;

@@ -916,16 +916,16 @@ static void an_unknown_version_or_kind_is_not_supported(void **state)
 	struct image i = small_image();
 
 	(void)state;
-	for (unsigned version = 0; version < 4; version++) {
+	for (unsigned version = 0; version < 6; version++) {
 		char word[20];
 
 		snprintf(word, sizeof word, "version %u", version);
 		put(i, AT_VERSION, 4, version); /* whatever its checksum says */
 		image_write(i, path);
-		if (version != 3)
+		if (version != 4)
 			assert_refused(path, ENOTSUP, word);
 	}
-	put(i, AT_VERSION, 4, 3);
+	put(i, AT_VERSION, 4, 4);
 	put(i, AT_KIND, 4, 77);
 	seal(i);
 	image_write(i, path);
@@ -1142,7 +1142,7 @@ static ink_answer read_as_line(struct image i, uint64_t id)
 	uint32_t first = line_first(i, id), second = other_line(i, first, line_mixed(fingerprint));
 	ink_answer side = read_side(i, first, id), here = read_line(i, first, fingerprint);
 	ink_answer there = read_line(i, second, fingerprint);
-	const unsigned overflow = 64 + 63;
+	const unsigned overflow = 4 * 64 + 63;
 
 	if (side != INK_ABSENT || here != INK_ABSENT || there != INK_ABSENT)
 		return side != INK_ABSENT ? side : here != INK_ABSENT ? here : there;
@@ -1169,7 +1169,7 @@ static ink_answer read_compact_line(struct image i, uint32_t line, uint32_t buck
 	unsigned h = get32(i, AT_H), r = get32(i, AT_F), q = get32(i, AT_Q), slot = 0;
 	uint32_t at_bucket = 0;
 
-	for (unsigned at = 510 - (h + q); at_bucket < q; at++) {
+	for (unsigned at = 507 - (h + q); at_bucket < q; at++) {
 		if (!bits(i, line_base(line), at, 1)) {
 			at_bucket++;
 			continue;
@@ -1590,15 +1590,16 @@ static uint32_t word_home(struct image i, size_t at)
 static void forged_words_of_a_side_table_are_refused(void **state)
 {
 	struct image i = words_image();
-	size_t at = used_word(i), line = line_base(word_home(i, at));
-	uint64_t word = get64(i, at), flags = get64(i, line);
+	size_t at = used_word(i), class = (get64(i, at) - 1) / 32 % 4;
+	size_t flag = line_base(word_home(i, at)) + 8 * class;
+	uint64_t word = get64(i, at), flags = get64(i, flag);
 
 	(void)state;
 	assert_int_equal(side_base(i), WORDS_HEAD);
 	assert_all_judged(i, words_forgeries, sizeof words_forgeries / sizeof words_forgeries[0]);
-	put(i, line, 8, flags & ~(1ull << 63));
+	put(i, flag, 8, flags & ~(1ull << 63));
 	assert_sealed_refused(i, "no flag");
-	put(i, line, 8, flags);
+	put(i, flag, 8, flags);
 	put(i, at, 8, word + (6ull << WORD_HOME));
 	assert_sealed_refused(i, "a home that there is not");
 	put(i, at, 8, (word - 1) / 32 * 32 + (10 << 1) + 1);
@@ -1648,15 +1649,18 @@ enum { LINE = 64, WORD = 64, COLUMN = 16, LANE = 15 }; /* bytes, bits .. */
 
 /* Lanes of 15 bits: 10 of fingerprint, 1 of age, 4 of state. The top state is "don't know". */
 static const struct forgery line_forgeries[] = {
-	{{{AT_BODY, 0, LANE, 1 | 9 << 11}, {AT_BODY, COLUMN, LANE, 2 | 15 << 11}, {AT_BODY, WORD + 63, 1, 1}},
+	{{{AT_BODY, 0, LANE, 1 | 9 << 11},
+	  {AT_BODY, COLUMN, LANE, 2 | 15 << 11},
+	  {AT_BODY, 4 * WORD + 63, 1, 1}},
 	 NULL},
 	{{{AT_BODY, 0, LANE, 77 | 1 << 11}, {AT_BODY, 7 * WORD + 3 * COLUMN, LANE, 77 | 2 << 11}},
 	 "told apart"},
 	{{{AT_BODY, 0, LANE, 1 | 10 << 11}}, "state"},
 	{{{AT_BODY, 4 * WORD + COLUMN, LANE, 1 << 11}}, "not empty"},
 	{{{AT_BODY + 5 * LINE, 5 * WORD + 47, 1, 1}}, "spare bit"},
-	{{{AT_BODY + 2 * LINE, 2 * WORD + 63, 1, 1}}, "spare bit"}, /* a lock that nobody would open */
+	{{{AT_BODY + 2 * LINE, 5 * WORD + 63, 1, 1}}, "spare bit"}, /* a lock that nobody would open */
 	{{{AT_BODY + 2 * LINE, 63, 1, 1}}, "side table"},           /* there is none */
+	{{{AT_BODY + 2 * LINE, 3 * WORD + 63, 1, 1}}, "side table"},
 };
 
 static void forged_lines_are_refused(void **state)
@@ -1676,22 +1680,23 @@ static void forged_lines_are_refused(void **state)
 	free(i.bytes);
 }
 
-/* 8 bits of remainder, 32 slots, 5 planes, 62 buckets. */
-enum { PLANES = 32 * 8, META = 510 - (32 + 62) };
+/* 8 bits of remainder, 32 slots, 5 planes, 59 buckets. */
+enum { PLANES = 32 * 8, META = 507 - (32 + 59) };
 
 static const struct forgery compact_forgeries[] = {
-	{{{AT_BODY, META + 61, 8, 0xff}, {AT_BODY, 0, 64, 0x0706050403020100}, {AT_BODY, 511, 1, 1}}, NULL},
+	{{{AT_BODY, META + 58, 8, 0xff}, {AT_BODY, 0, 64, 0x0706050403020100}, {AT_BODY, 511, 1, 1}}, NULL},
 	{{{AT_BODY, META, 33, UINT64_MAX}}, "more entries"},
-	{{{AT_BODY, 446, 64, UINT64_MAX}}, "more entries"},
-	{{{AT_BODY, META + 62, 1, 1}}, "last bucket"},
-	{{{AT_BODY, 509, 1, 1}}, "last bucket"},
+	{{{AT_BODY, 443, 64, UINT64_MAX}}, "more entries"},
+	{{{AT_BODY, META + 59, 1, 1}}, "last bucket"},
+	{{{AT_BODY, 506, 1, 1}}, "last bucket"},
 	{{{AT_BODY, 31 * 8, 8, 1}}, "free slot"},
 	{{{AT_BODY, PLANES + 4 * 32 + 31, 1, 1}}, "free slot"},
 	{{{AT_BODY, META - 1, 1, 1}}, "free slot"},
 	{{{AT_BODY, META + 5, 2, 3}, {AT_BODY, 0, 16, 0x4444}}, "told apart"},
 	{{{AT_BODY, META, 1, 1}, {AT_BODY, PLANES + 2 * 32, 1, 1}, {AT_BODY, PLANES + 4 * 32, 1, 1}},
 	 "state"},
-	{{{AT_BODY, 510, 1, 1}}, "side table"}, /* there is none */
+	{{{AT_BODY, 507, 1, 1}}, "side table"}, /* there is none */
+	{{{AT_BODY, 510, 1, 1}}, "side table"},
 };
 
 static void forged_compact_lines_are_refused(void **state)
@@ -1699,7 +1704,7 @@ static void forged_compact_lines_are_refused(void **state)
 	struct ink_options o = {.kind = INK_COMPACT,
 				.states = 10,
 				.age_bits = 1,
-				.geometry = {.b = 7, .h = 32, .f = 8, .q = 62, .side = INK_NO_SIDE}};
+				.geometry = {.b = 7, .h = 32, .f = 8, .q = 59, .side = INK_NO_SIDE}};
 	struct image i = empty_image(o);
 
 	(void)state;
@@ -2255,7 +2260,7 @@ static void refused_files_leave_nothing_behind(void **state)
 	save(t, path_of("leak"));
 	ink_free(t);
 	i = image_read(path_of("leak"));
-	put_bits(i, (struct change){AT_BODY, 3 * WORD + 63, 1, 1}); /* a spare bit: ink_check finds it */
+	put_bits(i, (struct change){AT_BODY, 5 * WORD + 63, 1, 1}); /* a spare bit: ink_check finds it */
 	seal(i);
 	image_write(i, path_of("leak"));
 	free(i.bytes);

@@ -11,12 +11,12 @@
  *     metadata            1 1 0             0           1 0 ...
  *
  * The 512 bits of a line with h slots (for r = 8, 4 state bits and 1 age bit:
- * h = 32, q = 62), bit i being bit i % 64 of word i / 64:
+ * h = 32, q = 59), bit i being bit i % 64 of word i / 64:
  *
- *     0                h*r               h*(r+s+a)      510-(h+q)        510  511
- *     +-----------------+-----------------+------- - - ---+---------------+----+----+
- *     | h remainders    | a + s planes    | 0             | metadata      |side|over|
- *     +-----------------+-----------------+------- - - ---+---------------+----+----+
+ *     0                h*r               h*(r+s+a)      507-(h+q)        507   511
+ *     +-----------------+-----------------+------- - - ---+---------------+-----+----+
+ *     | h remainders    | a + s planes    | 0             | metadata      |sides|over|
+ *     +-----------------+-----------------+------- - - ---+---------------+-----+----+
  *
  * Plane j holds bit j of every slot's code (state << a | age): so a shift of
  * entries is a shift of each plane, and a tick works on all slots at once. The
@@ -36,13 +36,14 @@ __extension__ typedef unsigned __int128 uint128;
 enum {
 	COMPACT_WORDS = 8,
 	COMPACT_META_WORD = 6,  /* the metadata lie in this one and the next */
-	COMPACT_META_END = 126, /* in bits from there; then the flags */
+	COMPACT_META_END = 123, /* in bits from there; then the flags */
 	COMPACT_MAX_PLANES = 10,
 };
 
-#define COMPACT_SIDE (1ull << 62)     /* in word 7 */
-#define COMPACT_OVERFLOW (1ull << 63) /* in word 7 */
-#define COMPACT_FLAGS (COMPACT_SIDE | COMPACT_OVERFLOW)
+/* In word 7. */
+#define COMPACT_SIDE (1ull << 59) /* of the first class of four */
+#define COMPACT_OVERFLOW (1ull << 63)
+#define COMPACT_FLAGS (15 * COMPACT_SIDE | COMPACT_OVERFLOW)
 
 struct compact_line {
 	uint64_t word[COMPACT_WORDS];
@@ -300,7 +301,7 @@ static inline struct ink_compact_shape compact_shape(const struct ink_geometry *
 				      .remainder_bits = g->f,
 				      .planes = planes,
 				      .planes_at = g->h * g->f,
-				      .meta_at = 510 - (g->h + g->q),
+				      .meta_at = COMPACT_BITS - (g->h + g->q),
 				      .meta_start = COMPACT_META_END - (g->h + g->q)};
 	uint128 mask = (((uint128)1 << (g->h + g->q)) - 1) << s.meta_start,
 		before = (uint128)1 << (s.meta_start - 1);
@@ -318,13 +319,13 @@ static inline struct ink_compact_shape compact_shape(const struct ink_geometry *
  */
 static const struct ink_compact_shape compact_usual = {
 	.slots = 32,
-	.buckets = 62,
+	.buckets = 59,
 	.remainder_bits = 8,
 	.planes = 5,
 	.planes_at = 256,
 	.meta_at = 416,
 	.meta_start = 32,
-	.meta = {0xffffffff00000000, 0x3fffffffffffffff},
+	.meta = {0xffffffff00000000, 0x07ffffffffffffff},
 	.before = {1ull << 31, 0},
 };
 

@@ -332,7 +332,7 @@ static inline int half_is_lanes(const struct ink_compact_shape *s)
 
 static inline __m256i flag_bits(void)
 {
-	return _mm256_set_epi32((int)(3u << 30), 0, 0, 0, 0, 0, 0, 0);
+	return _mm256_set_epi32((int)(uint32_t)(COMPACT_FLAGS >> 32), 0, 0, 0, 0, 0, 0, 0);
 }
 
 /* The place in every lane, counted from the beginning of the plane or of the metadata. */

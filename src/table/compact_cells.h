@@ -89,24 +89,24 @@ static void flag_write(struct ink_table *t, uint32_t line, uint64_t flag, uint64
 	__atomic_store_n(word, (*word & ~flag) | value, __ATOMIC_RELEASE);
 }
 
-static inline int side_flagged(const struct ink_table *t, const struct place *p)
+static inline int side_flagged(const struct ink_table *t, const struct place *p, unsigned class)
 {
-	return flag_is_set(t, p->first, COMPACT_SIDE);
+	return flag_is_set(t, p->first, COMPACT_SIDE << class);
 }
 
-static int unit_side_flagged(const struct ink_table *t, uint64_t line)
+static int unit_side_flagged(const struct ink_table *t, uint32_t line, unsigned class)
 {
-	return flag_is_set(t, (uint32_t)line, COMPACT_SIDE);
+	return flag_is_set(t, line, COMPACT_SIDE << class);
 }
 
-static void flag_side(struct ink_table *t, const struct place *p)
+static void flag_side(struct ink_table *t, const struct place *p, unsigned class)
 {
-	flag_write(t, p->first, COMPACT_SIDE, COMPACT_SIDE);
+	flag_write(t, p->first, COMPACT_SIDE << class, COMPACT_SIDE << class);
 }
 
-static void unflag_side(struct ink_table *t, const struct place *p)
+static void unflag_side(struct ink_table *t, const struct place *p, unsigned class)
 {
-	flag_write(t, p->first, COMPACT_SIDE, 0);
+	flag_write(t, p->first, COMPACT_SIDE << class, 0);
 }
 
 static inline int overflowed(const struct ink_table *t, const struct place *p)

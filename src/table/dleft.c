@@ -181,29 +181,33 @@ static inline uint64_t cell_in(const struct ink_table *t, uint64_t bucket, uint6
 /* ------------------------------------------------------------------- flags */
 
 /* No cell has a flag for it, so a side table that holds anything is asked about every flow. */
-static inline int side_flagged(const struct ink_table *t, const struct place *p)
+static inline int side_flagged(const struct ink_table *t, const struct place *p, unsigned class)
 {
 	(void)p;
+	(void)class;
 	return ink_side_count(&t->side) != 0;
 }
 
-static int unit_side_flagged(const struct ink_table *t, uint64_t bucket)
+static int unit_side_flagged(const struct ink_table *t, uint32_t bucket, unsigned class)
 {
 	(void)t;
 	(void)bucket;
+	(void)class;
 	return 0;
 }
 
-static void flag_side(struct ink_table *t, const struct place *p)
+static void flag_side(struct ink_table *t, const struct place *p, unsigned class)
 {
 	(void)t;
 	(void)p;
+	(void)class;
 }
 
-static void unflag_side(struct ink_table *t, const struct place *p)
+static void unflag_side(struct ink_table *t, const struct place *p, unsigned class)
 {
 	(void)t;
 	(void)p;
+	(void)class;
 }
 
 static inline int overflowed(const struct ink_table *t, const struct place *p)

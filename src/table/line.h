@@ -24,8 +24,9 @@
  * that the lane is empty, and then all its bits are 0: zeroed memory is an
  * empty table. No entry crosses a word, so one compare-and-swap changes it, in
  * user space as in the kernel. Bit 63 is spare in every word and holds a flag
- * of the line: word 0 "the side table holds flows whose first line this is",
- * word 1 "an insert found no room here since the last tick".
+ * of the line: words 0 to 3 "the side table holds flows whose first line this
+ * is, and whose id modulo 4 is the word's number", word 4 "an insert found no
+ * room here since the last tick".
  *
  * A flow has two candidate lines. The second follows from the first and the
  * fingerprint, and the first from the second in the same way:
@@ -51,8 +52,8 @@
 	0x9e3779b1u /* an odd number near 2^32 over the golden ratio: spreads fingerprints evenly */
 
 enum ink_line_flag_word {
-	INK_LINE_SIDE = 0,    /* the word whose flag says: look into the side table */
-	INK_LINE_OVERFLOW = 1 /* a miss here may be a flow that found no room */
+	INK_LINE_SIDE = 0,    /* the first of four words whose flags say: look into the side table */
+	INK_LINE_OVERFLOW = 4 /* a miss here may be a flow that found no room */
 };
 
 struct ink_line {

@@ -128,7 +128,7 @@ INK_HOT uint64_t word_read(const uint64_t *word)
 	return __atomic_load_n(word, CELLS_SHARED ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED);
 }
 
-static inline int flag_is_set(const struct ink_line *line, enum ink_line_flag_word flag)
+static inline int flag_is_set(const struct ink_line *line, unsigned flag)
 {
 	return (word_read(&line->word[flag]) & INK_LINE_FLAG) != 0;
 }
@@ -142,7 +142,7 @@ INK_HOT int word_swap(uint64_t *word, uint64_t seen, uint64_t new)
 	return 1;
 }
 
-static inline void flag_write(struct ink_line *line, enum ink_line_flag_word flag, uint64_t bit)
+static inline void flag_write(struct ink_line *line, unsigned flag, uint64_t bit)
 {
 	uint64_t *word = &line->word[flag];
 	uint64_t seen;
@@ -152,24 +152,24 @@ static inline void flag_write(struct ink_line *line, enum ink_line_flag_word fla
 	while (!word_swap(word, seen, (seen & ~INK_LINE_FLAG) | bit));
 }
 
-INK_HOT int side_flagged(const struct ink_table *t, const struct place *p)
+INK_HOT int side_flagged(const struct ink_table *t, const struct place *p, unsigned class)
 {
-	return flag_is_set(place_line(t, p, 0), INK_LINE_SIDE);
+	return flag_is_set(place_line(t, p, 0), INK_LINE_SIDE + class);
 }
 
-static int unit_side_flagged(const struct ink_table *t, uint64_t line)
+static int unit_side_flagged(const struct ink_table *t, uint32_t line, unsigned class)
 {
-	return flag_is_set(line_at(t, (uint32_t)line), INK_LINE_SIDE);
+	return flag_is_set(line_at(t, line), INK_LINE_SIDE + class);
 }
 
-static void flag_side(struct ink_table *t, const struct place *p)
+static void flag_side(struct ink_table *t, const struct place *p, unsigned class)
 {
-	flag_write(place_line(t, p, 0), INK_LINE_SIDE, INK_LINE_FLAG);
+	flag_write(place_line(t, p, 0), INK_LINE_SIDE + class, INK_LINE_FLAG);
 }
 
-static void unflag_side(struct ink_table *t, const struct place *p)
+static void unflag_side(struct ink_table *t, const struct place *p, unsigned class)
 {
-	flag_write(place_line(t, p, 0), INK_LINE_SIDE, 0);
+	flag_write(place_line(t, p, 0), INK_LINE_SIDE + class, 0);
 }
 
 static inline int overflowed(const struct ink_table *t, const struct place *p)
@@ -679,7 +679,7 @@ static const char *check_word(const struct ink_table *t, uint32_t line, unsigned
 		spare = ink_line_change(s, spare, lane * s->column_bits, entry, 0);
 		wrong = entry ? check_entry(t, line, entry) : NULL;
 	}
-	if (i == INK_LINE_SIDE || i == INK_LINE_OVERFLOW)
+	if (i <= INK_LINE_OVERFLOW)
 		spare &= ~INK_LINE_FLAG;
 	return !wrong && spare ? "a spare bit is set" : wrong;
 }

@@ -133,10 +133,10 @@ struct ink_counters {
 
 /* ------------------------------------------------------------------ shapes */
 
-/* What a compact line allows: 512 bits less two flags; entries and buckets in the last two words. */
+/* What a compact line allows: 512 bits less five flags; entries and buckets in the last two words. */
 enum {
-	COMPACT_BITS = 510,
-	COMPACT_META_BITS = 125, /* h + q at the most; one bit before them */
+	COMPACT_BITS = 507,
+	COMPACT_META_BITS = 122, /* h + q at the most; one bit before them */
 	COMPACT_MIN_SLOTS = 4,
 	COMPACT_MAX_SLOTS = 56, /* so that a plane is got with one shift */
 	COMPACT_MIN_R = 4,

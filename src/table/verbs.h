@@ -15,8 +15,8 @@
  *   place_of, place_fetch, and LOOKS_FOR_ROOM with what belongs to it    as in calls.h
  *   place_home(place)       the home of the flow in the side table
  *   place_calm / place_still_calm    see ink_calm
- *   side_flagged, flag_side, unflag_side     is the side table to be asked?
- *   unit_side_flagged(t, unit)               the same, for a check of all units
+ *   side_flagged, flag_side, unflag_side(t, place, class)    is the side table to be asked? See side.h
+ *   unit_side_flagged(t, unit, class)        the same, for a check of all units
  *   overflowed, flag_overflow                was a flow of this place refused?
  *   insert_enter, insert_leave       held around an insert (many writers)
  *   struct hint, cell_look(t, place) what a glance at the place's memory shows
@@ -59,7 +59,8 @@ static uint32_t side_open(struct ink_table *t, uint32_t home, uint64_t id)
 /* Nearly always there is nothing to ask for, and one flag of a line that is needed anyway says so. */
 INK_HOT uint32_t side_entry(struct ink_table *t, const struct place *p, uint64_t id)
 {
-	return __builtin_expect(side_flagged(t, p), 0) ? side_open(t, place_home(p), id) : 0;
+	return __builtin_expect(side_flagged(t, p, ink_side_class(id)), 0) ? side_open(t, place_home(p), id)
+									   : 0;
 }
 
 static void side_recode(struct ink_table *t, uint32_t e, unsigned code)
@@ -78,10 +79,11 @@ static uint32_t side_home(const struct ink_table *t, uint32_t e)
 	return place_home(&p);
 }
 
-static int side_has_home(const struct ink_table *t, uint32_t home)
+/* Has it a flow of that home and class? */
+static int side_has(const struct ink_table *t, uint32_t home, unsigned class)
 {
 	for (uint32_t e = ink_side_first(&t->side, home); e; e = ink_side_next(&t->side, e))
-		if (side_home(t, e) == home)
+		if (side_home(t, e) == home && ink_side_class(ink_side_id(&t->side, e)) == class)
 			return 1;
 	return 0;
 }
@@ -89,11 +91,12 @@ static int side_has_home(const struct ink_table *t, uint32_t home)
 /* Removes an entry; the side table stays entered. */
 static void side_drop(struct ink_table *t, uint32_t e)
 {
-	struct place p = place_of(t, ink_side_id(&t->side, e));
+	uint64_t id = ink_side_id(&t->side, e);
+	struct place p = place_of(t, id);
 
 	ink_side_remove(&t->side, place_home(&p), e);
-	if (!side_has_home(t, place_home(&p)))
-		unflag_side(t, &p);
+	if (!side_has(t, place_home(&p), ink_side_class(id)))
+		unflag_side(t, &p, ink_side_class(id));
 }
 
 static int side_put(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
@@ -103,7 +106,7 @@ static int side_put(struct ink_table *t, const struct place *p, uint64_t id, uns
 	ink_side_enter(&t->side);
 	e = ink_side_add(&t->side, place_home(p), id, code);
 	if (e)
-		flag_side(t, p);
+		flag_side(t, p, ink_side_class(id));
 	ink_side_leave(&t->side);
 	return e ? 0 : -ENOSPC;
 }
@@ -187,7 +190,7 @@ SELDOM ink_answer lookup_flagged(struct ink_table *t, const struct place *p, uin
 
 INK_HOT ink_answer lookup_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id)
 {
-	return side_flagged(t, p) ? lookup_flagged(t, p, id) : lookup_cells(t, p, h);
+	return side_flagged(t, p, ink_side_class(id)) ? lookup_flagged(t, p, id) : lookup_cells(t, p, h);
 }
 
 /* Peeking does not change the table; that cell_find takes one that may change serves the others. */
@@ -208,7 +211,8 @@ INK_HOT ink_answer peek_at(const struct ink_table *t, const struct place *p, uin
 {
 	for (;;) {
 		uint64_t calm = place_calm(t, p);
-		int code = side_flagged(t, p) ? ink_side_peek(&t->side, place_home(p), id) : -1;
+		int code = side_flagged(t, p, ink_side_class(id)) ? ink_side_peek(&t->side, place_home(p), id)
+								  : -1;
 		ink_answer a = code < 0 ? peek_cells(t, p) : ink_code_answer(coding_of(t), (unsigned)code);
 
 		if (place_still_calm(t, p, calm))
@@ -295,7 +299,8 @@ INK_HOT int insert_at(struct ink_table *t, const struct place *p, uint64_t id, u
 	if (state >= t->states)
 		return -EINVAL;
 	insert_enter(t, p);
-	result = side_flagged(t, p) ? insert_flagged(t, p, id, code) : insert_cells(t, p, id, code);
+	result = side_flagged(t, p, ink_side_class(id)) ? insert_flagged(t, p, id, code)
+							: insert_cells(t, p, id, code);
 	insert_leave(t, p);
 	return result;
 }
@@ -370,7 +375,8 @@ SELDOM int modify_flagged(struct ink_table *t, const struct place *p, uint64_t i
 INK_HOT int modify_once(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
 			struct ink_change c)
 {
-	return side_flagged(t, p) ? modify_flagged(t, p, id, c) : modify_cells(t, p, h, c);
+	return side_flagged(t, p, ink_side_class(id)) ? modify_flagged(t, p, id, c)
+						      : modify_cells(t, p, h, c);
 }
 
 /* Two matches: which is meant cannot be told. */
@@ -470,7 +476,7 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct h
 {
 	int result;
 
-	if (side_flagged(t, p))
+	if (side_flagged(t, p, ink_side_class(id)))
 		return delete_flagged(t, p, id, only);
 	result = delete_once(t, p, h, only);
 	if (CELLS_SHARED && result == -ENOENT)
@@ -604,7 +610,7 @@ static const char *check_side_entry(const struct ink_table *t, uint32_t e)
 
 	if (ink_side_find(&t->side, place_home(&p), id) != e)
 		return "a flow of the side table cannot be found";
-	if (!side_flagged(t, &p))
+	if (!side_flagged(t, &p, ink_side_class(id)))
 		return "a flow of the side table has no flag";
 	return state < t->states && code <= ink_code(coding_of(t), state)
 		       ? NULL
@@ -618,9 +624,13 @@ static const char *verb_check(const struct ink_table *t)
 	for (uint32_t e = 1; !wrong && e <= ink_side_last(&t->side); e++)
 		if (ink_side_used(&t->side, e))
 			wrong = check_side_entry(t, e);
-	for (uint64_t i = 0; !wrong && i < cells_units(t); i++)
-		if (unit_side_flagged(t, i) && !(t->side.capacity && side_has_home(t, (uint32_t)i)))
+	for (uint64_t i = 0; !wrong && i < cells_units(t) * INK_SIDE_CLASSES; i++) {
+		uint32_t unit = (uint32_t)(i / INK_SIDE_CLASSES);
+		unsigned class = i % INK_SIDE_CLASSES;
+
+		if (unit_side_flagged(t, unit, class) && !(t->side.capacity && side_has(t, unit, class)))
 			wrong = "a flag leads to the side table, which has no flow there";
+	}
 	return wrong ? wrong : cells_check(t);
 }
 
