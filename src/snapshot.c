@@ -206,7 +206,7 @@ static struct ink_plan plan_of(const struct header *h)
 	struct ink_plan p = {.size = sizeof p,
 			     .kind = (enum ink_kind)h->kind,
 			     .flows = h->flows,
-			     .bytes = sizeof(struct ink_table) + h->body_bytes,
+			     .bytes = ink_table_bytes(h->writers) + h->body_bytes,
 			     .error = h->error,
 			     .unsure = h->unsure,
 			     .load = h->load,
@@ -412,31 +412,33 @@ static int check_body(const struct ink_file *f, const struct ink_table *t, const
 				     : 0;
 }
 
-static int load(struct ink_file *f, struct ink_table *t, enum ink_load how)
+static int load(struct ink_file *f, const struct header *h, struct ink_table *t, enum ink_load how)
 {
-	struct header h;
-	int error = ink_file_open(f, &h);
+	int error;
 
-	if (!error)
-		error = check_header(f, &h);
-	if (error)
-		return error;
-	fill_table(t, &h);
-	error = ink_file_body(f, &h, how, &t->body);
+	fill_table(t, h);
+	error = ink_file_body(f, h, how, &t->body);
 	if (error)
 		return error;
 	ink_table_attach(t);
-	turn_table(t, &h);
-	t->side.hand = h.hand;
-	return check_body(f, t, &h);
+	turn_table(t, h);
+	t->side.hand = h->hand;
+	return check_body(f, t, h);
 }
 
 struct ink_table *ink_load(const char *path, enum ink_load how, struct ink_why *why)
 {
 	struct ink_file f = {.path = path, .why = why, .fd = -1};
-	struct ink_table *t = calloc(1, sizeof *t);
-	int error = t ? load(&f, t, how) : ink_file_wrong(&f, -ENOMEM, "no memory for a table");
+	struct ink_table *t = NULL;
+	struct header h;
+	int error = ink_file_open(&f, &h);
 
+	if (!error)
+		error = check_header(&f, &h);
+	if (!error) {
+		t = ink_table_alloc(h.writers);
+		error = t ? load(&f, &h, t, how) : ink_file_wrong(&f, -ENOMEM, "no memory for a table");
+	}
 	ink_file_close(&f);
 	if (!error)
 		return t;

@@ -31,13 +31,13 @@
 /*
  * The load up to which no insert ever failed, by entries in a line, with one
  * step of displacement: 1M flows, 4n replacements (ink-loads, in bench/), with
- * half a point to a point in hand. From 19 entries on more than .955 would be
- * safe, but more than every sixth insert would have to displace.
+ * half a point to a point in hand. From 19 entries on more than .954 would be
+ * safe, but more than every seventh insert would have to displace.
  */
 static double safe_load(uint32_t h)
 {
 	static const double by_entries[] = {0,   .10, .20, .35, .50, .60,  .70, .77,  .82, .87,
-					    .89, .90, .91, .92, .93, .935, .94, .945, .95, .955};
+					    .89, .90, .91, .92, .93, .935, .94, .945, .95, .954};
 	static const uint32_t known = sizeof by_entries / sizeof by_entries[0];
 
 	return by_entries[h < known ? h : known - 1];
@@ -168,7 +168,7 @@ static struct ink_plan plan_for(const struct wish *w, const struct shape *s, uin
 	p.geometry.side_id = w->o->geometry.side_id;
 	if (p.geometry.side_id && p.geometry.side)
 		p.error += narrow_error((double)n * p.error, (double)b, p.geometry.side_id);
-	p.bytes = sizeof(struct ink_table) +
+	p.bytes = ink_table_bytes(w->o->writers) +
 		  ink_body_round(ink_cells_bytes(&p, w->o->full) + ink_side_bytes(ink_side_form(&p)));
 	p.bits_per_flow = 8 * (double)p.bytes / (double)n;
 	return p;

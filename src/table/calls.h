@@ -130,6 +130,7 @@ struct item {
 	size_t i;
 	const struct place *p;
 	const struct hint *h;
+	int *error; /* for the caller, or for nobody */
 };
 
 typedef int (*item_fn)(struct ink_table *t, const struct item *item);
@@ -222,7 +223,7 @@ INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, item_fn
 {
 	const struct ink_batch batch = *given, *b = &batch;
 	struct block blocks[2], *now = &blocks[0], *next = &blocks[1];
-	int first_error = 0;
+	int first_error = 0, unasked[BLOCK];
 
 	block_begin(now, b, 0, ahead);
 	block_places(t, b, now, ahead);
@@ -231,6 +232,9 @@ INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, item_fn
 	while (now->n) {
 		struct block *done = now;
 		size_t n = now->n, from = now->from;
+		int *errors = b->errors ? b->errors + from : unasked;
+		const struct place *p = now->places;
+		const struct hint *h = now->hints;
 
 		block_begin(next, b, now->from + now->n, ahead);
 		block_places(t, b, next, ahead);
@@ -239,7 +243,7 @@ INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, item_fn
 		if (ahead == AHEAD_STORE)
 			prepare(t, b, now, next);
 		for (size_t i = 0; i < n; i++) {
-			struct item x = {b, from + i, &now->places[i], &now->hints[i]};
+			struct item x = {b, from + i, p++, h++, &errors[i]};
 			int error;
 
 			if (ahead == AHEAD_NOTHING)
@@ -256,9 +260,7 @@ INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, item_fn
 
 INK_HOT int told(const struct item *x, int error)
 {
-	if (x->b->errors)
-		x->b->errors[x->i] = error;
-	return error;
+	return *x->error = error;
 }
 
 INK_HOT int item_lookup(struct ink_table *t, const struct item *x)

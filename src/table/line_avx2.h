@@ -75,8 +75,8 @@ INK_HOT void four_places(const struct ink_line_shape *s, const uint64_t *ids, st
 		first = scaled(_mm256_srli_epi64(four, 32), s->lines);
 	__m256i both = _mm256_or_si256(first, _mm256_slli_epi64(four_others(s, first, fingerprints), 32));
 	__m256i words = _mm256_slli_epi64(both, 3); /* times INK_LINE_WORDS */
-	__m256i even = _mm256_unpacklo_epi64(words, fingerprints),
-		odd = _mm256_unpackhi_epi64(words, fingerprints);
+	__m256i rest = _mm256_or_si256(fingerprints, every_word((uint64_t)LINE_NOT_SEEN << 32));
+	__m256i even = _mm256_unpacklo_epi64(words, rest), odd = _mm256_unpackhi_epi64(words, rest);
 	__m256i *to = (__m256i *)(void *)places;
 
 	_mm256_storeu_si256(to, _mm256_permute2x128_si256(even, odd, 0x20));
@@ -127,6 +127,19 @@ INK_HOT uint64_t pair_slots(const struct ink_line_shape *s, const struct ink_lin
 	uint64_t above = line_matches(s, second, fingerprint);
 
 	return (line_matches(s, first, fingerprint) | above << 32) & s->slots;
+}
+
+/* Could the fingerprint be in either line? For most that are not, what decides is one test. */
+INK_HOT int pair_may_have(const struct ink_line_shape *s, const struct ink_line *first,
+			  const struct ink_line *second, uint32_t fingerprint)
+{
+	__m256i in_first = _mm256_or_si256(equal_columns(s, half_of(first, 0), fingerprint),
+					   equal_columns(s, half_of(first, 1), fingerprint));
+	__m256i in_second = _mm256_or_si256(equal_columns(s, half_of(second, 0), fingerprint),
+					    equal_columns(s, half_of(second, 1), fingerprint));
+	__m256i in_any = _mm256_or_si256(in_first, in_second);
+
+	return !_mm256_testz_si256(in_any, in_any);
 }
 
 /* --------------------------------------------------------------------- marks */

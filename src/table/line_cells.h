@@ -185,25 +185,27 @@ static void flag_overflow(struct ink_table *t, const struct place *p)
 	__atomic_store_n(&t->aging.flagged, 1, __ATOMIC_RELAXED);
 }
 
-/* One lock for many pairs of lines, by the lower of the two: law 2. Nobody peeks at these counters here. */
+/* One lock for many pairs of lines, by the lower of the two: law 2. */
 static inline uint32_t *insert_lock(struct ink_table *t, const struct place *p)
 {
-	return ink_stripe(t, first_line(p) < second_line(p) ? first_line(p) : second_line(p));
+	return &t->locks[(first_line(p) < second_line(p) ? first_line(p) : second_line(p)) % INK_LOCKS];
 }
 
-INK_HOT void insert_enter(struct ink_table *t, const struct place *p)
+INK_HOT uint32_t *insert_enter(struct ink_table *t, const struct place *p)
 {
+	uint32_t *lock = insert_lock(t, p);
 	unsigned spins = 0;
 
-	while (CELLS_SHARED && __atomic_exchange_n(insert_lock(t, p), 1, __ATOMIC_ACQUIRE))
+	while (CELLS_SHARED && __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
 		if (++spins % 64 == 0)
 			sched_yield();
+	return lock;
 }
 
-INK_HOT void insert_leave(struct ink_table *t, const struct place *p)
+INK_HOT void insert_leave(uint32_t *lock)
 {
 	if (CELLS_SHARED)
-		__atomic_store_n(insert_lock(t, p), 0, __ATOMIC_RELEASE);
+		__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
 }
 
 /* ------------------------------------------------------------ find and change */
@@ -257,6 +259,12 @@ INK_HOT struct hint cell_look(const struct ink_table *t, const struct place *p)
 {
 	return (struct hint){
 		pair_slots(shape_of(t), place_line(t, p, 0), place_line(t, p, 1), p->at.fingerprint)};
+}
+
+#define CELL_MAY_MATCH
+INK_HOT int cell_may_match(const struct ink_table *t, const struct place *p)
+{
+	return pair_may_have(shape_of(t), place_line(t, p, 0), place_line(t, p, 1), p->at.fingerprint);
 }
 
 INK_HOT int is_ours(const struct ink_line_shape *s, const struct ink_line_spot *at, uint32_t fingerprint)
@@ -382,14 +390,9 @@ INK_HOT uint32_t fresh_entry(const struct ink_table *t, uint32_t line, uint32_t 
 				   fresh_code(t, line, ink_code_state(coding_of(t), code)));
 }
 
-/* Writes an entry where there was none; 0 if the lane is not free, or somebody else was quicker. */
-INK_HOT int spot_fill(struct ink_table *t, struct ink_line_spot at, uint32_t entry)
+INK_HOT int is_free(const struct ink_line_shape *s, const struct ink_line_spot *at)
 {
-	const struct ink_line_shape *s = shape_of(t);
-
-	if ((uint32_t)(at.seen >> at.column) & s->tag_mask)
-		return 0;
-	return word_swap(at.word, at.seen, ink_line_change(s, at.seen, at.column, 0, entry));
+	return !((uint32_t)(at->seen >> at->column) & s->tag_mask);
 }
 
 /*
@@ -404,18 +407,12 @@ INK_HOT uint32_t find_room(const struct ink_table *t, const struct place *p)
 	uint32_t swap = 0 - (uint32_t)(__builtin_popcount(second) > __builtin_popcount(first));
 	uint32_t free = first ^ ((first ^ second) & swap);
 
-	return 1 + (uint32_t)__builtin_ctzll(free | 1ull << 32) + (swap & 64);
+	return (uint32_t)__builtin_ctzll(free | 1ull << LINE_NO_ROOM) + (swap & 64);
 }
 
 INK_HOT int is_room(uint32_t room)
 {
-	return (room - 1) % 64 < 32;
-}
-
-/* Rather than that nobody has looked yet. Inserts by one writer do not change that. */
-INK_HOT int known_full(uint32_t room)
-{
-	return room && !is_room(room);
+	return !(room & LINE_NO_ROOM);
 }
 
 static int displace(struct ink_table *t, const struct place *p, unsigned code);
@@ -423,16 +420,19 @@ static int displace(struct ink_table *t, const struct place *p, unsigned code);
 /* 0 if it is taken. */
 INK_HOT int room_fill(struct ink_table *t, const struct place *p, uint32_t room, unsigned code)
 {
-	uint32_t word = p->at.words[room / 64], slot = (room - 1) % 32;
+	const struct ink_line_shape *s = shape_of(t);
+	uint32_t word = p->at.words[room / 64], slot = room % 32;
 	struct ink_line_spot at = slot_spot((uint64_t *)t->body + word + slot_word(slot), slot);
+	unsigned fresh = fresh_code(t, word / INK_LINE_WORDS, ink_code_state(coding_of(t), code));
 
-	return spot_fill(t, at, fresh_entry(t, word / INK_LINE_WORDS, p->at.fingerprint, code));
+	return is_free(s, &at) &&
+	       word_swap(at.word, at.seen, at.seen | ink_line_lay(s, at.column, p->at.fingerprint, fresh));
 }
 
 /* Where no room was found ahead, or what was found is taken. Two full lines make room by moving an entry. */
 __attribute__((noinline)) static int put_slowly(struct ink_table *t, const struct place *p, unsigned code)
 {
-	uint32_t room = !CELLS_SHARED && known_full(p->at.room) ? p->at.room : find_room(t, p);
+	uint32_t room = !CELLS_SHARED && p->at.room == LINE_NO_ROOM ? LINE_NO_ROOM : find_room(t, p);
 
 	for (; is_room(room); room = find_room(t, p))
 		if (room_fill(t, p, room, code))
@@ -459,20 +459,21 @@ struct tenant {
 };
 
 /* Puts our entry in the tenant's place. */
-static inline void take_place(struct ink_table *t, const struct tenant *who, uint32_t ours)
+static inline void take_place(struct ink_table *t, struct tenant who, uint32_t ours)
 {
-	word_swap(who->at.word, who->at.seen,
-		  ink_line_change(shape_of(t), who->at.seen, who->at.column, who->entry, ours));
+	word_swap(who.at.word, who.at.seen,
+		  ink_line_change(shape_of(t), who.at.seen, who.at.column, who.entry, ours));
 }
 
 /* Peeks that look for the tenant while it moves look again. */
-static inline void move_out(struct ink_table *t, const struct tenant *who, unsigned to, uint32_t moved,
+static inline void move_out(struct ink_table *t, struct tenant who, unsigned to, uint32_t moved,
 			    uint32_t ours)
 {
-	uint32_t fingerprint = ink_line_entry_fp(shape_of(t), who->entry);
+	uint32_t fingerprint = ink_line_entry_fp(shape_of(t), who.entry);
+	struct ink_line_spot to_at = line_spot(line_at(t, who.other), to);
 
 	ink_disturb(t, fingerprint);
-	spot_fill(t, line_spot(line_at(t, who->other), to), moved);
+	word_swap(to_at.word, to_at.seen, to_at.seen | ink_line_spread(shape_of(t), to_at.column, moved));
 	take_place(t, who, ours);
 	ink_settle(t, fingerprint);
 	__atomic_store_n(&t->counters.displaced, t->counters.displaced + 1, __ATOMIC_RELAXED);
@@ -494,12 +495,12 @@ static inline unsigned stored_in(const struct ink_table *t, uint32_t line, unsig
 }
 
 /* While a tick is under way. A tenant whose time is over when it comes to that need not move. */
-__attribute__((noinline)) static void move_in_tick(struct ink_table *t, const struct tenant *who, unsigned to,
+__attribute__((noinline)) static void move_in_tick(struct ink_table *t, struct tenant who, unsigned to,
 						   uint32_t ours)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	unsigned code = code_in(t, who->line, ink_line_entry_code(s, who->entry));
-	unsigned after = ink_age_across(t, who->line, who->other, code);
+	unsigned code = code_in(t, who.line, ink_line_entry_code(s, who.entry));
+	unsigned after = ink_age_across(t, who.line, who.other, code);
 
 	if (after & INK_EXPIRES)
 		ink_note_expiry(t, code);
@@ -507,17 +508,17 @@ __attribute__((noinline)) static void move_in_tick(struct ink_table *t, const st
 		take_place(t, who, ours);
 		return;
 	}
-	after = stored_in(t, who->other, after & ~INK_EXPIRES);
-	move_out(t, who, to, ink_line_make_entry(s, ink_line_entry_fp(s, who->entry), after), ours);
+	after = stored_in(t, who.other, after & ~INK_EXPIRES);
+	move_out(t, who, to, ink_line_make_entry(s, ink_line_entry_fp(s, who.entry), after), ours);
 }
 
 /* Between ticks an entry looks the same in all lines. */
-static inline void move_tenant(struct ink_table *t, const struct tenant *who, unsigned to, uint32_t ours)
+static inline void move_tenant(struct ink_table *t, struct tenant who, unsigned to, uint32_t ours)
 {
 	if (__builtin_expect(t->aging.target != t->aging.now, 0))
 		move_in_tick(t, who, to, ours);
 	else
-		move_out(t, who, to, who->entry, ours);
+		move_out(t, who, to, who.entry, ours);
 }
 
 /*
@@ -544,10 +545,10 @@ static inline int displace_word(struct ink_table *t, uint32_t line, unsigned wor
 		return 0;
 	lane = 3 - best % 4;
 	move_tenant(t,
-		    &(struct tenant){{at, seen, lane * s->column_bits},
-				     ink_line_entry(s, seen, lane * s->column_bits),
-				     line,
-				     (uint32_t)others[lane]},
+		    (struct tenant){{at, seen, lane * s->column_bits},
+				    ink_line_entry(s, seen, lane * s->column_bits),
+				    line,
+				    (uint32_t)others[lane]},
 		    (unsigned)__builtin_ctz(free[lane]), ours);
 	return 1;
 }
@@ -574,7 +575,7 @@ static int displace(struct ink_table *t, const struct place *p, unsigned code)
 INK_HOT unsigned place_prepare(const struct ink_table *t, struct place *p)
 {
 	p->at.room = find_room(t, p);
-	return CELLS_SHARED ? 0 : (p->at.room - 1) / 32 % 2;
+	return CELLS_SHARED ? 0 : p->at.room / LINE_NO_ROOM % 2;
 }
 
 INK_HOT void place_fetch_more(const struct ink_table *t, const struct place *p)

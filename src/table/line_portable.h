@@ -50,6 +50,13 @@ static inline uint64_t pair_slots(const struct ink_line_shape *s, const struct i
 	return line_slots(s, first, fingerprint) | (uint64_t)line_slots(s, second, fingerprint) << 32;
 }
 
+/* Could the fingerprint be in either line? */
+static inline int pair_may_have(const struct ink_line_shape *s, const struct ink_line *first,
+				const struct ink_line *second, uint32_t fingerprint)
+{
+	return pair_slots(s, first, second, fingerprint) != 0;
+}
+
 /* What is needed to look at line after line. */
 struct line_looker {
 	const struct ink_line_shape *s;

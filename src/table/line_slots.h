@@ -18,20 +18,23 @@
 
 /*
  * Where a flow may stand, as a search wants it: not the numbers of its lines,
- * but of their first words, which lead to them without another shift. Room is
- * told as slot + 1, and 64 more if it is in the second line; 33: both are full.
+ * but of their first words, which lead to them without another shift. Room for a
+ * new entry is told as its slot, and 64 more if it is in the second line.
  */
+enum { LINE_NO_ROOM = 32, LINE_NOT_SEEN = 96 };
+
 struct line_place {
 	uint32_t words[2];
 	uint32_t fingerprint;
-	uint32_t room; /* for a new entry; 0: nobody has looked */
+	uint32_t room;
 };
 
 static inline struct line_place line_place(const struct ink_line_shape *s, uint64_t id)
 {
 	struct ink_line_place p = ink_line_place(s, id);
 
-	return (struct line_place){{p.first * INK_LINE_WORDS, p.second * INK_LINE_WORDS}, p.fingerprint, 0};
+	return (struct line_place){
+		{p.first * INK_LINE_WORDS, p.second * INK_LINE_WORDS}, p.fingerprint, LINE_NOT_SEEN};
 }
 
 /*

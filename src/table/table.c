@@ -75,6 +75,11 @@ const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers
 
 /* --------------------------------------------------------------- making, freeing */
 
+struct ink_table *ink_table_alloc(unsigned writers)
+{
+	return calloc(1, ink_table_bytes(writers));
+}
+
 void ink_table_attach(struct ink_table *t)
 {
 	uint64_t cells = ink_cells_bytes(&t->plan, t->full);
@@ -90,43 +95,47 @@ void ink_table_attach(struct ink_table *t)
 
 static int make_body(struct ink_table *t, struct ink_why *why)
 {
-	t->body_bytes = t->plan.bytes - sizeof *t;
+	t->body_bytes = t->plan.bytes - ink_table_bytes(t->writers);
 	t->body = ink_body_alloc(t->body_bytes);
 	return t->body ? 0
 		       : ink_because(why, -ENOMEM, "no memory for %llu bytes",
 				     (unsigned long long)t->body_bytes);
 }
 
-static int build(struct ink_table *t, const struct ink_options *asked, struct ink_why *why)
+/* `o` is what was asked for, with defaults in place of what was not. */
+static int build(struct ink_table *t, const struct ink_options *asked, const struct ink_options *o,
+		 struct ink_why *why)
 {
-	struct ink_options o;
-	int error = ink_resolve(asked, &o, why);
+	int error = ink_plan_resolved(asked, o, &t->plan, why);
 
-	if (!error)
-		error = ink_plan_resolved(asked, &o, &t->plan, why);
 	if (error)
 		return error;
-	t->states = o.states;
-	t->writers = o.writers;
-	t->full = o.full;
-	t->ops = ink_kind_ops(&t->plan, o.writers, o.simd);
+	t->states = o->states;
+	t->writers = o->writers;
+	t->full = o->full;
+	t->ops = ink_kind_ops(&t->plan, o->writers, o->simd);
 	if (!t->ops)
 		return ink_because(why, -ENOTSUP,
 				   "this processor has not the instructions that were asked for");
-	error = ink_secret_make(o.seed, t->secret, why);
+	error = ink_secret_make(o->seed, t->secret, why);
 	if (!error)
 		error = make_body(t, why);
 	if (error)
 		return error;
 	ink_table_attach(t);
-	return o.rules ? ink_set_rules(t, o.rules, why) : 0;
+	return o->rules ? ink_set_rules(t, o->rules, why) : 0;
 }
 
 struct ink_table *ink_create(const struct ink_options *options, struct ink_why *why)
 {
-	struct ink_table *t = calloc(1, sizeof *t);
-	int error = t ? build(t, options, why) : ink_because(why, -ENOMEM, "no memory for a table");
+	struct ink_table *t = NULL;
+	struct ink_options o;
+	int error = ink_resolve(options, &o, why);
 
+	if (!error) {
+		t = ink_table_alloc(o.writers);
+		error = t ? build(t, options, &o, why) : ink_because(why, -ENOMEM, "no memory for a table");
+	}
 	if (!error)
 		return t;
 	ink_free(t);
@@ -344,7 +353,7 @@ void ink_stats(const struct ink_table *t, struct ink_stats *stats)
 
 	full = (struct ink_stats){
 		.size = size,
-		.bytes = sizeof *t + t->body_bytes,
+		.bytes = ink_table_bytes(t->writers) + t->body_bytes,
 		.cells = t->ops->units(t) * t->ops->unit_cells(t),
 		.side_flows = ink_side_count(&t->side),
 		.side_cells = t->side.capacity,

@@ -204,10 +204,13 @@ struct ink_exact_shape {
 /* --------------------------------------------------------------- the table */
 
 /*
- * Sequence counters for peeks, or, with many writers, locks for inserts, by number modulo this: of a line; in
- * `line` with one writer, where only an entry that moves can be missed, of its fingerprint.
+ * Sequence counters for peeks, by number modulo this: of a line; in `line`, where only an entry that moves can be
+ * missed, of its fingerprint. So few that they stay in the nearest cache beside a writer who moves entries.
  */
-#define INK_STRIPES 1024u
+#define INK_STRIPES 64u
+
+/* With many writers, locks for inserts, by the number of a line modulo this. */
+#define INK_LOCKS 1024u
 
 #define INK_MOST_BUCKETS (1u << 28) /* lines, buckets of a subtable */
 
@@ -238,7 +241,14 @@ struct ink_table {
 	struct ink_counters counters;
 	struct ink_aging aging;
 	uint32_t stripes[INK_STRIPES];
+	uint32_t locks[]; /* none with one writer */
 };
+
+/* What a table takes besides its body. */
+static inline size_t ink_table_bytes(unsigned writers)
+{
+	return sizeof(struct ink_table) + (writers > 1 ? INK_LOCKS * sizeof(uint32_t) : 0);
+}
 
 /* ----------------------------------------------------------------- a kind */
 
@@ -291,6 +301,9 @@ extern const struct ink_ops *const ink_stateful, *const ink_direct, *const ink_k
 
 /* The operations for a plan, or NULL where the processor lacks the instructions asked for. */
 const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers, enum ink_simd simd);
+
+/* A table of nothing, all zeros, or NULL. */
+struct ink_table *ink_table_alloc(unsigned writers);
 
 /* Gives a table whose plan, operations and body are set its coding, shape and side table. */
 void ink_table_attach(struct ink_table *t);

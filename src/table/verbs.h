@@ -18,7 +18,7 @@
  *   side_flagged, flag_side, unflag_side(t, place, class)    is the side table to be asked? See side.h
  *   unit_side_flagged(t, unit, class)        the same, for a check of all units
  *   overflowed, flag_overflow                was a flow of this place refused?
- *   insert_enter, insert_leave       held around an insert (many writers)
+ *   insert_enter(t, place), insert_leave(lock)    held around an insert (many writers)
  *   struct hint, cell_look(t, place) what a glance at the place's memory shows
  *   cell_found(t, place, hint, spot) matches: 0, 1 or 2; the spot is the first
  *   cell_is_ours(t, place, spot)     0 if the entry was exchanged since it was seen: for peeks, and for
@@ -273,12 +273,26 @@ static int put_collision(struct ink_table *t, const struct place *p, uint64_t id
 	return 0;
 }
 
-INK_HOT int insert_cells(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+#ifndef CELL_MAY_MATCH
+INK_HOT int cell_may_match(struct ink_table *t, const struct place *p)
 {
 	struct spot s;
 
-	if (!cells_copy(t) && __builtin_expect(cell_find(t, p, &s) != 0, 0))
-		return put_collision(t, p, id, code);
+	return cell_find(t, p, &s) != 0;
+}
+#endif
+
+SELDOM int insert_checked(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+{
+	struct spot s;
+
+	return cell_find(t, p, &s) ? put_collision(t, p, id, code) : put_new(t, p, id, code);
+}
+
+INK_HOT int insert_cells(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+{
+	if (!cells_copy(t) && __builtin_expect(cell_may_match(t, p), 0))
+		return insert_checked(t, p, id, code);
 	return put_new(t, p, id, code);
 }
 
@@ -294,14 +308,15 @@ SELDOM int insert_flagged(struct ink_table *t, const struct place *p, uint64_t i
 INK_HOT int insert_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
 	unsigned code = ink_code(coding_of(t), state);
+	uint32_t *lock;
 	int result;
 
 	if (state >= t->states)
 		return -EINVAL;
-	insert_enter(t, p);
+	lock = insert_enter(t, p);
 	result = side_flagged(t, p, ink_side_class(id)) ? insert_flagged(t, p, id, code)
 							: insert_cells(t, p, id, code);
-	insert_leave(t, p);
+	insert_leave(lock);
 	return result;
 }
 
@@ -310,11 +325,10 @@ INK_HOT int insert_at(struct ink_table *t, const struct place *p, uint64_t id, u
 /* The flow was not found; with many writers another thread may have stored it since: -EAGAIN. */
 static inline int put_if_absent(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
 {
-	uint32_t e = 0;
+	uint32_t e = 0, *lock = insert_enter(t, p);
 	struct spot s;
 	int result;
 
-	insert_enter(t, p);
 	if (CELLS_SHARED)
 		e = side_entry(t, p, id);
 	if (e)
@@ -323,7 +337,7 @@ static inline int put_if_absent(struct ink_table *t, const struct place *p, uint
 		result = -EAGAIN;
 	else
 		result = put_new(t, p, id, code);
-	insert_leave(t, p);
+	insert_leave(lock);
 	return result;
 }
 
