@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The limit that memory sets: read a word of one or two random 64-byte lines for
- * each id, fetched ahead, and do nothing else.
+ * The limit that memory sets: read, or read and write, a word of one or two
+ * random 64-byte lines for each id, fetched ahead, and do nothing else.
  */
 #include "peers.h"
 
@@ -65,8 +65,20 @@ public:
 		return 0;
 	}
 
-	uint64_t modify(const slice &) override
+	/* For threads that write into the same memory; what is written is what was there. */
+	uint64_t modify(const slice &s) override
 	{
+		for (size_t i = 0; i < s.n; i++) {
+			if (i + AHEAD < s.n)
+				for (unsigned j = 0; j < LINES; j++)
+					__builtin_prefetch(at(s.ids[i + AHEAD], j), 1);
+			for (unsigned j = 0; j < LINES; j++) {
+				uint64_t *word = &at(s.ids[i], j)->word[0];
+				uint64_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+
+				__atomic_store_n(word, seen, __ATOMIC_RELAXED);
+			}
+		}
 		return 0;
 	}
 
@@ -89,7 +101,7 @@ private:
 	static constexpr size_t AHEAD = 24; /* 16, 24 and 32 are equally fast */
 
 	/* The first line by the upper, the second by the lower half of the id. */
-	const line *at(uint64_t id, unsigned which) const
+	line *at(uint64_t id, unsigned which) const
 	{
 		uint64_t half = which ? uint32_t(id) : id >> 32;
 

@@ -4,8 +4,9 @@
  * the flows has its own input; one thread does both halves one after the
  * other, or two threads do one each, in turns. Wall time; the second thread
  * starts and ends within it (some 50 us of 5 ms or more), for one that spins
- * between the rounds would slow down the other if they share a core. A gather
- * by two threads tells what the machine allows at that moment.
+ * between the rounds would slow down the other if they share a core. What the
+ * machine allows at that moment, two controls tell: threads that read, and
+ * threads that write into the same random lines and do nothing else.
  */
 #include "sections.h"
 
@@ -131,6 +132,7 @@ void compare_threads(const settings &s, report &out, size_t n)
 		    with_commas(n).c_str());
 	printf("%-21s %18s %18s %22s\n", "", "one thread", "two threads", "two beside one");
 	control.measure(HIT, "gather of 1 line", out);
+	control.measure(MODIFY, "write to 1 line", out);
 	for (op o : { HIT, MODIFY, CHURN }) {
 		double faster = r.measure(o, op_names[o], out);
 

@@ -11,8 +11,8 @@
  *   PLACES_AT_ONCE, and places_of(t, ids, n, places)    if the kind has a quicker way for many ids;
  *                                    memory is then asked for in turns with the work,
  *   FETCH_AT_ONCE                    or not, where the work is long enough
- *   place_fetch(t, place, state)     asks for its memory; the state if a flow is to be stored in it,
- *                                    else INK_ANY_STATE
+ *   place_fetch(t, place, state)     asks for its memory; the state if a flow is to be stored in it, else
+ *                                    INK_ANY_STATE, or INK_UNCHANGED if it will only be read
  *   LOOKS_FOR_ROOM                   if the kind looks ahead for where flows could be stored,
  *   place_prepare(t, place)          when the memory is there; 1 if room will have to be made, and then, for
  *   place_fetch_more(t, place)       all of a block: asks for what that needs besides
@@ -138,9 +138,10 @@ typedef int (*item_fn)(struct ink_table *t, const struct item *item);
 /*
  * What the loop does with a block before its items are worked on. Where these
  * only change codes, or delete what stays in its place, it looks at all of them
- * first: a look would have to wait for the stores before it.
+ * first: a look would have to wait for the stores before it. Those that are only
+ * read are read when it is their turn.
  */
-enum ahead { AHEAD_NOTHING, AHEAD_LOOK, AHEAD_STORE };
+enum ahead { AHEAD_READ, AHEAD_NOTHING, AHEAD_LOOK, AHEAD_STORE };
 
 #ifndef LOOKS_FOR_ROOM
 static inline unsigned place_prepare(const struct ink_table *t, struct place *p)
@@ -161,12 +162,16 @@ static inline void place_fetch_more(const struct ink_table *t, const struct plac
 INK_HOT void item_fetch(const struct ink_table *t, const struct ink_batch *b, const struct block *x, size_t i,
 			enum ahead ahead)
 {
-	place_fetch(t, &x->places[i], ahead == AHEAD_STORE ? b->states[x->from + i] : INK_ANY_STATE);
+	int state = ahead == AHEAD_STORE  ? b->states[x->from + i]
+		    : ahead == AHEAD_READ ? INK_UNCHANGED
+					  : INK_ANY_STATE;
+
+	place_fetch(t, &x->places[i], state);
 }
 
 INK_HOT void block_begin(struct block *x, const struct ink_batch *b, size_t from, enum ahead ahead)
 {
-	size_t most = ahead == AHEAD_NOTHING ? BLOCK : BLOCK_SEEN_AHEAD;
+	size_t most = ahead <= AHEAD_NOTHING ? BLOCK : BLOCK_SEEN_AHEAD;
 
 	x->from = from;
 	x->n = b->n - from < most ? b->n - from : most;
@@ -246,7 +251,7 @@ INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, item_fn
 			struct item x = {b, from + i, p++, h++, &errors[i]};
 			int error;
 
-			if (ahead == AHEAD_NOTHING)
+			if (ahead <= AHEAD_NOTHING)
 				in_turn(t, b, next, i, ahead);
 			error = work(t, &x);
 			if (__builtin_expect(error != 0, 0) && !first_error)
@@ -309,12 +314,12 @@ INK_HOT int item_step(struct ink_table *t, const struct item *x)
 
 static void verb_lookup_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	in_batch(t, b, item_lookup, AHEAD_NOTHING);
+	in_batch(t, b, item_lookup, AHEAD_READ);
 }
 
 static void verb_peek_batch(const struct ink_table *t, const struct ink_batch *b)
 {
-	in_batch((struct ink_table *)t, b, item_peek, AHEAD_NOTHING);
+	in_batch((struct ink_table *)t, b, item_peek, AHEAD_READ);
 }
 
 static int verb_insert_batch(struct ink_table *t, const struct ink_batch *b)

@@ -92,7 +92,7 @@ static inline void pairs_fetch(const struct ink_table *t, uint64_t id)
 
 static inline void place_fetch(const struct ink_table *t, const struct place *p, int state)
 {
-	if (state == INK_ANY_STATE)
+	if (state < 0)
 		pairs_fetch(t, p->id);
 	else
 		pair_fetch(t, p->id, (unsigned)state);

@@ -98,11 +98,17 @@ INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n,
 	line_places(shape_of(t), ids, n, &places->at);
 }
 
+/*
+ * Lines that other threads change are fetched for changing: to read them first, and then to ask once more before
+ * changing one, would be two turns to another core's cache.
+ */
 INK_HOT void place_fetch(const struct ink_table *t, const struct place *p, int state)
 {
-	(void)state;
-	__builtin_prefetch(place_line(t, p, 0), 1);
-	__builtin_prefetch(place_line(t, p, 1), 1);
+	for (unsigned i = 0; i < 2; i++)
+		if (CELLS_SHARED && state != INK_UNCHANGED)
+			__builtin_prefetch(place_line(t, p, i), 1);
+		else
+			__builtin_prefetch(place_line(t, p, i));
 }
 
 static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)
@@ -585,7 +591,7 @@ INK_HOT void place_fetch_more(const struct ink_table *t, const struct place *p)
 
 	word_others(s, first_line(p), word_read(place_line(t, p, 0)->word), others);
 	for (uint32_t lane = 0; lane < s->lanes; lane++)
-		__builtin_prefetch(line_at(t, (uint32_t)others[lane]), 1);
+		__builtin_prefetch(line_at(t, (uint32_t)others[lane]));
 }
 
 /* ------------------------------------------------------------------ the policy */

@@ -254,6 +254,7 @@ static inline size_t ink_table_bytes(unsigned writers)
 
 /* A change of state, from a given one or from whichever it is. */
 #define INK_ANY_STATE (-1)
+#define INK_UNCHANGED (-2)
 
 struct ink_change {
 	int from;
