@@ -101,7 +101,7 @@ private:
 	static constexpr size_t AHEAD = 24; /* 16, 24 and 32 are equally fast */
 
 	/* The first line by the upper, the second by the lower half of the id. */
-	line *at(uint64_t id, unsigned which) const
+	line *at(uint64_t id, unsigned which)
 	{
 		uint64_t half = which ? uint32_t(id) : id >> 32;
 

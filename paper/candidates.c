@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "side.h"
+#include "table/table.h"
 
 enum { CODE_BITS = 5, LINE_BITS = 512 }; /* ten states and don't-know, and a timer */
 
@@ -202,9 +203,9 @@ static void add_line(struct list *list, const struct candidates_wish *w)
 /* Buckets of a compact line, as the plan has them: what slots and codes leave. */
 static double buckets_of(uint32_t h, uint32_t r)
 {
-	double spare = 510 - (double)h * (r + CODE_BITS);
+	double spare = COMPACT_BITS - (double)h * (r + CODE_BITS);
 
-	return fmin(spare, 125) - h;
+	return fmin(spare, COMPACT_META_BITS) - h;
 }
 
 /* Of all that hold the flows with such a side table, the one that tells them best apart. */

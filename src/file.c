@@ -20,8 +20,6 @@
 
 #define MAGIC "\x89INK\r\n\x1a\n" /* as PNG's: no text, and a transfer that changes line ends breaks it */
 
-enum { VERSION = 4 };
-
 #define STANDS_AT(field, byte)                                                                               \
 	_Static_assert(offsetof(struct ink_file_head, field) == byte, "docs/format.md: " #byte)
 STANDS_AT(version, 8);
@@ -95,7 +93,7 @@ struct target {
 static void complete(struct ink_file_head *h, const void *body)
 {
 	memcpy(h->magic, MAGIC, sizeof h->magic);
-	h->version = VERSION;
+	h->version = INK_FILE_VERSION;
 	h->header_bytes = INK_FILE_PAGE;
 	sum(body, h->body_bytes, h->body_sum);
 	sum(h, offsetof(struct ink_file_head, header_sum), h->header_sum);
@@ -255,9 +253,9 @@ static int check_head(const struct ink_file *f, const struct ink_file_head *h)
 	if (memcmp(h->magic, MAGIC, sizeof h->magic) != 0)
 		return ink_file_wrong(f, -EBADMSG,
 				      "is no snapshot: its first 8 bytes (the magic) are others");
-	if (h->version != VERSION)
+	if (h->version != INK_FILE_VERSION)
 		return ink_file_wrong(f, -ENOTSUP, "has format version %u; this library knows %d", h->version,
-				      VERSION);
+				      INK_FILE_VERSION);
 	if (!sum_is(h, offsetof(struct ink_file_head, header_sum), h->header_sum))
 		return ink_file_wrong(f, -EBADMSG, "the header is damaged: its checksum is wrong");
 	if (h->header_bytes != INK_FILE_PAGE)

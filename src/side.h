@@ -5,8 +5,8 @@
  * It takes the flows that the cells cannot tell apart from another one (a
  * collision, seen when the second is inserted), and those for which the lines
  * have no room: the TCAM of the ACSM paper. A flow has a home there, which in
- * lines is its first line, so that the flag of that line can be cleared with its
- * last flow.
+ * lines is its first line, so that a flag of that line can be cleared with the
+ * last flow that it sends here.
  *
  * Memory, inside the table's body (zeroed memory is an empty side table). In
  * `line` and `compact` a flow takes one word: its home, the lowest bits of its
@@ -79,6 +79,8 @@ enum { INK_SIDE_LEAST_ID = 4, INK_SIDE_MOST_ID = 24 }; /* that can be asked for 
  * one flag for all.
  */
 enum { INK_SIDE_CLASSES = 4 };
+
+_Static_assert(INK_SIDE_CLASSES <= 1 << INK_SIDE_LEAST_ID, "words keep the bits that tell the class");
 
 #define INK_SIDE_MOST (1u << 30) /* entries */
 

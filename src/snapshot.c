@@ -167,7 +167,7 @@ static const struct field {
 	{"b",            AT(b),            {{1, LINES},   {1, LINES},   {1, LINES},   {256, 1u << 31}, {0, 0},       {0, 0},      {0, 0}}},
 	{"h",            AT(h),            {{16, 32},     {4, 56},      {1, 64},      {1, 1},          {0, 0},       {0, 0},      {1, 8}}},
 	{"f",            AT(f),            {{2, 30},      {4, 24},      {2, 32},      {64, 64},        {0, 0},       {0, 0},      {1, 12}}},
-	{"q",            AT(q),            {{0, 0},       {1, 121},     {0, 0},       {0, 0},          {0, 0},       {0, 0},      {1, 64}}},
+	{"q",            AT(q),            {{0, 0},       {1, 118},     {0, 0},       {0, 0},          {0, 0},       {0, 0},      {1, 64}}},
 	{"side",         AT(side),         {{0, ASIDE},   {0, ASIDE},   {0, ASIDE},   {0, 0},          {0, 0},       {0, 0},      {0, ASIDE}}},
 	{"dleft flags",  AT(dleft_flags),  {{0, 0},       {0, 0},       {0, 7},       {0, 0},          {0, 0},       {0, 0},      {0, 0}}},
 	{"k",            AT(k),            {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {1, 32},      {1, 32},      {1, 16}}},
@@ -206,7 +206,7 @@ static struct ink_plan plan_of(const struct header *h)
 	struct ink_plan p = {.size = sizeof p,
 			     .kind = (enum ink_kind)h->kind,
 			     .flows = h->flows,
-			     .bytes = ink_table_bytes(h->writers) + h->body_bytes,
+			     .bytes = ink_table_bytes((enum ink_kind)h->kind, h->writers) + h->body_bytes,
 			     .error = h->error,
 			     .unsure = h->unsure,
 			     .load = h->load,
@@ -436,7 +436,7 @@ struct ink_table *ink_load(const char *path, enum ink_load how, struct ink_why *
 	if (!error)
 		error = check_header(&f, &h);
 	if (!error) {
-		t = ink_table_alloc(h.writers);
+		t = ink_table_alloc((enum ink_kind)h.kind, h.writers);
 		error = t ? load(&f, &h, t, how) : ink_file_wrong(&f, -ENOMEM, "no memory for a table");
 	}
 	ink_file_close(&f);

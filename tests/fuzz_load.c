@@ -21,6 +21,7 @@
 
 #include <inkling/inkling.h>
 
+#include "file.h"
 #include "image.h"
 #include "memory.h"
 #include "random.h"
@@ -92,7 +93,8 @@ static struct ink_geometry choose_geometry(const uint8_t *choice, uint32_t kind,
 		g.f = ink_line_entry_bits(g.h / INK_LINE_WORDS) - code;
 	} else if (kind == INK_COMPACT) {
 		g.f = 4 + choice[2] % 21;
-		g.h = 4 + choice[3] % (least_of(56, 509 / (g.f + code + 1)) - 3);
+		g.h = 4 +
+		      choice[3] % (least_of(COMPACT_MAX_SLOTS, (COMPACT_BITS - 1) / (g.f + code + 1)) - 3);
 		g.q = 1 + choice[4] % (least_of(COMPACT_META_BITS, COMPACT_BITS - g.h * (g.f + code)) - g.h);
 	} else if (kind == INK_DLEFT) {
 		g.d = 1 + choice[2] % 8;
@@ -120,7 +122,8 @@ static void make_of_choices(struct image *i, const uint8_t *choice, const uint8_
 		.state_bits = state_bits,
 		.age_bits = ages,
 		.geometry = choose_geometry(choice + 6, kind, state_bits + ages + counter_bits + plain)};
-	const uint32_t begin[] = {1, AT_BODY, kind, states, ages, writers, full, choice[5] % 2, state_bits};
+	const uint32_t begin[] = {INK_FILE_VERSION, AT_BODY, kind,          states,    ages,
+				  writers,          full,    choice[5] % 2, state_bits};
 
 	memset(i->bytes, 0, sizeof i->bytes);
 	memcpy(i->bytes, "\x89INK\r\n\x1a\n", 8);

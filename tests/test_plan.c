@@ -504,7 +504,7 @@ static void geometries_that_are_none_are_refused(void **state)
 	REFUSED(-ERANGE, geometry.f = 25);
 	REFUSED(-ERANGE, geometry.h = 3);
 	REFUSED(-ERANGE, geometry.h = 57);
-	REFUSED(-ERANGE, geometry.q = 126);
+	REFUSED(-ERANGE, geometry.q = 123);
 	REFUSED(-ERANGE, geometry.d = 1);
 	good.kind = INK_DLEFT;
 	REFUSED(-ERANGE, geometry.d = 9);

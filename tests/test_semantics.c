@@ -1111,6 +1111,30 @@ static void without_side_table_every_collision_marks(void **state)
 
 /* ------------------------------------------------------------- the side table */
 
+/* In `dleft` all are. */
+static void only_flows_of_its_class_are_sent_to_the_side_table(void **state)
+{
+	uint64_t third;
+
+	(void)state;
+	if (variant->kind == INK_DLEFT)
+		skip();
+	make(3, INK_UNSURE);
+	pair();
+	do
+		third = twin_of(first);
+	while (third % 4 == second % 4);
+	assert_int_equal(ink_insert(t, second, OTHER), 0);
+	assert_true(side_is_asked(second));
+	assert_false(side_is_asked(third));
+	assert_int_equal(ink_insert(t, third, OTHER), 0);
+	assert_true(side_is_asked(third));
+	assert_int_equal(ink_delete(t, second), 0);
+	assert_false(side_is_asked(second));
+	assert_int_equal(ink_peek(t, third), OTHER);
+	assert_sound();
+}
+
 static void the_side_table_is_asked_until_its_last_flow_of_a_line_has_gone(void **state)
 {
 	uint64_t third;
@@ -1572,6 +1596,7 @@ static int run_matches(void)
 		GIVEN(a_dont_know_entry, a_modify_at_a_dont_know_entry_is_busy),
 		GIVEN(a_dont_know_entry, a_delete_at_a_dont_know_entry_is_busy),
 		GIVEN(a_dont_know_entry, a_step_at_a_dont_know_entry_takes_the_action_of_unsure),
+		TEST(only_flows_of_its_class_are_sent_to_the_side_table),
 		TEST(the_side_table_is_asked_until_its_last_flow_of_a_line_has_gone),
 		TEST(the_side_table_holds_as_many_flows_as_its_geometry_says),
 	};

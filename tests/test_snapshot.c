@@ -1039,6 +1039,34 @@ static ink_answer read_words(struct image i, uint32_t home, uint64_t id)
 	return INK_ABSENT;
 }
 
+static size_t line_base(uint32_t line)
+{
+	return AT_BODY + line * (size_t)64;
+}
+
+/* Is there a flow of that home whose id is the same modulo 4? */
+static int is_sent_for(struct image i, uint32_t home, uint64_t id)
+{
+	uint32_t code_bits = get32(i, AT_STATE_BITS) + get32(i, AT_AGE_BITS), id_bits = side_id_bits(i);
+	uint64_t side = get32(i, AT_SIDE), words = side + side / 4 + 1, w = side_word_size(i);
+
+	for (uint64_t n = 0; n < words; n++) {
+		uint64_t word = get(i, side_base(i) + 16 + n * w, (unsigned)w);
+
+		if (word && (word - 1) >> code_bits >> id_bits == home &&
+		    (word - 1) >> code_bits << 62 == id << 62)
+			return 1;
+	}
+	return 0;
+}
+
+static void assert_flag(struct image i, uint32_t home, uint64_t id)
+{
+	unsigned at = get32(i, AT_KIND) == INK_LINE ? (unsigned)(id % 4 * 64 + 63) : (unsigned)(507 + id % 4);
+
+	assert_int_equal(bits(i, line_base(home), at, 1), is_sent_for(i, home, id));
+}
+
 static ink_answer read_chain(struct image i, uint32_t home, uint64_t id)
 {
 	uint32_t link = get32(i, side_chain(i, home));
@@ -1053,7 +1081,10 @@ static ink_answer read_side(struct image i, uint32_t home, uint64_t id)
 {
 	if (!get32(i, AT_SIDE))
 		return INK_ABSENT;
-	return get32(i, AT_KIND) == INK_DLEFT ? read_chain(i, home, id) : read_words(i, home, id);
+	if (get32(i, AT_KIND) == INK_DLEFT)
+		return read_chain(i, home, id);
+	assert_flag(i, home, id);
+	return read_words(i, home, id);
 }
 
 /* The other line, from either; `mixed` comes of what is stored. */
@@ -1073,11 +1104,6 @@ static uint32_t line_mixed(uint64_t fingerprint)
 static uint32_t compact_mixed(uint64_t stored)
 {
 	return (uint32_t)((stored * 0x9e3779b97f4a7c15ull) >> 32);
-}
-
-static size_t line_base(uint32_t line)
-{
-	return AT_BODY + line * (size_t)64;
 }
 
 /* Of an entry's bits, those in its own column; the rest stands in the fourth one. */

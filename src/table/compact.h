@@ -50,6 +50,11 @@ struct compact_line {
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct compact_line) == 64, "a line is one cache line");
+_Static_assert(COMPACT_BITS == 64 * COMPACT_META_WORD + COMPACT_META_END &&
+		       (int)COMPACT_META_BITS < (int)COMPACT_META_END,
+	       "metadata and a bit before them end where the flags begin");
+_Static_assert(COMPACT_SIDE << INK_SIDE_CLASSES == COMPACT_OVERFLOW && COMPACT_OVERFLOW == 1ull << 63,
+	       "a flag for each class of the side table, and the last bit");
 
 /* ------------------------------------------------------------------ bit fields */
 

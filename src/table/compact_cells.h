@@ -56,8 +56,8 @@ INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n,
 INK_HOT void place_fetch(const struct ink_table *t, const struct place *p, int state)
 {
 	(void)state;
-	__builtin_prefetch(line_at(t, p->first), 1);
-	__builtin_prefetch(line_at(t, p->second), 1);
+	__builtin_prefetch(line_at(t, p->first));
+	__builtin_prefetch(line_at(t, p->second));
 }
 
 static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)

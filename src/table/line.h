@@ -185,16 +185,6 @@ static inline uint64_t ink_line_spread(const struct ink_line_shape *s, uint32_t 
 								   << ink_line_rest_at(s, column);
 }
 
-/* The same for an entry of that fingerprint and code. */
-static inline uint64_t ink_line_lay(const struct ink_line_shape *s, uint32_t column, uint32_t fingerprint,
-				    uint32_t code)
-{
-	if (!s->code_step || s->fp_bits > s->tag_bits)
-		return ink_line_spread(s, column, fingerprint | code << s->fp_bits);
-	return (uint64_t)fingerprint << column | (uint64_t)code
-							 << (s->code_at + (column * s->code_step >> 4));
-}
-
 static inline uint32_t ink_line_entry(const struct ink_line_shape *s, uint64_t word, uint32_t column)
 {
 	uint32_t low = (uint32_t)(word >> column) & s->low_mask;
@@ -230,6 +220,15 @@ static inline uint32_t ink_line_make_entry(const struct ink_line_shape *s, uint3
 					   uint32_t code)
 {
 	return fingerprint | code << s->fp_bits;
+}
+
+/* An entry of that fingerprint and code, spread to the places of its lane. */
+static inline uint64_t ink_line_lay(const struct ink_line_shape *s, uint32_t column, uint32_t fingerprint,
+				    uint32_t code)
+{
+	if (!s->code_step || s->fp_bits > s->tag_bits)
+		return ink_line_spread(s, column, ink_line_make_entry(s, fingerprint, code));
+	return (uint64_t)fingerprint << column | (uint64_t)code << ink_line_code_at(s, column);
 }
 
 /* The code of a lane, and the word with that code changed: quicker than by way of the whole entry. */

@@ -50,6 +50,8 @@ struct place {
 };
 
 _Static_assert(sizeof(struct place) == 16, "as line_places writes them");
+_Static_assert(INK_LINE_SIDE + INK_SIDE_CLASSES == INK_LINE_OVERFLOW,
+	       "a flag for each class of the side table");
 
 #include "single_match.h"
 
@@ -113,12 +115,16 @@ INK_HOT void place_fetch(const struct ink_table *t, const struct place *p, int s
 
 static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)
 {
-	return CELLS_SHARED ? 0 : ink_calm(t, p->at.fingerprint, p->at.fingerprint); /* see INK_STRIPES */
+	uint32_t moving = p->at.fingerprint % INK_MOVING_STRIPES;
+
+	return CELLS_SHARED ? 0 : ink_calm(t, moving, moving);
 }
 
 static inline int place_still_calm(const struct ink_table *t, const struct place *p, uint64_t calm)
 {
-	return CELLS_SHARED || ink_still_calm(t, p->at.fingerprint, p->at.fingerprint, calm);
+	uint32_t moving = p->at.fingerprint % INK_MOVING_STRIPES;
+
+	return CELLS_SHARED || ink_still_calm(t, moving, moving, calm);
 }
 
 /* -------------------------------------------------------------------- flags */
@@ -194,12 +200,12 @@ static void flag_overflow(struct ink_table *t, const struct place *p)
 /* One lock for many pairs of lines, by the lower of the two: law 2. */
 static inline uint32_t *insert_lock(struct ink_table *t, const struct place *p)
 {
-	return &t->locks[(first_line(p) < second_line(p) ? first_line(p) : second_line(p)) % INK_LOCKS];
+	return ink_stripe(t, first_line(p) < second_line(p) ? first_line(p) : second_line(p));
 }
 
 INK_HOT uint32_t *insert_enter(struct ink_table *t, const struct place *p)
 {
-	uint32_t *lock = insert_lock(t, p);
+	uint32_t *lock = CELLS_SHARED ? insert_lock(t, p) : NULL;
 	unsigned spins = 0;
 
 	while (CELLS_SHARED && __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
@@ -268,7 +274,7 @@ INK_HOT struct hint cell_look(const struct ink_table *t, const struct place *p)
 }
 
 #define CELL_MAY_MATCH
-INK_HOT int cell_may_match(const struct ink_table *t, const struct place *p)
+INK_HOT int cell_may_match(struct ink_table *t, const struct place *p)
 {
 	return pair_may_have(shape_of(t), place_line(t, p, 0), place_line(t, p, 1), p->at.fingerprint);
 }
@@ -435,7 +441,10 @@ INK_HOT int room_fill(struct ink_table *t, const struct place *p, uint32_t room,
 	       word_swap(at.word, at.seen, at.seen | ink_line_lay(s, at.column, p->at.fingerprint, fresh));
 }
 
-/* Where no room was found ahead, or what was found is taken. Two full lines make room by moving an entry. */
+/*
+ * Where no room was found ahead, or what was found is taken. Lines that were seen full still are: inserts by one writer
+ * do not change that. Two full lines make room by moving an entry.
+ */
 __attribute__((noinline)) static int put_slowly(struct ink_table *t, const struct place *p, unsigned code)
 {
 	uint32_t room = !CELLS_SHARED && p->at.room == LINE_NO_ROOM ? LINE_NO_ROOM : find_room(t, p);
@@ -475,13 +484,13 @@ static inline void take_place(struct ink_table *t, struct tenant who, uint32_t o
 static inline void move_out(struct ink_table *t, struct tenant who, unsigned to, uint32_t moved,
 			    uint32_t ours)
 {
-	uint32_t fingerprint = ink_line_entry_fp(shape_of(t), who.entry);
+	uint32_t moving = ink_line_entry_fp(shape_of(t), who.entry) % INK_MOVING_STRIPES;
 	struct ink_line_spot to_at = line_spot(line_at(t, who.other), to);
 
-	ink_disturb(t, fingerprint);
+	ink_disturb(t, moving);
 	word_swap(to_at.word, to_at.seen, to_at.seen | ink_line_spread(shape_of(t), to_at.column, moved));
 	take_place(t, who, ours);
-	ink_settle(t, fingerprint);
+	ink_settle(t, moving);
 	__atomic_store_n(&t->counters.displaced, t->counters.displaced + 1, __ATOMIC_RELAXED);
 }
 

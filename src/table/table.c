@@ -75,9 +75,9 @@ const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers
 
 /* --------------------------------------------------------------- making, freeing */
 
-struct ink_table *ink_table_alloc(unsigned writers)
+struct ink_table *ink_table_alloc(enum ink_kind kind, unsigned writers)
 {
-	return calloc(1, ink_table_bytes(writers));
+	return calloc(1, ink_table_bytes(kind, writers));
 }
 
 void ink_table_attach(struct ink_table *t)
@@ -95,7 +95,7 @@ void ink_table_attach(struct ink_table *t)
 
 static int make_body(struct ink_table *t, struct ink_why *why)
 {
-	t->body_bytes = t->plan.bytes - ink_table_bytes(t->writers);
+	t->body_bytes = t->plan.bytes - ink_table_bytes(t->plan.kind, t->writers);
 	t->body = ink_body_alloc(t->body_bytes);
 	return t->body ? 0
 		       : ink_because(why, -ENOMEM, "no memory for %llu bytes",
@@ -133,7 +133,7 @@ struct ink_table *ink_create(const struct ink_options *options, struct ink_why *
 	int error = ink_resolve(options, &o, why);
 
 	if (!error) {
-		t = ink_table_alloc(o.writers);
+		t = ink_table_alloc(o.kind, o.writers);
 		error = t ? build(t, options, &o, why) : ink_because(why, -ENOMEM, "no memory for a table");
 	}
 	if (!error)
@@ -353,7 +353,7 @@ void ink_stats(const struct ink_table *t, struct ink_stats *stats)
 
 	full = (struct ink_stats){
 		.size = size,
-		.bytes = ink_table_bytes(t->writers) + t->body_bytes,
+		.bytes = ink_table_bytes(t->plan.kind, t->writers) + t->body_bytes,
 		.cells = t->ops->units(t) * t->ops->unit_cells(t),
 		.side_flows = ink_side_count(&t->side),
 		.side_cells = t->side.capacity,

@@ -204,13 +204,15 @@ struct ink_exact_shape {
 /* --------------------------------------------------------------- the table */
 
 /*
- * Sequence counters for peeks, by number modulo this: of a line; in `line`, where only an entry that moves can be
- * missed, of its fingerprint. So few that they stay in the nearest cache beside a writer who moves entries.
+ * By the number of a line modulo this: in `compact` sequence counters for peeks, in `line` with many writers locks for
+ * inserts. In `line` with one writer only an entry that moves can be missed, and its fingerprint has the counter; so
+ * few that they stay in the nearest cache of who moves entries. In `compact`, where every insert and delete steps one,
+ * peeks beside them would take a third longer with so few.
  */
-#define INK_STRIPES 64u
+#define INK_STRIPES 1024u
+#define INK_MOVING_STRIPES 64u
 
-/* With many writers, locks for inserts, by the number of a line modulo this. */
-#define INK_LOCKS 1024u
+_Static_assert(INK_STRIPES % INK_MOVING_STRIPES == 0, "a number modulo these is the same modulo those");
 
 #define INK_MOST_BUCKETS (1u << 28) /* lines, buckets of a subtable */
 
@@ -240,21 +242,26 @@ struct ink_table {
 	struct ink_side side;
 	struct ink_counters counters;
 	struct ink_aging aging;
-	uint32_t stripes[INK_STRIPES];
-	uint32_t locks[]; /* none with one writer */
+	uint32_t stripes[];
 };
 
 /* What a table takes besides its body. */
-static inline size_t ink_table_bytes(unsigned writers)
+static inline size_t ink_table_bytes(enum ink_kind kind, unsigned writers)
 {
-	return sizeof(struct ink_table) + (writers > 1 ? INK_LOCKS * sizeof(uint32_t) : 0);
+	size_t stripes = kind == INK_COMPACT || writers > 1 ? INK_STRIPES
+			 : kind == INK_LINE                 ? INK_MOVING_STRIPES
+							    : 0;
+
+	return sizeof(struct ink_table) + stripes * sizeof(uint32_t);
 }
 
 /* ----------------------------------------------------------------- a kind */
 
-/* A change of state, from a given one or from whichever it is. */
+/* In place of a state: whichever it is; and for place_fetch, that no state will change. */
 #define INK_ANY_STATE (-1)
 #define INK_UNCHANGED (-2)
+
+/* A change of state, from a given one or from whichever it is. */
 
 struct ink_change {
 	int from;
@@ -304,7 +311,7 @@ extern const struct ink_ops *const ink_stateful, *const ink_direct, *const ink_k
 const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers, enum ink_simd simd);
 
 /* A table of nothing, all zeros, or NULL. */
-struct ink_table *ink_table_alloc(unsigned writers);
+struct ink_table *ink_table_alloc(enum ink_kind kind, unsigned writers);
 
 /* Gives a table whose plan, operations and body are set its coding, shape and side table. */
 void ink_table_attach(struct ink_table *t);

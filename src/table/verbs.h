@@ -21,6 +21,8 @@
  *   insert_enter(t, place), insert_leave(lock)    held around an insert (many writers)
  *   struct hint, cell_look(t, place) what a glance at the place's memory shows
  *   cell_found(t, place, hint, spot) matches: 0, 1 or 2; the spot is the first
+ *   CELL_MAY_MATCH, and cell_may_match(t, place)    if the kind is quicker to say that there is no match than
+ *                                    where it is; it may say yes where cell_found says 0
  *   cell_is_ours(t, place, spot)     0 if the entry was exchanged since it was seen: for peeks, and for
  *                                    deletes that were seen ahead (ENTRIES_STAY, in calls.h)
  *   cell_code(t, spot, state)        the code that an entry there has in that state, just touched
