@@ -710,6 +710,52 @@ static void a_batch_does_what_its_calls_do_one_after_the_other(void **state)
 	}
 }
 
+/* Flows with that number and the next ones, every hundredth of them twice; both tables must say the same of each. */
+static void insert_into_both(struct ink_table *one_by_one, struct ink_table *batched, uint64_t number)
+{
+	uint64_t ids[300];
+	unsigned char states[300];
+	int errors[300];
+	struct ink_batch b = {.n = 300, .ids = ids, .states = states, .errors = errors};
+
+	for (unsigned i = 0; i < 300; i++) {
+		uint64_t flow = number + (i % 100 == 99 ? i - 7 : i);
+
+		ids[i] = ink_id(batched, &flow, sizeof flow);
+		states[i] = (unsigned char)(i % 15);
+	}
+	ink_insert_batch(batched, &b);
+	for (unsigned i = 0; i < 300; i++)
+		assert_int_equal(ink_insert(one_by_one, ids[i], states[i]), errors[i]);
+	for (unsigned i = 0; i < 300; i++)
+		assert_int_equal(ink_peek(one_by_one, ids[i]), ink_peek(batched, ids[i]));
+}
+
+/* Beyond FAR_BYTES room is looked for a block earlier. Filled beyond the plan, so that many entries are displaced. */
+static void a_batch_does_so_in_a_table_larger_than_the_caches(void **state)
+{
+	struct ink_options o = {.size = sizeof o,
+				.kind = INK_LINE,
+				.states = 15,
+				.age_bits = 1,
+				.error = .001,
+				.flows = 6000000};
+	struct ink_table *one_by_one, *batched;
+
+	(void)state;
+	o.seed = 1;
+	one_by_one = make(&o);
+	batched = make(&o);
+	assert_true(stats_of(batched).bytes > 16u << 20);
+	for (uint64_t number = 0; number < 6150000; number += 300)
+		insert_into_both(one_by_one, batched, number);
+	assert_true(stats_of(batched).displaced > 10000);
+	assert_int_equal(stats_of(batched).collisions, stats_of(one_by_one).collisions);
+	assert_sound(batched);
+	ink_free(one_by_one);
+	ink_free(batched);
+}
+
 static void an_empty_batch_needs_no_arrays(void **state)
 {
 	struct ink_batch none = {.n = 0};
@@ -800,6 +846,7 @@ int main(void)
 		cmocka_unit_test(flows_of_the_side_table_expire_as_the_others_do),
 		cmocka_unit_test(programs_hold),
 		cmocka_unit_test(a_batch_does_what_its_calls_do_one_after_the_other),
+		cmocka_unit_test(a_batch_does_so_in_a_table_larger_than_the_caches),
 		cmocka_unit_test(an_empty_batch_needs_no_arrays),
 		cmocka_unit_test(all_instruction_sets_make_the_same_table),
 	};

@@ -143,7 +143,17 @@ typedef int (*item_fn)(struct ink_table *t, const struct item *item);
  */
 enum ahead { AHEAD_READ, AHEAD_NOTHING, AHEAD_LOOK, AHEAD_STORE };
 
-#ifndef LOOKS_FOR_ROOM
+/*
+ * Larger tables are not in the caches. What has to be asked for to make room is so far away there that it is done a
+ * block earlier: churn at 16M flows takes a tenth less time. In smaller ones it would take 4 % more, for by the time an
+ * item is worked on, more of the room that was found ahead is taken.
+ */
+enum { FAR_BYTES = 16 << 20 };
+
+#ifdef LOOKS_FOR_ROOM
+enum { PREPARES = 1 };
+#else
+enum { PREPARES = 0 };
 static inline unsigned place_prepare(const struct ink_table *t, struct place *p)
 {
 	(void)t;
@@ -192,6 +202,14 @@ INK_HOT void block_places(const struct ink_table *t, const struct ink_batch *b, 
 	}
 }
 
+/* The block after that one. */
+INK_HOT void block_behind(const struct ink_table *t, const struct ink_batch *b, const struct block *x,
+			  struct block *next, enum ahead ahead)
+{
+	block_begin(next, b, x->from + x->n, ahead);
+	block_places(t, b, next, ahead);
+}
+
 /* Asks for an item of the next block, in turn with the work on one of this. */
 INK_HOT void in_turn(const struct ink_table *t, const struct ink_batch *b, const struct block *next, size_t i,
 		     enum ahead ahead)
@@ -227,38 +245,43 @@ INK_HOT void prepare(struct ink_table *t, const struct ink_batch *b, struct bloc
 INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, item_fn work, enum ahead ahead)
 {
 	const struct ink_batch batch = *given, *b = &batch;
-	struct block blocks[2], *now = &blocks[0], *next = &blocks[1];
+	struct block blocks[3], *now = &blocks[0], *next = &blocks[1], *later = &blocks[2];
+	int early = PREPARES && ahead == AHEAD_STORE && t->body_bytes > FAR_BYTES;
 	int first_error = 0, unasked[BLOCK];
 
 	block_begin(now, b, 0, ahead);
 	block_places(t, b, now, ahead);
 	for (size_t i = 0; i < now->n; i++)
 		in_turn(t, b, now, i, ahead);
+	if (early) {
+		block_behind(t, b, now, next, ahead);
+		prepare(t, b, now, next);
+	}
 	while (now->n) {
-		struct block *done = now;
+		struct block *seen = early ? next : now, *asked = early ? later : next, *done = now;
 		size_t n = now->n, from = now->from;
 		int *errors = b->errors ? b->errors + from : unasked;
 		const struct place *p = now->places;
 		const struct hint *h = now->hints;
 
-		block_begin(next, b, now->from + now->n, ahead);
-		block_places(t, b, next, ahead);
+		block_behind(t, b, seen, asked, ahead);
 		if (ahead == AHEAD_LOOK)
-			look_ahead(t, b, now, next);
+			look_ahead(t, b, seen, asked);
 		if (ahead == AHEAD_STORE)
-			prepare(t, b, now, next);
+			prepare(t, b, seen, asked);
 		for (size_t i = 0; i < n; i++) {
 			struct item x = {b, from + i, p++, h++, &errors[i]};
 			int error;
 
 			if (ahead <= AHEAD_NOTHING)
-				in_turn(t, b, next, i, ahead);
+				in_turn(t, b, asked, i, ahead);
 			error = work(t, &x);
 			if (__builtin_expect(error != 0, 0) && !first_error)
 				first_error = error;
 		}
 		now = next;
-		next = done;
+		next = later;
+		later = done;
 	}
 	return first_error;
 }
