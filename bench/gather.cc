@@ -36,13 +36,7 @@ public:
 	{
 		uint64_t sum = 0;
 
-		for (size_t i = 0; i < s.n; i++) {
-			if (i + AHEAD < s.n)
-				for (unsigned j = 0; j < LINES; j++)
-					__builtin_prefetch(at(s.ids[i + AHEAD], j));
-			for (unsigned j = 0; j < LINES; j++)
-				sum += at(s.ids[i], j)->word[0];
-		}
+		each_word<false>(s, [&](uint64_t *word) { sum += *word; });
 		return sum;
 	}
 
@@ -68,17 +62,11 @@ public:
 	/* For threads that write into the same memory; what is written is what was there. */
 	uint64_t modify(const slice &s) override
 	{
-		for (size_t i = 0; i < s.n; i++) {
-			if (i + AHEAD < s.n)
-				for (unsigned j = 0; j < LINES; j++)
-					__builtin_prefetch(at(s.ids[i + AHEAD], j), 1);
-			for (unsigned j = 0; j < LINES; j++) {
-				uint64_t *word = &at(s.ids[i], j)->word[0];
-				uint64_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+		each_word<true>(s, [](uint64_t *word) {
+			uint64_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
 
-				__atomic_store_n(word, seen, __ATOMIC_RELAXED);
-			}
-		}
+			__atomic_store_n(word, seen, __ATOMIC_RELAXED);
+		});
 		return 0;
 	}
 
@@ -99,6 +87,17 @@ public:
 
 private:
 	static constexpr size_t AHEAD = 24; /* 16, 24 and 32 are equally fast */
+
+	template <bool WRITES, class Work> void each_word(const slice &s, Work work)
+	{
+		for (size_t i = 0; i < s.n; i++) {
+			if (i + AHEAD < s.n)
+				for (unsigned j = 0; j < LINES; j++)
+					__builtin_prefetch(at(s.ids[i + AHEAD], j), WRITES);
+			for (unsigned j = 0; j < LINES; j++)
+				work(&at(s.ids[i], j)->word[0]);
+		}
+	}
 
 	/* The first line by the upper, the second by the lower half of the id. */
 	line *at(uint64_t id, unsigned which)

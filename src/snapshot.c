@@ -149,6 +149,7 @@ struct range {
 #define ANY UINT32_MAX
 #define LINES INK_MOST_BUCKETS
 #define ASIDE INK_SIDE_MOST
+#define SMALL (COMPACT_META_BITS - COMPACT_MIN_SLOTS) /* buckets of a line */
 #define AT(field) offsetof(struct header, field)
 
 /* clang-format off */
@@ -167,7 +168,7 @@ static const struct field {
 	{"b",            AT(b),            {{1, LINES},   {1, LINES},   {1, LINES},   {256, 1u << 31}, {0, 0},       {0, 0},      {0, 0}}},
 	{"h",            AT(h),            {{16, 32},     {4, 56},      {1, 64},      {1, 1},          {0, 0},       {0, 0},      {1, 8}}},
 	{"f",            AT(f),            {{2, 30},      {4, 24},      {2, 32},      {64, 64},        {0, 0},       {0, 0},      {1, 12}}},
-	{"q",            AT(q),            {{0, 0},       {1, 118},     {0, 0},       {0, 0},          {0, 0},       {0, 0},      {1, 64}}},
+	{"q",            AT(q),            {{0, 0},       {1, SMALL},   {0, 0},       {0, 0},          {0, 0},       {0, 0},      {1, 64}}},
 	{"side",         AT(side),         {{0, ASIDE},   {0, ASIDE},   {0, ASIDE},   {0, 0},          {0, 0},       {0, 0},      {0, ASIDE}}},
 	{"dleft flags",  AT(dleft_flags),  {{0, 0},       {0, 0},       {0, 7},       {0, 0},          {0, 0},       {0, 0},      {0, 0}}},
 	{"k",            AT(k),            {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {1, 32},      {1, 32},      {1, 16}}},

@@ -241,13 +241,35 @@ INK_HOT void prepare(struct ink_table *t, const struct ink_batch *b, struct bloc
 		place_fetch_more(t, &x->places[__builtin_ctz(full)]);
 }
 
-/* `work` and `ahead` are constants at every call, so each gets a loop of its own. */
+/* `work` and `ahead` are constants at every call, so each gets a loop of its own. Returns the first error, or 0. */
+INK_HOT int block_work(struct ink_table *t, const struct ink_batch *b, const struct block *x,
+		       const struct block *next, item_fn work, enum ahead ahead)
+{
+	int first_error = 0, unasked[BLOCK];
+	size_t n = x->n, from = x->from;
+	int *errors = b->errors ? b->errors + from : unasked;
+	const struct place *p = x->places;
+	const struct hint *h = x->hints;
+
+	for (size_t i = 0; i < n; i++) {
+		struct item item = {b, from + i, p++, h++, &errors[i]};
+		int error;
+
+		if (ahead <= AHEAD_NOTHING)
+			in_turn(t, b, next, i, ahead);
+		error = work(t, &item);
+		if (__builtin_expect(error != 0, 0) && !first_error)
+			first_error = error;
+	}
+	return first_error;
+}
+
 INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, item_fn work, enum ahead ahead)
 {
 	const struct ink_batch batch = *given, *b = &batch;
 	struct block blocks[3], *now = &blocks[0], *next = &blocks[1], *later = &blocks[2];
 	int early = PREPARES && ahead == AHEAD_STORE && t->body_bytes > FAR_BYTES;
-	int first_error = 0, unasked[BLOCK];
+	int first_error = 0;
 
 	block_begin(now, b, 0, ahead);
 	block_places(t, b, now, ahead);
@@ -259,26 +281,15 @@ INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, item_fn
 	}
 	while (now->n) {
 		struct block *seen = early ? next : now, *asked = early ? later : next, *done = now;
-		size_t n = now->n, from = now->from;
-		int *errors = b->errors ? b->errors + from : unasked;
-		const struct place *p = now->places;
-		const struct hint *h = now->hints;
+		int error;
 
 		block_behind(t, b, seen, asked, ahead);
 		if (ahead == AHEAD_LOOK)
 			look_ahead(t, b, seen, asked);
 		if (ahead == AHEAD_STORE)
 			prepare(t, b, seen, asked);
-		for (size_t i = 0; i < n; i++) {
-			struct item x = {b, from + i, p++, h++, &errors[i]};
-			int error;
-
-			if (ahead <= AHEAD_NOTHING)
-				in_turn(t, b, asked, i, ahead);
-			error = work(t, &x);
-			if (__builtin_expect(error != 0, 0) && !first_error)
-				first_error = error;
-		}
+		error = block_work(t, b, now, asked, work, ahead);
+		first_error = first_error ? first_error : error;
 		now = next;
 		next = later;
 		later = done;

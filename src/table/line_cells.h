@@ -113,18 +113,24 @@ INK_HOT void place_fetch(const struct ink_table *t, const struct place *p, int s
 			__builtin_prefetch(place_line(t, p, i));
 }
 
+/* The stripe of entries that move: with one writer, no others can be missed. */
+static inline uint32_t moving_stripe(uint32_t fingerprint)
+{
+	return fingerprint % INK_MOVING_STRIPES;
+}
+
 static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)
 {
-	uint32_t moving = p->at.fingerprint % INK_MOVING_STRIPES;
+	uint32_t stripe = moving_stripe(p->at.fingerprint);
 
-	return CELLS_SHARED ? 0 : ink_calm(t, moving, moving);
+	return CELLS_SHARED ? 0 : ink_calm(t, stripe, stripe);
 }
 
 static inline int place_still_calm(const struct ink_table *t, const struct place *p, uint64_t calm)
 {
-	uint32_t moving = p->at.fingerprint % INK_MOVING_STRIPES;
+	uint32_t stripe = moving_stripe(p->at.fingerprint);
 
-	return CELLS_SHARED || ink_still_calm(t, moving, moving, calm);
+	return CELLS_SHARED || ink_still_calm(t, stripe, stripe, calm);
 }
 
 /* -------------------------------------------------------------------- flags */
@@ -484,13 +490,13 @@ static inline void take_place(struct ink_table *t, struct tenant who, uint32_t o
 static inline void move_out(struct ink_table *t, struct tenant who, unsigned to, uint32_t moved,
 			    uint32_t ours)
 {
-	uint32_t moving = ink_line_entry_fp(shape_of(t), who.entry) % INK_MOVING_STRIPES;
-	struct ink_line_spot to_at = line_spot(line_at(t, who.other), to);
+	uint32_t stripe = moving_stripe(ink_line_entry_fp(shape_of(t), who.entry));
+	struct ink_line_spot room = line_spot(line_at(t, who.other), to);
 
-	ink_disturb(t, moving);
-	word_swap(to_at.word, to_at.seen, to_at.seen | ink_line_spread(shape_of(t), to_at.column, moved));
+	ink_disturb(t, stripe);
+	word_swap(room.word, room.seen, room.seen | ink_line_spread(shape_of(t), room.column, moved));
 	take_place(t, who, ours);
-	ink_settle(t, moving);
+	ink_settle(t, stripe);
 	__atomic_store_n(&t->counters.displaced, t->counters.displaced + 1, __ATOMIC_RELAXED);
 }
 

@@ -46,6 +46,11 @@
 
 /* ---------------------------------------------------------- the side table */
 
+INK_HOT int is_sent_aside(const struct ink_table *t, const struct place *p, uint64_t id)
+{
+	return side_flagged(t, p, ink_side_class(id));
+}
+
 /* The flow's side entry, with the side table entered; 0, and not entered, if there is none. */
 static uint32_t side_open(struct ink_table *t, uint32_t home, uint64_t id)
 {
@@ -61,8 +66,7 @@ static uint32_t side_open(struct ink_table *t, uint32_t home, uint64_t id)
 /* Nearly always there is nothing to ask for, and one flag of a line that is needed anyway says so. */
 INK_HOT uint32_t side_entry(struct ink_table *t, const struct place *p, uint64_t id)
 {
-	return __builtin_expect(side_flagged(t, p, ink_side_class(id)), 0) ? side_open(t, place_home(p), id)
-									   : 0;
+	return __builtin_expect(is_sent_aside(t, p, id), 0) ? side_open(t, place_home(p), id) : 0;
 }
 
 static void side_recode(struct ink_table *t, uint32_t e, unsigned code)
@@ -192,7 +196,7 @@ SELDOM ink_answer lookup_flagged(struct ink_table *t, const struct place *p, uin
 
 INK_HOT ink_answer lookup_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id)
 {
-	return side_flagged(t, p, ink_side_class(id)) ? lookup_flagged(t, p, id) : lookup_cells(t, p, h);
+	return is_sent_aside(t, p, id) ? lookup_flagged(t, p, id) : lookup_cells(t, p, h);
 }
 
 /* Peeking does not change the table; that cell_find takes one that may change serves the others. */
@@ -213,8 +217,7 @@ INK_HOT ink_answer peek_at(const struct ink_table *t, const struct place *p, uin
 {
 	for (;;) {
 		uint64_t calm = place_calm(t, p);
-		int code = side_flagged(t, p, ink_side_class(id)) ? ink_side_peek(&t->side, place_home(p), id)
-								  : -1;
+		int code = is_sent_aside(t, p, id) ? ink_side_peek(&t->side, place_home(p), id) : -1;
 		ink_answer a = code < 0 ? peek_cells(t, p) : ink_code_answer(coding_of(t), (unsigned)code);
 
 		if (place_still_calm(t, p, calm))
@@ -316,8 +319,7 @@ INK_HOT int insert_at(struct ink_table *t, const struct place *p, uint64_t id, u
 	if (state >= t->states)
 		return -EINVAL;
 	lock = insert_enter(t, p);
-	result = side_flagged(t, p, ink_side_class(id)) ? insert_flagged(t, p, id, code)
-							: insert_cells(t, p, id, code);
+	result = is_sent_aside(t, p, id) ? insert_flagged(t, p, id, code) : insert_cells(t, p, id, code);
 	insert_leave(lock);
 	return result;
 }
@@ -391,8 +393,7 @@ SELDOM int modify_flagged(struct ink_table *t, const struct place *p, uint64_t i
 INK_HOT int modify_once(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
 			struct ink_change c)
 {
-	return side_flagged(t, p, ink_side_class(id)) ? modify_flagged(t, p, id, c)
-						      : modify_cells(t, p, h, c);
+	return is_sent_aside(t, p, id) ? modify_flagged(t, p, id, c) : modify_cells(t, p, h, c);
 }
 
 /* Two matches: which is meant cannot be told. */
@@ -492,7 +493,7 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct h
 {
 	int result;
 
-	if (side_flagged(t, p, ink_side_class(id)))
+	if (is_sent_aside(t, p, id))
 		return delete_flagged(t, p, id, only);
 	result = delete_once(t, p, h, only);
 	if (CELLS_SHARED && result == -ENOENT)
@@ -626,11 +627,19 @@ static const char *check_side_entry(const struct ink_table *t, uint32_t e)
 
 	if (ink_side_find(&t->side, place_home(&p), id) != e)
 		return "a flow of the side table cannot be found";
-	if (!side_flagged(t, &p, ink_side_class(id)))
+	if (!is_sent_aside(t, &p, id))
 		return "a flow of the side table has no flag";
 	return state < t->states && code <= ink_code(coding_of(t), state)
 		       ? NULL
 		       : "an entry of the side table has a state that the table has not";
+}
+
+static int has_idle_flag(const struct ink_table *t, uint32_t unit)
+{
+	for (unsigned class = 0; class < INK_SIDE_CLASSES; class ++)
+		if (unit_side_flagged(t, unit, class) && !(t->side.capacity && side_has(t, unit, class)))
+			return 1;
+	return 0;
 }
 
 static const char *verb_check(const struct ink_table *t)
@@ -640,13 +649,9 @@ static const char *verb_check(const struct ink_table *t)
 	for (uint32_t e = 1; !wrong && e <= ink_side_last(&t->side); e++)
 		if (ink_side_used(&t->side, e))
 			wrong = check_side_entry(t, e);
-	for (uint64_t i = 0; !wrong && i < cells_units(t) * INK_SIDE_CLASSES; i++) {
-		uint32_t unit = (uint32_t)(i / INK_SIDE_CLASSES);
-		unsigned class = i % INK_SIDE_CLASSES;
-
-		if (unit_side_flagged(t, unit, class) && !(t->side.capacity && side_has(t, unit, class)))
+	for (uint64_t i = 0; !wrong && i < cells_units(t); i++)
+		if (has_idle_flag(t, (uint32_t)i))
 			wrong = "a flag leads to the side table, which has no flow there";
-	}
 	return wrong ? wrong : cells_check(t);
 }
 
