@@ -68,6 +68,7 @@ struct program {
 	const uint8_t *bytes;
 	size_t size, at;
 	struct ink_options options;
+	uint8_t far; /* batches take the ways of tables that are too large for the caches */
 	struct ink_table *first, *second;
 	struct machine machine;
 	struct flow flows[FLOWS];
@@ -152,6 +153,7 @@ static inline void choose_options(struct program *p)
 					  .flows = 1,
 					  .seed = 1,
 					  .simd = INK_SIMD_NONE};
+	p->far = kind >> 6 & 1;
 	p->options.age_bits = next_byte(p) % 3;
 	p->options.full = INK_UNSURE + next_byte(p) % 3;
 	p->options.writers = p->options.kind == INK_LINE ? 1 + (kind >> 7) : 1;
@@ -174,9 +176,12 @@ static inline int make_tables(struct program *p)
 	p->options.simd = INK_SIMD_BEST;
 	p->second = ink_create(&p->options, &why);
 	must(p, p->second != NULL, "the second table could not be made");
+	if (!p->second)
+		return 0;
+	p->second->is_far = p->far;
 	for (unsigned i = 0; i < FLOWS; i++)
 		p->flows[i] = (struct flow){.id = flow_id(i)};
-	return p->second != NULL;
+	return 1;
 }
 
 static inline uint64_t table_total(const struct ink_table *t)

@@ -691,7 +691,10 @@ static void assert_batch_is_its_calls(struct pair *p, enum verb verb, unsigned n
 	assert_int_equal(error, first_error);
 }
 
-/* Few flows and a small table: items of one batch meet each other, and the table is full at times. */
+/*
+ * Few flows and a small table: items of one batch meet each other, and the table is full at times. In both ways: as in
+ * tables within the caches, and as in larger ones.
+ */
 static void a_batch_does_what_its_calls_do_one_after_the_other(void **state)
 {
 	(void)state;
@@ -700,9 +703,10 @@ static void a_batch_does_what_its_calls_do_one_after_the_other(void **state)
 		struct pair p = make_pair(&shapes[k / 2], 200, simd, simd);
 
 		for (unsigned n = 0; n <= BATCH; n += test_scale() < 1 ? 7 : 1)
-			for (unsigned round = 0; round < 2 * VERBS; round++) {
-				assert_batch_is_its_calls(&p, round / 2, n, round % 2);
-				if (round == VERBS)
+			for (unsigned round = 0; round < 4 * VERBS; round++) {
+				p.one->is_far = round / 2 % 2;
+				assert_batch_is_its_calls(&p, round / 4, n, round % 2);
+				if (round == 2 * VERBS)
 					assert_same(&p, shapes[k / 2].name);
 			}
 		assert_same(&p, shapes[k / 2].name);
@@ -710,50 +714,76 @@ static void a_batch_does_what_its_calls_do_one_after_the_other(void **state)
 	}
 }
 
-/* Flows with that number and the next ones, every hundredth of them twice; both tables must say the same of each. */
-static void insert_into_both(struct ink_table *one_by_one, struct ink_table *batched, uint64_t number)
+static int is_far(uint64_t flows)
 {
-	uint64_t ids[300];
-	unsigned char states[300];
-	int errors[300];
-	struct ink_batch b = {.n = 300, .ids = ids, .states = states, .errors = errors};
+	struct ink_options o = {
+		.size = sizeof o, .kind = INK_LINE, .states = 15, .age_bits = 1, .error = .001};
+	struct ink_table *t;
+	int far;
 
-	for (unsigned i = 0; i < 300; i++) {
-		uint64_t flow = number + (i % 100 == 99 ? i - 7 : i);
-
-		ids[i] = ink_id(batched, &flow, sizeof flow);
-		states[i] = (unsigned char)(i % 15);
-	}
-	ink_insert_batch(batched, &b);
-	for (unsigned i = 0; i < 300; i++)
-		assert_int_equal(ink_insert(one_by_one, ids[i], states[i]), errors[i]);
-	for (unsigned i = 0; i < 300; i++)
-		assert_int_equal(ink_peek(one_by_one, ids[i]), ink_peek(batched, ids[i]));
+	o.flows = flows;
+	t = make(&o);
+	far = t->is_far;
+	ink_free(t);
+	return far;
 }
 
-/* Beyond FAR_BYTES room is looked for a block earlier. Filled beyond the plan, so that many entries are displaced. */
-static void a_batch_does_so_in_a_table_larger_than_the_caches(void **state)
+static void only_tables_too_large_for_the_caches_have_the_ways_for_these(void **state)
+{
+	(void)state;
+	assert_int_equal(is_far(1000000), 0);
+	assert_int_equal(is_far(5800000), 0);
+	assert_int_equal(is_far(6000000), 1);
+}
+
+/* A flow whose first line and tag are those of the given one, and whose fingerprint is not. */
+static uint64_t alike_in_the_first_line(const struct ink_line_shape *s, uint64_t id)
+{
+	struct ink_line_place p = ink_line_place(s, id), q;
+
+	for (;;) {
+		uint64_t other = random_word();
+
+		q = ink_line_place(s, other);
+		if (q.first == p.first && q.second != q.first && q.fingerprint != p.fingerprint &&
+		    !((q.fingerprint ^ p.fingerprint) & s->tag_mask))
+			return other;
+	}
+}
+
+/*
+ * Two flows with the same tag, one in the line that is the first of both, the other in its second. When that one is
+ * looked for ahead, the first is still there, and the only one that is seen; then it is deleted.
+ */
+static void who_was_hidden_by_another_is_found_when_that_has_gone(void **state)
 {
 	struct ink_options o = {.size = sizeof o,
 				.kind = INK_LINE,
-				.states = 15,
-				.age_bits = 1,
-				.error = .001,
-				.flows = 6000000};
-	struct ink_table *one_by_one, *batched;
+				.flows = 500,
+				.states = 3,
+				.error = .1,
+				.geometry = {.h = 24}};
+	uint64_t ids[40];
+	int errors[40];
+	struct ink_batch b = {.n = 40, .ids = ids, .errors = errors};
 
 	(void)state;
-	o.seed = 1;
-	one_by_one = make(&o);
-	batched = make(&o);
-	assert_true(stats_of(batched).bytes > 16u << 20);
-	for (uint64_t number = 0; number < 6150000; number += 300)
-		insert_into_both(one_by_one, batched, number);
-	assert_true(stats_of(batched).displaced > 10000);
-	assert_int_equal(stats_of(batched).collisions, stats_of(one_by_one).collisions);
-	assert_sound(batched);
-	ink_free(one_by_one);
-	ink_free(batched);
+	for (unsigned apart = 1; apart < 40; apart++) {
+		struct ink_table *t = make(&o);
+
+		assert_true(t->shape.line.fp_bits > t->shape.line.tag_bits);
+		for (unsigned i = 0; i < 40; i++)
+			ids[i] = random_word();
+		ids[apart] = alike_in_the_first_line(&t->shape.line, ids[0]);
+		assert_int_equal(ink_insert(t, ids[0], 1), 0);
+		assert_int_equal(ink_insert(t, ids[apart], 2), 0);
+		t->is_far = 1;
+		ink_delete_batch(t, &b);
+		assert_int_equal(errors[0], 0);
+		assert_int_equal(errors[apart], 0);
+		assert_int_equal(stats_of(t).flows, 0);
+		ink_free(t);
+	}
 }
 
 static void an_empty_batch_needs_no_arrays(void **state)
@@ -808,7 +838,10 @@ static void both_call(struct pair *p, unsigned ids)
 	}
 }
 
-/* Up to twice as many flows as planned: every line fills, displaces, overflows and ages. */
+/*
+ * Up to twice as many flows as planned: every line fills, displaces, overflows and ages. One of them does it as tables do
+ * that are too large for the caches.
+ */
 static void all_instruction_sets_make_the_same_table(void **state)
 {
 	(void)state;
@@ -817,6 +850,7 @@ static void all_instruction_sets_make_the_same_table(void **state)
 	for (unsigned k = 0; k < SHAPES; k++) {
 		struct pair p = make_pair(&shapes[k], 3000, INK_SIMD_NONE, INK_SIMD_AVX2);
 
+		p.other->is_far = 1;
 		for (uint64_t i = 0; i < scaled(1500); i++) {
 			both_call(&p, 6000);
 			if (i % 16 == 0)
@@ -846,7 +880,8 @@ int main(void)
 		cmocka_unit_test(flows_of_the_side_table_expire_as_the_others_do),
 		cmocka_unit_test(programs_hold),
 		cmocka_unit_test(a_batch_does_what_its_calls_do_one_after_the_other),
-		cmocka_unit_test(a_batch_does_so_in_a_table_larger_than_the_caches),
+		cmocka_unit_test(only_tables_too_large_for_the_caches_have_the_ways_for_these),
+		cmocka_unit_test(who_was_hidden_by_another_is_found_when_that_has_gone),
 		cmocka_unit_test(an_empty_batch_needs_no_arrays),
 		cmocka_unit_test(all_instruction_sets_make_the_same_table),
 	};

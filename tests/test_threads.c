@@ -1129,6 +1129,8 @@ struct owner {
 	uint64_t next_id, dice;
 };
 
+enum { MANY = 40 };
+
 static uint8_t some_state(uint64_t *dice)
 {
 	unsigned state = roll_below(dice, S_AWAKE + 1);
@@ -1193,6 +1195,24 @@ static void own_fade(struct owner *o)
 		complain("an insert failed");
 }
 
+/* Changes neighbours, and replaces them, each in a batch. */
+static void own_batch(struct owner *o, size_t from)
+{
+	size_t n = o->n - from < MANY ? o->n - from : MANY;
+	struct ink_batch b = {.n = n, .ids = o->ids + from, .states = o->states + from};
+
+	for (size_t i = from; i < from + n; i++)
+		o->states[i] = some_state(&o->dice);
+	if (ink_modify_batch(o->estate->t, &b) != 0)
+		complain("of a batch of flows that are there, one cannot be changed");
+	if (ink_delete_batch(o->estate->t, &b) != 0)
+		complain("of a batch of flows that are there, one cannot be deleted");
+	for (size_t i = from; i < from + n; i++)
+		o->ids[i] = id_number(o->next_id++);
+	if (ink_insert_batch(o->estate->t, &b) != 0)
+		complain("of a batch, one cannot be inserted");
+}
+
 static void *own_all_the_time(void *with)
 {
 	struct owner *o = with;
@@ -1213,6 +1233,8 @@ static void *own_all_the_time(void *with)
 			own_replace(o, i);
 		if (k % 16 == 0)
 			own_fade(o);
+		if (k % 64 == 0)
+			own_batch(o, i);
 	}
 	return NULL;
 }
@@ -1260,6 +1282,7 @@ static void estate_new(struct estate *e, const struct table_case *c)
 
 	scene_rules(c->states, rows, timings);
 	*e = (struct estate){.t = table_with(&o), .flows = c->flows, .changes = scaled(c->changes)};
+	e->t->is_far = !c->coarse; /* so that batches go both ways */
 	e->n_still = c->flows / 10;
 	e->most_fading = c->flows / 20;
 	e->still = ids_new(e->n_still);

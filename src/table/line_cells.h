@@ -104,13 +104,18 @@ INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n,
  * Lines that other threads change are fetched for changing: to read them first, and then to ask once more before
  * changing one, would be two turns to another core's cache.
  */
+INK_HOT void line_fetch(const struct ink_line *line, int changes)
+{
+	if (CELLS_SHARED && changes)
+		__builtin_prefetch(line, 1);
+	else
+		__builtin_prefetch(line);
+}
+
 INK_HOT void place_fetch(const struct ink_table *t, const struct place *p, int state)
 {
-	for (unsigned i = 0; i < 2; i++)
-		if (CELLS_SHARED && state != INK_UNCHANGED)
-			__builtin_prefetch(place_line(t, p, i), 1);
-		else
-			__builtin_prefetch(place_line(t, p, i));
+	line_fetch(place_line(t, p, 0), state != INK_UNCHANGED);
+	line_fetch(place_line(t, p, 1), state != INK_UNCHANGED);
 }
 
 /* The stripe of entries that move: with one writer, no others can be missed. */
@@ -277,6 +282,34 @@ INK_HOT struct hint cell_look(const struct ink_table *t, const struct place *p)
 {
 	return (struct hint){
 		pair_slots(shape_of(t), place_line(t, p, 0), place_line(t, p, 1), p->at.fingerprint)};
+}
+
+/*
+ * In steps: who has been seen in the first line is not looked for in the second.
+ * Whom the hint leads to may be another with the same tag, or may have gone
+ * since; cell_found and delete_at look again then, at both lines. A fetch of the
+ * line that is already there costs less than a branch.
+ */
+#define LOOKS_IN_STEPS
+INK_HOT void place_fetch_first(const struct ink_table *t, const struct place *p)
+{
+	line_fetch(place_line(t, p, 0), 1);
+}
+
+INK_HOT struct hint cell_look_first(const struct ink_table *t, const struct place *p)
+{
+	uint32_t slots = line_slots(shape_of(t), place_line(t, p, 0), p->at.fingerprint);
+
+	line_fetch(place_line(t, p, !slots), 1);
+	return (struct hint){slots};
+}
+
+INK_HOT struct hint cell_look_on(const struct ink_table *t, const struct place *p, struct hint h)
+{
+	unsigned second = !h.slots;
+	uint64_t slots = line_slots(shape_of(t), place_line(t, p, second), p->at.fingerprint);
+
+	return (struct hint){h.slots | slots << 32 * second};
 }
 
 #define CELL_MAY_MATCH

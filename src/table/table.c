@@ -80,10 +80,14 @@ struct ink_table *ink_table_alloc(enum ink_kind kind, unsigned writers)
 	return calloc(1, ink_table_bytes(kind, writers));
 }
 
+/* Measured at 3M to 16M flows, where a core has half a megabyte to itself and 32 together with others. */
+enum { FAR_BYTES = 16 << 20 };
+
 void ink_table_attach(struct ink_table *t)
 {
 	uint64_t cells = ink_cells_bytes(&t->plan, t->full);
 
+	t->is_far = t->body_bytes > FAR_BYTES;
 	t->coding = ink_coding(t->states, t->plan.age_bits);
 	ink_side_init(&t->side, (unsigned char *)t->body + cells, ink_side_form(&t->plan), t->writers > 1);
 	for (unsigned state = 0; ink_turns_marks(t) && state <= t->coding.unsure; state++) {

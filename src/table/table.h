@@ -226,7 +226,8 @@ struct ink_table {
 	enum ink_full full;
 	unsigned states;
 	unsigned writers;
-	int rules_expected; /* loaded from a snapshot that had rules */
+	uint8_t rules_expected; /* loaded from a snapshot that had rules */
+	uint8_t is_far;         /* too large for the caches: calls.h has other ways then */
 	uint64_t secret[2];
 	void *body;
 	uint64_t body_bytes;
