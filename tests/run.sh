@@ -40,11 +40,11 @@ done
 	fail "a table that is far too small was hardly ever in doubt"
 
 # The flows that such a table refuses or does not know go on exactly: nothing is lost, whatever the policy, with time or without.
-# (What is taken for another is lost; hence the error, for which that does not happen here.)
+# (A flow that is taken for another is lost; with an error of 2e-7 and 7,000 flows, in one of 200 runs. Hence the seed.)
 "$inkling" run tcp -r x.pcap --kind exact -o exact.json -q
 for options in "--full refuse --flows 20" "--full unsure --flows 400" "--full unsure --flows 20"; do
 	# shellcheck disable=SC2086 # these are several words
-	"$inkling" run tcp -r x.pcap $options --error .000001 --seed 1 --exact-for unsure -o slow.json -q
+	"$inkling" run tcp -r x.pcap $options --seed 1 --exact-for unsure -o slow.json -q
 	for counter in handshake_complete half_open syn_without_synack; do
 		same "$counter, $options, with the slow path" "$(of $counter slow.json)" "$(of $counter exact.json)"
 	done
@@ -157,7 +157,7 @@ wait_for $runner fed
 kill -INT $runner
 wait $runner || fail "an interrupt is no failure"
 kill $feeder 2>/dev/null || fail "the interrupt came too late to be seen"
-grep -q "^packets" said || fail "no summary after an interrupt"
+same "packets before the interrupt" "$(sed -n 's/^packets  *read  *//p' said | tr -d ,)" "$(of frames truth.json)"
 
 # Also before the first byte has come: then there is nothing to sum up, and that is said.
 mkfifo silent

@@ -5,7 +5,7 @@
  *
  *   one writer changes, others peek and count     line, compact
  *   two writers step and delete the same flows    line, many writers
- *   two writers keep flows of their own
+ *   two writers keep flows of their own, one by one and in batches
  *   two writers do the same to the same flow at the same moment
  *   two threads tick while two step
  *
@@ -185,6 +185,8 @@ enum {
 
 enum { E_BLINK, E_ALL };
 
+enum { MANY = 40 }; /* in a batch */
+
 struct scene {
 	struct ink_table *t;
 	uint64_t *ids[GROUPS];
@@ -208,6 +210,7 @@ struct table_case {
 	struct ink_geometry geometry;
 	int coarse; /* so many collisions that the side table is in use all the time */
 	uint64_t changes;
+	uint8_t far; /* batches take the ways of large tables */
 };
 
 static unsigned state_of(enum group group, size_t i)
@@ -330,6 +333,25 @@ static void pass_one(struct scene *s)
 	scene_insert(s, PASSING, i);
 }
 
+/* In batches, each in the other way than the one before. */
+static void pass_many(struct scene *s)
+{
+	size_t from = roll_below(&s->dice, s->n[PASSING] - MANY);
+	uint64_t *ids = s->ids[PASSING] + from;
+	uint8_t states[MANY];
+	struct ink_batch b = {.n = MANY, .ids = ids, .states = states};
+
+	s->t->is_far = !s->t->is_far;
+	if (ink_delete_batch(s->t, &b) != 0)
+		complain("of a batch of flows that are there, one cannot be deleted");
+	for (size_t i = 0; i < MANY; i++) {
+		ids[i] = id_number(s->next_id++);
+		states[i] = (uint8_t)state_of(PASSING, from + i);
+	}
+	if (ink_insert_batch(s->t, &b) != 0)
+		complain("of a batch, one cannot be inserted");
+}
+
 /* All the ways to change a state. */
 static void blink_one(struct scene *s, uint64_t change)
 {
@@ -402,6 +424,8 @@ static void *write_all_the_time(void *with)
 			clock_on(s);
 		if (i % 16 == 0)
 			fade_one(s);
+		if (i % 64 == 0)
+			pass_many(s);
 		if (i % 256 == 0)
 			scene_tick(s);
 	}
@@ -1129,8 +1153,6 @@ struct owner {
 	uint64_t next_id, dice;
 };
 
-enum { MANY = 40 };
-
 static uint8_t some_state(uint64_t *dice)
 {
 	unsigned state = roll_below(dice, S_AWAKE + 1);
@@ -1199,12 +1221,16 @@ static void own_fade(struct owner *o)
 static void own_batch(struct owner *o, size_t from)
 {
 	size_t n = o->n - from < MANY ? o->n - from : MANY;
-	struct ink_batch b = {.n = n, .ids = o->ids + from, .states = o->states + from};
+	ink_answer answers[MANY];
+	struct ink_batch b = {.n = n, .ids = o->ids + from, .states = o->states + from, .answers = answers};
 
 	for (size_t i = from; i < from + n; i++)
 		o->states[i] = some_state(&o->dice);
 	if (ink_modify_batch(o->estate->t, &b) != 0)
 		complain("of a batch of flows that are there, one cannot be changed");
+	ink_peek_batch(o->estate->t, &b);
+	for (size_t i = 0; i < n; i++)
+		own_answer(o, from + i, answers[i]);
 	if (ink_delete_batch(o->estate->t, &b) != 0)
 		complain("of a batch of flows that are there, one cannot be deleted");
 	for (size_t i = from; i < from + n; i++)
@@ -1282,7 +1308,7 @@ static void estate_new(struct estate *e, const struct table_case *c)
 
 	scene_rules(c->states, rows, timings);
 	*e = (struct estate){.t = table_with(&o), .flows = c->flows, .changes = scaled(c->changes)};
-	e->t->is_far = !c->coarse; /* so that batches go both ways */
+	e->t->is_far = c->far;
 	e->n_still = c->flows / 10;
 	e->most_fading = c->flows / 20;
 	e->still = ids_new(e->n_still);
@@ -1584,8 +1610,8 @@ static void two_threads_do_the_same_to_the_same_flows(void **state)
 		}                                                                                            \
 	}
 
-#define PEEK(about, ...) CASE(a_peek_beside_the_writer_is_right, about, table_case, __VA_ARGS__)
-#define TURN(about, ...) CASE(a_peek_does_not_read_who_took_the_place, about, table_case, __VA_ARGS__)
+#define PEEK(about, ...) CASE(a_peek_beside_the_writer_is_right, about, table_case, __VA_ARGS__, 0)
+#define TURN(about, ...) CASE(a_peek_does_not_read_who_took_the_place, about, table_case, __VA_ARGS__, 0)
 #define STEP(about, ...) CASE(two_threads_step_and_delete_the_same_flows, about, round_case, __VA_ARGS__)
 #define TICK(about, ...) CASE(two_threads_tick_while_two_step, about, round_case, __VA_ARGS__)
 #define OWN(about, ...) CASE(every_writer_finds_its_own_flows_as_it_left_them, about, table_case, __VA_ARGS__)
@@ -1636,12 +1662,16 @@ int main(void)
 		TICK("wide, best", INK_SIMD_BEST, M_STATES, {WIDE}, 4 * M, TICKERS, 0),
 		TICK("crowded, portable", INK_SIMD_NONE, M_STATES, {CROWDED}, 2 * M, TICKERS, 0),
 		cmocka_unit_test_setup(who_ticks_beside_another_is_told, no_trouble_yet),
-		OWN("portable", INK_SIMD_NONE, LINE, 1000 * K),
-		OWN("best", INK_SIMD_BEST, LINE, 1000 * K),
-		OWN("medium, portable", INK_SIMD_NONE, MEDIUM_LINE, 500 * K),
-		OWN("medium, best", INK_SIMD_BEST, MEDIUM_LINE, 1000 * K),
-		OWN("coarse, portable", INK_SIMD_NONE, COARSE_LINE, 300 * K),
-		OWN("coarse, best", INK_SIMD_BEST, COARSE_LINE, 300 * K),
+		OWN("portable", INK_SIMD_NONE, LINE, 700 * K, 0),
+		OWN("portable, large", INK_SIMD_NONE, LINE, 300 * K, 1),
+		OWN("best", INK_SIMD_BEST, LINE, 700 * K, 0),
+		OWN("best, large", INK_SIMD_BEST, LINE, 300 * K, 1),
+		OWN("medium, portable", INK_SIMD_NONE, MEDIUM_LINE, 500 * K, 1),
+		OWN("medium, best", INK_SIMD_BEST, MEDIUM_LINE, 1000 * K, 1),
+		OWN("coarse, portable", INK_SIMD_NONE, COARSE_LINE, 200 * K, 0),
+		OWN("coarse, portable, large", INK_SIMD_NONE, COARSE_LINE, 200 * K, 1),
+		OWN("coarse, best", INK_SIMD_BEST, COARSE_LINE, 200 * K, 0),
+		OWN("coarse, best, large", INK_SIMD_BEST, COARSE_LINE, 200 * K, 1),
 		BOTH("insert", INK_SIMD_BEST, BY_INSERT, {ROOM_ASIDE}, 0),
 		BOTH("insert, crowded, portable", INK_SIMD_NONE, BY_INSERT, {CROWDED}, 0),
 		BOTH("insert, twins", INK_SIMD_BEST, BY_INSERT, {ROOM_ASIDE}, 1),

@@ -271,7 +271,10 @@ __attribute__((noinline)) static struct spot find_slowly(const struct ink_table 
 	return spot;
 }
 
-/* The slots of both lines that have the tag. */
+/*
+ * The slots of both lines that have the tag, or had it when they were looked at;
+ * in steps, those of the second line only if the first has none.
+ */
 struct hint {
 	uint64_t slots;
 };
@@ -607,13 +610,23 @@ static inline int displace_word(struct ink_table *t, uint32_t line, unsigned wor
 	return 1;
 }
 
-/* Nine times of ten the first word will do, and place_fetch_more has had its lines fetched. */
+/*
+ * The word whose entries are asked first, and the next ones after it. It is not
+ * the same for all: who got its place by displacement stands there, and its other
+ * line was full, so that the next who asks would most likely ask in vain.
+ */
+INK_HOT uint32_t asked_word(const struct place *p, unsigned i)
+{
+	return (p->at.fingerprint + i) % INK_LINE_WORDS;
+}
+
+/* Nineteen times of twenty the first word will do, and place_fetch_more has had its lines fetched. */
 static int displace(struct ink_table *t, const struct place *p, unsigned code)
 {
 	for (unsigned i = 0; i < 2 * INK_LINE_WORDS; i++) {
 		uint32_t line = p->at.words[i / INK_LINE_WORDS] / INK_LINE_WORDS;
 
-		if (displace_word(t, line, i % INK_LINE_WORDS, fresh_entry(t, line, p->at.fingerprint, code)))
+		if (displace_word(t, line, asked_word(p, i), fresh_entry(t, line, p->at.fingerprint, code)))
 			return 0;
 	}
 	return -ENOSPC;
@@ -637,7 +650,7 @@ INK_HOT void place_fetch_more(const struct ink_table *t, const struct place *p)
 	const struct ink_line_shape *s = shape_of(t);
 	uint64_t others[4];
 
-	word_others(s, first_line(p), word_read(place_line(t, p, 0)->word), others);
+	word_others(s, first_line(p), word_read(&place_line(t, p, 0)->word[asked_word(p, 0)]), others);
 	for (uint32_t lane = 0; lane < s->lanes; lane++)
 		__builtin_prefetch(line_at(t, (uint32_t)others[lane]));
 }

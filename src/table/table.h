@@ -227,7 +227,7 @@ struct ink_table {
 	unsigned states;
 	unsigned writers;
 	uint8_t rules_expected; /* loaded from a snapshot that had rules */
-	uint8_t is_far;         /* too large for the caches: calls.h has other ways then */
+	uint8_t is_far; /* too large for the caches, with others in them: calls.h has other ways then */
 	uint64_t secret[2];
 	void *body;
 	uint64_t body_bytes;
