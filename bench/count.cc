@@ -7,7 +7,8 @@
  * counters of 4 bits an item and the best k, 7. The exact map is boost's, with
  * a byte for the count. Ids are given. Everybody does the same slices in
  * turns; a sample of add and remove is a whole fill and a quarter of it, and
- * of the others the first quarter of a turn is not timed, as in compare.cc.
+ * of the others the first quarter of a turn is not timed, for what another
+ * row left in the caches is no matter of it.
  *
  * What to expect: a d-left item has 3 buckets, often in two lines of the cache,
  * a standard one 7 counters in 7 lines; for strangers it stops at the first 0,

@@ -179,7 +179,7 @@ void filters::enter()
 	all.push_back({ "  state given", direct, std::make_unique<given_state>(direct), {}, 0, 0, 0, 0 });
 }
 
-/* As in compare.cc, the first quarter of a turn warms up. */
+/* As in count.cc, the first quarter of a turn warms up. */
 void filters::turn(entrant &e, op o, const slice &s, const slice &born)
 {
 	size_t cold = o == INSERT || o == DELETE ? 0 : s.n / 4, rest = s.n - cold;
