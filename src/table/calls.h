@@ -122,6 +122,13 @@ enum { BLOCK = 16, BLOCK_SEEN_AHEAD = 12, FETCH_IN_TURNS = 1 };
 enum { BLOCK = 8, BLOCK_SEEN_AHEAD = 8, FETCH_IN_TURNS = 0 };
 #endif
 
+/*
+ * What the caller gives comes from memory too, and the processor does not see
+ * in time where it goes on: a third of the time of a batch went by waiting for
+ * ids (make bench; 32 to 128 items ahead are alike).
+ */
+enum { GIVEN_AHEAD = 64, IDS_IN_A_LINE = 64 / sizeof(uint64_t) };
+
 /* The items of a batch from that one on. */
 struct block {
 	size_t from, n;
@@ -215,6 +222,17 @@ INK_HOT void item_fetch(const struct ink_table *t, const struct ink_batch *b, co
 		place_fetch(t, &x->places[i], state);
 }
 
+/* Of n items, from that one on; asking for what lies behind the last one does no harm. */
+INK_HOT void given_fetch(const struct ink_batch *b, size_t from, size_t n)
+{
+	uintptr_t ids = (uintptr_t)b->ids, states = (uintptr_t)b->states;
+
+	for (size_t i = from; i < from + n; i += IDS_IN_A_LINE)
+		__builtin_prefetch((const void *)(ids + i * sizeof b->ids[0]));
+	if (states)
+		__builtin_prefetch((const void *)(states + from));
+}
+
 INK_HOT void block_begin(struct block *x, const struct ink_batch *b, size_t from, enum ahead ahead)
 {
 	size_t most = ahead <= AHEAD_NOTHING ? BLOCK : BLOCK_SEEN_AHEAD;
@@ -243,6 +261,7 @@ INK_HOT void block_behind(const struct ink_table *t, const struct ink_batch *b, 
 			  struct block *next, enum ahead ahead)
 {
 	block_begin(next, b, x->from + x->n, ahead);
+	given_fetch(b, next->from + GIVEN_AHEAD, BLOCK);
 	block_places(t, b, next, ahead);
 }
 
@@ -323,6 +342,7 @@ INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, item_fn
 	struct block blocks[3], *now = &blocks[0], *next = &blocks[1], *later = &blocks[2];
 	int early = ahead >= EARLY_LOOK, first_error = 0;
 
+	given_fetch(b, 0, GIVEN_AHEAD + BLOCK);
 	block_begin(now, b, 0, ahead);
 	block_places(t, b, now, ahead);
 	for (size_t i = 0; i < now->n; i++)
