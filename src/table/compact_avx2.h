@@ -397,7 +397,7 @@ static inline __m256i lanes_close(const struct ink_compact_shape *s, __m256i lan
  * The remainders are moved as they lie, from the slot on; that runs over into
  * the second half, which is written afterwards.
  */
-static inline void halves_open(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, struct entry e)
+INK_HOT void halves_open(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, struct entry e)
 {
 	unsigned char *from = (unsigned char *)w + slot;
 	__m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)from), lanes = half_of(w, 1);
@@ -418,7 +418,7 @@ static inline void halves_close(const struct ink_compact_shape *s, uint64_t *w, 
 	((unsigned char *)w)[31] = 0; /* the last slot is free now */
 }
 
-static inline void entry_open(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, struct entry e)
+INK_HOT void entry_open(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, struct entry e)
 {
 	if (half_is_lanes(s)) {
 		halves_open(s, w, slot, e);
