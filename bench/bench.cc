@@ -10,7 +10,8 @@
  *
  * How it is measured:
  *  - thread CPU time; everybody in turns, round after round, on the same
- *    input, which lies contiguous in memory; medians and quartiles of rounds;
+ *    input, which lies contiguous in memory; medians and quartiles of rounds,
+ *    and of the ratios of each round;
  *  - flows are met in random order, unrelated to the order of insertion;
  *  - every answer is checked, in the timed loop, by everybody;
  *  - column (i): hashes are given. Inkling gets 64-bit ids. The maps' keys are

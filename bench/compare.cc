@@ -93,7 +93,7 @@ private:
 
 	const row &find(const std::string &name) const;
 	const row *best_exact(op) const;
-	double ratio(const row &, op) const;
+	samples speed(const row &, op) const;
 	void add_bar(const row &, op, double limit);
 
 	plan p;
@@ -282,9 +282,9 @@ const row *comparison::best_exact(op o) const
 }
 
 /* How many times as fast as the best exact peer. */
-double comparison::ratio(const row &r, op o) const
+samples comparison::speed(const row &r, op o) const
 {
-	return best_exact(o)->ns[o].median() / r.ns[o].median();
+	return best_exact(o)->ns[o].over(r.ns[o]);
 }
 
 void comparison::print_rates() const
@@ -312,15 +312,14 @@ void comparison::print_ratios() const
 			continue;
 		printf("%-20s", r.name.c_str());
 		for (int o = 0; o < OPS; o++)
-			printf(" %13.2fx", ratio(r, op(o)));
+			printf(" %14s", cell(speed(r, op(o)), "%.2f (%.1f-%.1f)").c_str());
 		putchar('\n');
 	}
 }
 
 void comparison::print_memory() const
 {
-	double one = find("gather of 1 line").ns[HIT].median(),
-	       two = find("gather of 2 lines").ns[HIT].median();
+	const samples &one = find("gather of 1 line").ns[HIT], &two = find("gather of 2 lines").ns[HIT];
 
 	printf("\n%-20s %12s %9s %11s %16s %17s %17s\n", "", "bits a flow", "MB", "huge pages",
 	       "false positives", "hit/2-line gather", "hit/1-line gather");
@@ -328,7 +327,7 @@ void comparison::print_memory() const
 		printf("%-20s %12.2f %9.1f %10.0f%%", r.name.c_str(), double(r.bytes) * 8 / double(n),
 		       double(r.bytes) / 1e6, double(r.huge) / double(r.bytes) * 100);
 		printf(" %15.4f%% %16.0f%% %16.0f%%", r.asked ? double(r.found) / double(r.asked) * 100 : 0,
-		       two / r.ns[HIT].median() * 100, one / r.ns[HIT].median() * 100);
+		       two.over(r.ns[HIT]).median() * 100, one.over(r.ns[HIT]).median() * 100);
 		if (r.wrong)
 			printf("\n%-20s (%lu states of live flows were wrong)", "", r.wrong);
 		putchar('\n');
@@ -368,7 +367,7 @@ void comparison::add_bar(const row &r, op o, double limit)
 	std::string text = std::string(section) + ", " + with_commas(n) + ": " + r.name + ", " + op_names[o] +
 			   " beside " + best_exact(o)->name;
 
-	out.add({ text, ratio(r, o), limit, report::bar::at_least, "x" });
+	out.add({ text, speed(r, o).median(), limit, report::bar::at_least, "x" });
 }
 
 void comparison::add_bars()
@@ -379,7 +378,7 @@ void comparison::add_bars()
 
 	if (h == hashing::own) {
 		const row &member = find("rte_member bulk");
-		double faster = member.ns[HIT].median() / line.ns[HIT].median();
+		double faster = member.ns[HIT].over(line.ns[HIT]).median();
 
 		add_bar(line, HIT, 1.3);
 		out.add({ with_commas(n) + ": line, bits as a share of rte_member HT's",
@@ -395,7 +394,7 @@ void comparison::add_bars()
 	add_bar(line, CHURN, 3);
 	if (!small)
 		out.add({ with_commas(n) + ": line, batched, hit as a share of the gather of 2 lines",
-			  find("gather of 2 lines").ns[HIT].median() / line.ns[HIT].median(), .4,
+			  find("gather of 2 lines").ns[HIT].over(line.ns[HIT]).median(), .4,
 			  report::bar::at_least, "x" });
 	if (small)
 		add_bar(compact, HIT, 1.8);
@@ -403,7 +402,7 @@ void comparison::add_bars()
 	for (int o = 0; o < OPS; o++)
 		out.add({ with_commas(n) + ": line, many writers, one thread, " + op_names[o] +
 				  " beside one writer",
-			  line.ns[o].median() / writers.ns[o].median(), .6, report::bar::at_least, "x" });
+			  line.ns[o].over(writers.ns[o]).median(), .6, report::bar::at_least, "x" });
 }
 
 } /* namespace */

@@ -188,6 +188,17 @@ double samples::quantile(double q) const
 	return sorted[below] + (place - double(below)) * (sorted[above] - sorted[below]);
 }
 
+samples samples::over(const samples &those) const
+{
+	samples ratios;
+
+	if (values.size() != those.values.size())
+		die("%zu turns beside %zu", values.size(), those.values.size());
+	for (size_t i = 0; i < values.size(); i++)
+		ratios.add(values[i] / those.values[i]);
+	return ratios;
+}
+
 /* ---------------------------------------------------------------- memory */
 
 static size_t whole_pages(size_t bytes)

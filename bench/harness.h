@@ -178,6 +178,9 @@ public:
 		return quantile(.5);
 	}
 
+	/* Turn by turn, these divided by those: a machine that changes its pace between turns changes both. */
+	samples over(const samples &those) const;
+
 private:
 	std::vector<double> values;
 };
