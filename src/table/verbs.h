@@ -377,23 +377,25 @@ INK_HOT int modify_cells(struct ink_table *t, const struct place *p, const struc
 	return matches > 1 ? -EMLINK : change_cell(t, &s, c);
 }
 
-SELDOM int modify_flagged(struct ink_table *t, const struct place *p, uint64_t id, struct ink_change c)
+/* Not by a struct: that would be put together for every flow, before it is known whether it is sent aside. */
+SELDOM int modify_flagged(struct ink_table *t, uint64_t id, int from, unsigned to)
 {
-	uint32_t e = side_open(t, place_home(p), id);
-	struct hint h = cell_look(t, p);
+	struct place p = place_of(t, id);
+	uint32_t e = side_open(t, place_home(&p), id);
+	struct hint h = cell_look(t, &p);
 
 	if (!e)
-		return modify_cells(t, p, &h, c);
-	if (!is_asked(t, ink_side_code(&t->side, e), c.from))
+		return modify_cells(t, &p, &h, (struct ink_change){from, to});
+	if (!is_asked(t, ink_side_code(&t->side, e), from))
 		return ink_side_leave(&t->side), -ENOENT;
-	side_recode(t, e, ink_code(coding_of(t), c.to));
+	side_recode(t, e, ink_code(coding_of(t), to));
 	return 0;
 }
 
 INK_HOT int modify_once(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
 			struct ink_change c)
 {
-	return is_sent_aside(t, p, id) ? modify_flagged(t, p, id, c) : modify_cells(t, p, h, c);
+	return is_sent_aside(t, p, id) ? modify_flagged(t, id, c.from, c.to) : modify_cells(t, p, h, c);
 }
 
 /* Two matches: which is meant cannot be told. */
