@@ -47,8 +47,9 @@ bool is_large(size_t n)
 }
 
 /*
- * Of the 700,000 lines of a table of 45 MB, 250,000 items would touch only half: what a cache can keep of it, it would not
- * have yet. Twice as many touch three quarters, and in churn nearly all.
+ * Of the 700,000 lines of a table of 45 MB, 250,000 items would touch only half:
+ * what a cache can keep of it, it would not have yet. Twice as many touch three
+ * quarters, and in churn nearly all.
  */
 plan plan_for(const settings &s, size_t n)
 {

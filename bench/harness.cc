@@ -175,6 +175,31 @@ double wall_seconds()
 	return seconds(CLOCK_MONOTONIC);
 }
 
+own_core::own_core()
+{
+	CPU_ZERO(&before);
+	pthread_getaffinity_np(pthread_self(), sizeof before, &before);
+	send(pthread_self(), 0);
+}
+
+own_core::~own_core()
+{
+	pthread_setaffinity_np(pthread_self(), sizeof before, &before);
+}
+
+void own_core::send(pthread_t thread, unsigned number) const
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	for (unsigned core = 0; core < CPU_SETSIZE; core++)
+		if (CPU_ISSET(core, &before) && number-- == 0) {
+			CPU_SET(core, &one);
+			pthread_setaffinity_np(thread, sizeof one, &one);
+			return;
+		}
+}
+
 double samples::quantile(double q) const
 {
 	std::vector<double> sorted = values;
@@ -193,7 +218,7 @@ samples samples::over(const samples &those) const
 	samples ratios;
 
 	if (values.size() != those.values.size())
-		die("%zu turns beside %zu", values.size(), those.values.size());
+		die("%zu rounds beside %zu", values.size(), those.values.size());
 	for (size_t i = 0; i < values.size(); i++)
 		ratios.add(values[i] / those.values[i]);
 	return ratios;

@@ -13,6 +13,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <pthread.h>
+#include <sched.h>
 #include <string>
 #include <vector>
 
@@ -178,11 +180,27 @@ public:
 		return quantile(.5);
 	}
 
-	/* Turn by turn, these divided by those: a machine that changes its pace between turns changes both. */
+	/* Round by round, these divided by those: if the machine changes its pace between rounds, it does for both. */
 	samples over(const samples &those) const;
 
 private:
 	std::vector<double> values;
+};
+
+/* While it is there, its thread stays on the first core that it may use, and others can be sent to the next ones. */
+class own_core
+{
+public:
+	own_core();
+	~own_core();
+	own_core(const own_core &) = delete;
+	own_core &operator=(const own_core &) = delete;
+
+	/* The cores are counted from 0, ours; a thread stays where it is if there are not so many. */
+	void send(pthread_t, unsigned number) const;
+
+private:
+	cpu_set_t before;
 };
 
 /* ---------------------------------------------------------------- memory */

@@ -2,7 +2,8 @@
 /*
  * Two threads beside one, in one `line` table for many writers. Each half of
  * the flows has its own input; one thread does both halves one after the
- * other, or two threads do one each, in turns. Wall time; the second thread
+ * other, or two threads do one each, in turns. Each has a core of its own: left
+ * to the scheduler, two may begin on one. Wall time; the second thread
  * starts and ends within it (some 50 us of 5 ms or more), for one that spins
  * between the rounds would slow down the other if they share a core. What the
  * machine allows at that moment, two controls tell: threads that read, and
@@ -28,11 +29,11 @@ struct work {
 class race
 {
 public:
-	race(const settings &s, size_t n, table_ptr table)
+	race(const settings &s, size_t n, table_ptr table, const own_core &core)
 	    : n(n), rounds(s.quick ? 7 : 21),
 	      slice_size(std::min(n / 2, size_t(500000))), halves{ flows(n / 2),
 								   flows(n / 2, uint64_t(1) << 40) },
-	      t(std::move(table))
+	      t(std::move(table)), core(core)
 	{
 		for (flows &f : halves)
 			if (t->insert(f.fill(0, f.size())))
@@ -53,6 +54,7 @@ private:
 	size_t slice_size;
 	flows halves[2];
 	table_ptr t;
+	const own_core &core;
 };
 
 work race::prepare(op o)
@@ -97,6 +99,7 @@ double race::two_threads(const work &w)
 	double start = wall_seconds();
 	std::thread other([&] { half(w, 1); });
 
+	core.send(other.native_handle(), 1);
 	half(w, 0);
 	other.join();
 	return wall_seconds() - start;
@@ -125,7 +128,8 @@ double race::measure(op o, const char *name, report &out)
 void compare_threads(const settings &s, report &out, size_t n)
 {
 	table_ptr line = make_inkling(options_of(variety::line_writers, n), hashing::given, true);
-	race control(s, n, make_gather(line->bytes(), 1)), r(s, n, std::move(line));
+	own_core core;
+	race control(s, n, make_gather(line->bytes(), 1), core), r(s, n, std::move(line), core);
 
 	out.section("writers: two threads beside one, `line` for many writers, %s flows, batched, M/s of "
 		    "wall time",

@@ -761,40 +761,64 @@ static int is_in_its_first_line(const struct ink_table *t, uint64_t id)
 	return ink_line_find(s, (struct ink_line *)t->body + p.first, p.fingerprint, &spot) != 0;
 }
 
-/*
- * Two flows with the same tag, one in the line that is the first of both, the other in its second. When that one is
- * looked for ahead, the first is still there, and the only one that is seen; then it is deleted.
- */
-static void who_was_hidden_by_another_is_found_when_that_has_gone(void **state)
+enum { IN_A_BATCH = 40 };
+
+/* Two such flows, among strangers in a batch: the first of it and one behind, in the second line of its own. */
+static struct ink_table *make_hidden(const struct ink_options *o, uint64_t *ids, unsigned behind)
 {
+	struct ink_table *t = make(o);
+
+	for (unsigned i = 0; i < IN_A_BATCH; i++)
+		ids[i] = random_word();
+	ids[behind] = alike_in_the_first_line(&t->shape.line, ids[0]);
+	assert_int_equal(ink_insert(t, ids[0], 1), 0);
+	assert_int_equal(ink_insert(t, ids[behind], 2), 0);
+	assert_true(is_in_its_first_line(t, ids[0]));
+	assert_false(is_in_its_first_line(t, ids[behind]));
+	return t;
+}
+
+/*
+ * When the second flow is looked for ahead, the first is still there, and hides it where lines are looked at in steps.
+ * A modify has to find it behind the other, a delete after the other has gone.
+ */
+static void hidden_flows_are_found(const struct ink_options *o, unsigned behind, uint8_t is_far)
+{
+	uint64_t ids[IN_A_BATCH];
+	uint8_t states[IN_A_BATCH] = {0};
+	int errors[IN_A_BATCH];
+	struct ink_batch b = {.n = IN_A_BATCH, .ids = ids, .states = states, .errors = errors};
+	struct ink_table *t = make_hidden(o, ids, behind);
+
+	t->is_far = is_far;
+	states[behind] = 2;
+	ink_modify_batch(t, &b);
+	assert_int_equal(errors[0], 0);
+	assert_int_equal(errors[behind], 0);
+	assert_int_equal(ink_peek(t, ids[0]), 0);
+	assert_int_equal(ink_peek(t, ids[behind]), 2);
+	ink_delete_batch(t, &b);
+	assert_int_equal(errors[0], 0);
+	assert_int_equal(errors[behind], 0);
+	assert_int_equal(stats_of(t).flows, 0);
+	ink_free(t);
+}
+
+static void who_was_hidden_by_another_is_found(void **state)
+{
+	static const enum ink_simd simds[] = {INK_SIMD_NONE, INK_SIMD_BEST};
 	struct ink_options o = {.size = sizeof o,
 				.kind = INK_LINE,
 				.flows = 500,
 				.states = 3,
 				.error = .1,
 				.geometry = {.h = 24}};
-	uint64_t ids[40];
-	int errors[40];
-	struct ink_batch b = {.n = 40, .ids = ids, .errors = errors};
 
 	(void)state;
-	for (unsigned k = 0; k < 2 * 40; k++) {
-		struct ink_table *t = make(&o);
-		unsigned apart = 1 + k / 2 % 39;
-
-		for (unsigned i = 0; i < 40; i++)
-			ids[i] = random_word();
-		ids[apart] = alike_in_the_first_line(&t->shape.line, ids[0]);
-		assert_int_equal(ink_insert(t, ids[0], 1), 0);
-		assert_int_equal(ink_insert(t, ids[apart], 2), 0);
-		assert_true(is_in_its_first_line(t, ids[0]));
-		assert_false(is_in_its_first_line(t, ids[apart]));
-		t->is_far = k % 2;
-		ink_delete_batch(t, &b);
-		assert_int_equal(errors[0], 0);
-		assert_int_equal(errors[apart], 0);
-		assert_int_equal(stats_of(t).flows, 0);
-		ink_free(t);
+	for (unsigned k = 0; k < 8 * (IN_A_BATCH - 1); k++) {
+		o.simd = simds[k / 2 % 2];
+		o.writers = 1 + k / 4 % 2;
+		hidden_flows_are_found(&o, 1 + k / 8, k % 2);
 	}
 }
 
@@ -894,7 +918,7 @@ int main(void)
 		cmocka_unit_test(programs_hold),
 		cmocka_unit_test(a_batch_does_what_its_calls_do_one_after_the_other),
 		cmocka_unit_test(only_tables_too_large_for_the_caches_have_the_ways_for_these),
-		cmocka_unit_test(who_was_hidden_by_another_is_found_when_that_has_gone),
+		cmocka_unit_test(who_was_hidden_by_another_is_found),
 		cmocka_unit_test(an_empty_batch_needs_no_arrays),
 		cmocka_unit_test(all_instruction_sets_make_the_same_table),
 	};

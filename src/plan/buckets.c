@@ -31,8 +31,8 @@
 /*
  * The load up to which no insert ever failed, by entries in a line, with one
  * step of displacement: 1M flows, 4n replacements (ink-loads, in bench/), with
- * half a point to a point in hand. From 19 entries on more than .954 would be
- * safe, but of the inserts 14.3 % displace there, and 18.4 % at .96.
+ * half a point to a point in hand. From 19 entries on more would be safe, but
+ * of the inserts 14.3 % displace at .954, and 18.4 % at .96.
  */
 static double safe_load(uint32_t h)
 {

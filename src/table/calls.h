@@ -123,9 +123,10 @@ enum { BLOCK = 8, BLOCK_SEEN_AHEAD = 8, FETCH_IN_TURNS = 0 };
 #endif
 
 /*
- * What the caller gives comes from memory too, and the processor does not see
- * in time where it goes on: a third of the time of a batch went by waiting for
- * ids (make bench; 32 to 128 items ahead are alike).
+ * What the caller gives comes from memory too, if it was not just computed, and
+ * the processor does not see in time where it goes on: a third of the time of
+ * such batches went by waiting for ids (make bench; 32 to 128 items ahead are
+ * alike).
  */
 enum { GIVEN_AHEAD = 64, IDS_IN_A_LINE = 64 / sizeof(uint64_t) };
 
@@ -145,7 +146,13 @@ struct item {
 	int *error; /* for the caller, or for nobody */
 };
 
-typedef int (*item_fn)(struct ink_table *t, const struct item *item);
+/* What is done with each item, and what it needs besides its id. */
+enum besides { IDS_ALONE, STATES, EVENTS };
+
+struct work {
+	int (*item)(struct ink_table *t, const struct item *item);
+	enum besides besides;
+};
 
 /*
  * What the loop does with a block before its items are worked on. Where these
@@ -222,15 +229,17 @@ INK_HOT void item_fetch(const struct ink_table *t, const struct ink_batch *b, co
 		place_fetch(t, &x->places[i], state);
 }
 
-/* Of n items, from that one on; asking for what lies behind the last one does no harm. */
-INK_HOT void given_fetch(const struct ink_batch *b, size_t from, size_t n)
+/* Of n items, from that one on; to ask for what lies behind the last one is no error. */
+INK_HOT void given_fetch(const struct ink_batch *b, size_t from, size_t n, enum besides besides)
 {
-	uintptr_t ids = (uintptr_t)b->ids, states = (uintptr_t)b->states;
+	uintptr_t ids = (uintptr_t)b->ids;
 
 	for (size_t i = from; i < from + n; i += IDS_IN_A_LINE)
 		__builtin_prefetch((const void *)(ids + i * sizeof b->ids[0]));
-	if (states)
-		__builtin_prefetch((const void *)(states + from));
+	if (besides == STATES)
+		__builtin_prefetch((const void *)((uintptr_t)b->states + from));
+	if (besides == EVENTS)
+		__builtin_prefetch((const void *)((uintptr_t)b->events + from * sizeof b->events[0]));
 }
 
 INK_HOT void block_begin(struct block *x, const struct ink_batch *b, size_t from, enum ahead ahead)
@@ -261,7 +270,6 @@ INK_HOT void block_behind(const struct ink_table *t, const struct ink_batch *b, 
 			  struct block *next, enum ahead ahead)
 {
 	block_begin(next, b, x->from + x->n, ahead);
-	given_fetch(b, next->from + GIVEN_AHEAD, BLOCK);
 	block_places(t, b, next, ahead);
 }
 
@@ -313,13 +321,13 @@ INK_HOT void see_ahead(struct ink_table *t, const struct ink_batch *b, struct bl
 		prepare(t, b, x, next, ahead);
 }
 
-/* `work` and `ahead` are constants at every call, so each gets a loop of its own. Returns the first error, or 0. */
+/* `w` and `ahead` are constants wherever it is called: each gets a loop of its own. The first error, or 0. */
 INK_HOT int block_work(struct ink_table *t, const struct ink_batch *b, const struct block *x,
-		       const struct block *next, item_fn work, enum ahead ahead)
+		       const struct block *next, struct work w, enum ahead ahead)
 {
 	int first_error = 0, unasked[BLOCK];
 	size_t n = x->n, from = x->from;
-	int *errors = b->errors ? b->errors + from : unasked;
+	int *errors = ahead != AHEAD_READ && b->errors ? b->errors + from : unasked;
 	const struct place *p = x->places;
 	const struct hint *h = x->hints;
 
@@ -329,20 +337,20 @@ INK_HOT int block_work(struct ink_table *t, const struct ink_batch *b, const str
 
 		if (ahead <= AHEAD_NOTHING)
 			in_turn(t, b, next, i, ahead);
-		error = work(t, &item);
+		error = w.item(t, &item);
 		if (__builtin_expect(error != 0, 0) && !first_error)
 			first_error = error;
 	}
 	return first_error;
 }
 
-INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, item_fn work, enum ahead ahead)
+INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, struct work w, enum ahead ahead)
 {
 	const struct ink_batch batch = *given, *b = &batch;
 	struct block blocks[3], *now = &blocks[0], *next = &blocks[1], *later = &blocks[2];
 	int early = ahead >= EARLY_LOOK, first_error = 0;
 
-	given_fetch(b, 0, GIVEN_AHEAD + BLOCK);
+	given_fetch(b, 0, b->n < GIVEN_AHEAD + BLOCK ? b->n : GIVEN_AHEAD + BLOCK, w.besides);
 	block_begin(now, b, 0, ahead);
 	block_places(t, b, now, ahead);
 	for (size_t i = 0; i < now->n; i++)
@@ -356,10 +364,11 @@ INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, item_fn
 		int error;
 
 		block_behind(t, b, seen, asked, ahead);
+		given_fetch(b, asked->from + GIVEN_AHEAD, BLOCK, w.besides);
 		see_ahead(t, b, seen, asked, ahead);
 		if (ahead == EARLY_LOOK)
 			look_on(t, now);
-		error = block_work(t, b, now, asked, work, ahead);
+		error = block_work(t, b, now, asked, w, ahead);
 		first_error = first_error ? first_error : error;
 		now = next;
 		next = later;
@@ -368,9 +377,9 @@ INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, item_fn
 	return first_error;
 }
 
-INK_HOT int with_look(struct ink_table *t, const struct ink_batch *b, item_fn work)
+INK_HOT int with_look(struct ink_table *t, const struct ink_batch *b, struct work w)
 {
-	return HAS_STEPS && t->is_far ? in_batch(t, b, work, EARLY_LOOK) : in_batch(t, b, work, AHEAD_LOOK);
+	return HAS_STEPS && t->is_far ? in_batch(t, b, w, EARLY_LOOK) : in_batch(t, b, w, AHEAD_LOOK);
 }
 
 INK_HOT int told(const struct item *x, int error)
@@ -422,40 +431,45 @@ INK_HOT int item_step(struct ink_table *t, const struct item *x)
 	return told(x, step_at(t, x->p, x->b->ids[x->i], x->b->events[x->i], &x->b->moves[x->i]));
 }
 
+static const struct work lookup_work = {item_lookup, IDS_ALONE}, peek_work = {item_peek, IDS_ALONE},
+			 insert_work = {item_insert, STATES}, set_work = {item_set, STATES},
+			 modify_work = {item_modify, STATES}, delete_work = {item_delete, IDS_ALONE},
+			 step_work = {item_step, EVENTS};
+
 static void verb_lookup_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	in_batch(t, b, item_lookup, AHEAD_READ);
+	in_batch(t, b, lookup_work, AHEAD_READ);
 }
 
 static void verb_peek_batch(const struct ink_table *t, const struct ink_batch *b)
 {
-	in_batch((struct ink_table *)t, b, item_peek, AHEAD_READ);
+	in_batch((struct ink_table *)t, b, peek_work, AHEAD_READ);
 }
 
 static int verb_insert_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return PREPARES && t->is_far ? in_batch(t, b, item_insert, EARLY_STORE)
-				     : in_batch(t, b, item_insert, AHEAD_STORE);
+	return PREPARES && t->is_far ? in_batch(t, b, insert_work, EARLY_STORE)
+				     : in_batch(t, b, insert_work, AHEAD_STORE);
 }
 
 static int verb_set_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return in_batch(t, b, item_set, AHEAD_NOTHING);
+	return in_batch(t, b, set_work, AHEAD_NOTHING);
 }
 
 static int verb_modify_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return with_look(t, b, item_modify);
+	return with_look(t, b, modify_work);
 }
 
 static int verb_delete_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return ENTRIES_STAY ? with_look(t, b, item_delete) : in_batch(t, b, item_delete, AHEAD_NOTHING);
+	return ENTRIES_STAY ? with_look(t, b, delete_work) : in_batch(t, b, delete_work, AHEAD_NOTHING);
 }
 
 static int verb_step_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return in_batch(t, b, item_step, AHEAD_NOTHING);
+	return in_batch(t, b, step_work, AHEAD_NOTHING);
 }
 
 /* ------------------------------------------------------------------ the kind */

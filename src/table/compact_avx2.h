@@ -367,7 +367,7 @@ static inline __m256i lane_bits(const struct ink_compact_shape *s, __m256i place
 }
 
 /* What is added to itself moves up. The line is not full: nothing leaves a plane, or the metadata. */
-static inline __m256i lanes_open(const struct ink_compact_shape *s, __m256i lanes, unsigned slot,
+INK_HOT __m256i lanes_open(const struct ink_compact_shape *s, __m256i lanes, unsigned slot,
 				 struct entry e)
 {
 	__m256i places = lane_places(s, slot, e.bucket);

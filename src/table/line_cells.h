@@ -101,8 +101,9 @@ INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n,
 }
 
 /*
- * Lines that other threads change are fetched for changing: to read them first, and then to ask once more before
- * changing one, would be two turns to another core's cache.
+ * Lines that other threads change are fetched for changing: to read them first,
+ * and then to ask once more before changing one, would be two turns to another
+ * core's cache.
  */
 INK_HOT void line_fetch(const struct ink_line *line, int changes)
 {
@@ -209,7 +210,7 @@ static void flag_overflow(struct ink_table *t, const struct place *p)
 }
 
 /* One lock for many pairs of lines, by the lower of the two: law 2. */
-static inline uint32_t *insert_lock(struct ink_table *t, const struct place *p)
+INK_HOT uint32_t *insert_lock(const struct ink_table *t, const struct place *p)
 {
 	return ink_stripe(t, first_line(p) < second_line(p) ? first_line(p) : second_line(p));
 }
@@ -233,7 +234,7 @@ INK_HOT void insert_leave(uint32_t *lock)
 
 /* ------------------------------------------------------------ find and change */
 
-/* The word of a slot, and its column: in a line, or in the two of a place, of which the first has the lower half. */
+/* The word of a slot, and its column: in a line, or in the two of a place, the first in the lower half. */
 INK_HOT struct ink_line_spot slot_spot(uint64_t *word, unsigned slot)
 {
 	return (struct ink_line_spot){word, word_read(word), slot_column(slot)};
@@ -484,8 +485,9 @@ INK_HOT int room_fill(struct ink_table *t, const struct place *p, uint32_t room,
 }
 
 /*
- * Where no room was found ahead, or what was found is taken. Lines that were seen full still are: inserts by one writer
- * do not change that. Two full lines make room by moving an entry.
+ * Where no room was found ahead, or what was found is taken. Lines that were
+ * seen full still are: inserts by one writer do not change that. Two full lines
+ * make room by moving an entry.
  */
 __attribute__((noinline)) static int put_slowly(struct ink_table *t, const struct place *p, unsigned code)
 {
@@ -636,12 +638,15 @@ static int displace(struct ink_table *t, const struct place *p, unsigned code)
  * Some items before an insert: room is looked for, and if it will have to be
  * made, the lines for that are fetched too. Whether the room is still there is
  * seen when its turn comes; and if it is, it is still the one to take, for
- * whoever stores an entry in a line takes the first that is free.
+ * whoever stores an entry in a line takes the first that is free. Many writers
+ * make no room, but need a lock, which another thread may have had last.
  */
 #define LOOKS_FOR_ROOM
 INK_HOT unsigned place_prepare(const struct ink_table *t, struct place *p)
 {
 	p->at.room = find_room(t, p);
+	if (CELLS_SHARED)
+		__builtin_prefetch(insert_lock(t, p), 1);
 	return CELLS_SHARED ? 0 : p->at.room / LINE_NO_ROOM % 2;
 }
 

@@ -81,8 +81,8 @@ struct ink_table *ink_table_alloc(enum ink_kind kind, unsigned writers)
 }
 
 /*
- * Half of a shared cache of 32 MB, which others use as well; there the two ways to modify and to delete are even (make bench, 3M
- * to 16M flows).
+ * Half of a shared cache of 32 MB, which others use as well; there the two ways
+ * to modify and to delete are even (make bench, 3M to 16M flows).
  */
 enum { FAR_BYTES = 16 << 20 };
 

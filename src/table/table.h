@@ -204,10 +204,12 @@ struct ink_exact_shape {
 /* --------------------------------------------------------------- the table */
 
 /*
- * By the number of a line modulo this: in `compact` sequence counters for peeks, in `line` with many writers locks for
- * inserts. In `line` with one writer only an entry that moves can be missed, and its fingerprint has the counter; so
- * few that they stay in the nearest cache of who moves entries. In `compact`, where every insert and delete steps one,
- * peeks beside them would take a third longer with so few.
+ * By the number of a line modulo this: in `compact` sequence counters for
+ * peeks, in `line` with many writers locks for inserts. In `line` with one
+ * writer only an entry that moves can be missed, and its fingerprint has the
+ * counter; so few that they stay in the nearest cache of who moves entries. In
+ * `compact`, where every insert and delete steps one, peeks beside them would
+ * take a third longer with so few.
  */
 #define INK_STRIPES 1024u
 #define INK_MOVING_STRIPES 64u
@@ -263,7 +265,6 @@ static inline size_t ink_table_bytes(enum ink_kind kind, unsigned writers)
 #define INK_UNCHANGED (-2)
 
 /* A change of state, from a given one or from whichever it is. */
-
 struct ink_change {
 	int from;
 	unsigned to;
