@@ -147,7 +147,7 @@ struct item {
 };
 
 /* What is done with each item, and what it needs besides its id. */
-enum besides { IDS_ALONE, STATES, EVENTS };
+enum besides { NOTHING_BESIDES, STATES_BESIDES, EVENTS_BESIDES };
 
 struct work {
 	int (*item)(struct ink_table *t, const struct item *item);
@@ -236,9 +236,9 @@ INK_HOT void given_fetch(const struct ink_batch *b, size_t from, size_t n, enum 
 
 	for (size_t i = from; i < from + n; i += IDS_IN_A_LINE)
 		__builtin_prefetch((const void *)(ids + i * sizeof b->ids[0]));
-	if (besides == STATES)
+	if (besides == STATES_BESIDES)
 		__builtin_prefetch((const void *)((uintptr_t)b->states + from));
-	if (besides == EVENTS)
+	if (besides == EVENTS_BESIDES)
 		__builtin_prefetch((const void *)((uintptr_t)b->events + from * sizeof b->events[0]));
 }
 
@@ -431,10 +431,13 @@ INK_HOT int item_step(struct ink_table *t, const struct item *x)
 	return told(x, step_at(t, x->p, x->b->ids[x->i], x->b->events[x->i], &x->b->moves[x->i]));
 }
 
-static const struct work lookup_work = {item_lookup, IDS_ALONE}, peek_work = {item_peek, IDS_ALONE},
-			 insert_work = {item_insert, STATES}, set_work = {item_set, STATES},
-			 modify_work = {item_modify, STATES}, delete_work = {item_delete, IDS_ALONE},
-			 step_work = {item_step, EVENTS};
+static const struct work lookup_work = {item_lookup, NOTHING_BESIDES},
+			 peek_work = {item_peek, NOTHING_BESIDES},
+			 insert_work = {item_insert, STATES_BESIDES},
+			 set_work = {item_set, STATES_BESIDES},
+			 modify_work = {item_modify, STATES_BESIDES},
+			 delete_work = {item_delete, NOTHING_BESIDES},
+			 step_work = {item_step, EVENTS_BESIDES};
 
 static void verb_lookup_batch(struct ink_table *t, const struct ink_batch *b)
 {
