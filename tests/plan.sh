@@ -22,6 +22,10 @@ exits 2 "--states -3: that is no value for it" plan --states -3
 exits 2 "how many states" plan --flows 1M
 exits 2 "how many flows" plan --states 3
 
+# Too many flows are that, and not an error out of reach.
+exits 1 "line: 10000000000 flows are more than its 2^28 lines hold" plan --states 12 --flows 10G
+grep -q "dleft: 10000000000 flows are more than its 2^28 buckets hold" said || fail "dleft says something else of 10G flows"
+
 # The manual's examples: the command behind '$', and up to .Ed what it prints.
 inkling() { "$inkling" "$@"; }
 grep -n '^[$] inkling plan .*| head' "$manual" | while IFS=: read -r line command; do
@@ -32,3 +36,5 @@ grep -n '^[$] inkling plan .*| head' "$manual" | while IFS=: read -r line comman
 	echo "$command" >>checked
 done || exit 1
 same "examples of the manual" "$(wc -l <checked)" 2
+geometry=$(sed -n '/^The geometry of the first line reads/ { n; s/^[.]Dq \(.*\) [.]$/\1/p; }' "$manual")
+"$inkling" plan --states 15 --flows 1M | grep -q "^line .* $geometry" || fail "the manual's geometry '$geometry' is another now"

@@ -30,6 +30,13 @@ same "filter udp" "$(of packets none.json)" 0
 same "-c 100 behind the filter" "$(of packets behind.json)" 100
 exits 1 "filter 'udp -c 100'" run tcp -r x.pcap -- udp -c 100
 
+# A table that cannot go through its flows says which counters lack what was left; where the end has no rows, none does.
+exits 0 "half_open lacks what was left at the end" run tcp -r x.pcap --kind kbf --no-timeouts -o endless.json
+grep -q '"incomplete":\["syn_without_synack","half_open"\]' endless.json || fail "counters lack something, and nothing says so"
+exits 0 "" run flags -r x.pcap --kind direct -o no-end.json
+grep -q "lack\|incomplete" said no-end.json && fail "the machine has no rows for the end, and something is missing"
+grep -q incomplete tcp.json && fail "an exact table lacks nothing"
+
 # An exact table beside an exact table finds nothing; beside a small one, what it got wrong.
 "$inkling" run tcp -r x.pcap --kind exact --verify -o exact.json -q
 for what in false_positives false_negatives wrong_states dont_know refused expired_early expired_late; do

@@ -645,7 +645,9 @@ static void a_name_with_a_slash_or_fsm_is_a_file(void **state)
 	(void)state;
 	assert_non_null(file);
 	assert_true(fputs(HEAD, file) >= 0 && fclose(file) == 0);
+	snprintf(why.text, sizeof why.text, "said before");
 	m = ink_machine_load(scratch_file, NULL, &why);
+	assert_string_equal(why.text, "said before");
 	assert_non_null(m);
 	assert_string_equal(ink_machine_view(m)->name, "m");
 	ink_machine_free(m);

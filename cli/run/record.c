@@ -151,6 +151,20 @@ static void put_counts(FILE *to, const struct session *s)
 	putc('}', to);
 }
 
+/* The counters that lack what was left at the end, if there are any. */
+static void put_incomplete(FILE *to, const struct session *s)
+{
+	unsigned lacking = 0;
+
+	for (unsigned i = 0; i < s->view->counters; i++)
+		if (session_lacks(s, i)) {
+			fputs(lacking++ ? "," : ",\"incomplete\":[", to);
+			put_string(to, s->view->counter_names[i]);
+		}
+	if (lacking)
+		putc(']', to);
+}
+
 static void put_table(FILE *to, const char *name, const struct ink_table *table)
 {
 	struct ink_stats t = {.size = sizeof t};
@@ -217,6 +231,7 @@ void record_summary(FILE *to, struct session *s, const struct session *first)
 		k.begun, k.expired, k.unsure, s->reports, s->saved, c.dropped + c.dropped_by_interface);
 	put_census(to, s);
 	put_counts(to, s);
+	put_incomplete(to, s);
 	put_table(to, "table", first ? first->table : s->table);
 	if (first)
 		put_passes(to, s, first);

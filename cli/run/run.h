@@ -126,6 +126,7 @@ struct session {
 	FILE *records;
 	int second;       /* the second of two passes */
 	int told;         /* the first has said that the input cannot be read to its end */
+	int endless;      /* the table cannot go through its flows: rows for the end did not fire */
 	uint64_t most;    /* packets to read; 0: all */
 	uint64_t read;    /* packets, so far */
 	uint64_t reports; /* made */
@@ -143,6 +144,9 @@ struct written {
 
 /* 0, or -ENOTSUP: this kind of table cannot tell. */
 int session_census(const struct session *s, struct written *census);
+
+/* Would rows for the end, which did not fire, have raised this counter? */
+int session_lacks(const struct session *s, unsigned counter);
 
 /* What was read; nothing, if an interrupt came before the input began. */
 struct ink_capture_stats session_input(const struct session *s);

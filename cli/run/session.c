@@ -428,9 +428,13 @@ static int run_pass(struct session *s)
 	listening = s->capture;
 	result = pass_packets(s);
 	listening = NULL;
-	if (ink_track_end(s->track) && !result && !s->w->quiet)
-		fprintf(stderr, "inkling: this kind of table cannot count its flows: rows for the end did "
-				"not fire\n");
+	s->endless = ink_track_end(s->track) != 0;
+	for (unsigned i = 0; i < s->view->counters && !result && !s->w->quiet; i++)
+		if (session_lacks(s, i))
+			fprintf(stderr,
+				"inkling: %s lacks what was left at the end, for this kind of table cannot "
+				"count its flows\n",
+				s->view->counter_names[i]);
 	if (s->trouble)
 		result = cli_failed("%s: %s", s->trouble_with, strerror(-s->trouble));
 	return result;
@@ -447,6 +451,25 @@ int session_census(const struct session *s, struct written *census)
 	for (unsigned i = 0; !error && i < s->view->rules.states; i++)
 		census->state[s->view->state_of[i]] += counts.state[i];
 	return error;
+}
+
+static int raises(const struct ink_action *a, unsigned counter)
+{
+	for (unsigned i = 0; i < a->n_countings; i++)
+		if (a->countings[i].counter == counter)
+			return 1;
+	return 0;
+}
+
+/* The last of the rows is that of unsure. */
+int session_lacks(const struct session *s, unsigned counter)
+{
+	const struct ink_machine_view *v = s->view;
+
+	for (unsigned i = 0; s->endless && i <= v->rules.states; i++)
+		if (raises(&v->action[v->on_end[i]], counter))
+			return 1;
+	return 0;
 }
 
 struct ink_capture_stats session_input(const struct session *s)

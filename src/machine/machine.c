@@ -154,6 +154,7 @@ struct ink_machine *ink_machine_load(const char *name, const struct ink_machine_
 				     struct ink_why *why)
 {
 	struct ink_machine_options o = {.size = sizeof o};
+	struct ink_why said = {""};
 	struct ink_machine *m;
 
 	if (options && options->size < sizeof o) {
@@ -165,10 +166,10 @@ struct ink_machine *ink_machine_load(const char *name, const struct ink_machine_
 		o = *options;
 	if (!o.file)
 		o.file = name;
-	if (why)
-		why->text[0] = 0;
-	m = is_file(name) ? load_file(name, &o, why) : load_bundled(name, &o, why);
-	if (!m && why && !why->text[0])
+	m = is_file(name) ? load_file(name, &o, &said) : load_bundled(name, &o, &said);
+	if (!m && said.text[0])
+		ink_because(why, 0, "%s", said.text);
+	else if (!m)
 		ink_because(why, 0, "%s: %s", name, errno == ENOMEM ? "no memory" : "not a machine");
 	return m;
 }

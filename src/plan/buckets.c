@@ -325,8 +325,12 @@ static int out_of_reach(const struct wish *w, struct ink_why *why)
 	if (w->o->bytes && w->o->error > least)
 		return ink_because(why, -ERANGE, "%s: %llu bytes are too few for any table",
 				   ink_kind_name(w->o->kind), (unsigned long long)w->o->bytes);
+	if (w->o->error > least)
+		return ink_because(why, -ERANGE, "%s: %llu flows are more than its 2^28 %s hold",
+				   ink_kind_name(w->o->kind), (unsigned long long)w->o->flows,
+				   w->o->kind == INK_DLEFT ? "buckets" : "lines");
 	return ink_because(why, -ERANGE,
-			   "%s: error %g is out of reach with %u states and %u age bits; the least is %.2g",
+			   "%s: error %g is out of reach with %u states and %u age bits; the least is %.4g",
 			   ink_kind_name(w->o->kind), w->o->error, w->o->states, w->o->age_bits, least);
 }
 
