@@ -175,6 +175,32 @@ double wall_seconds()
 	return seconds(CLOCK_MONOTONIC);
 }
 
+double samples::quantile(double q) const
+{
+	std::vector<double> sorted = values;
+
+	if (sorted.empty())
+		return 0;
+	std::sort(sorted.begin(), sorted.end());
+	double place = q * double(sorted.size() - 1);
+	size_t below = size_t(place), above = std::min(below + 1, sorted.size() - 1);
+
+	return sorted[below] + (place - double(below)) * (sorted[above] - sorted[below]);
+}
+
+samples samples::over(const samples &those) const
+{
+	samples ratios;
+
+	if (values.size() != those.values.size())
+		die("%zu rounds beside %zu", values.size(), those.values.size());
+	for (size_t i = 0; i < values.size(); i++)
+		ratios.add(values[i] / those.values[i]);
+	return ratios;
+}
+
+/* ----------------------------------------------------------------- cores */
+
 own_core::own_core()
 {
 	CPU_ZERO(&before);
@@ -198,30 +224,6 @@ void own_core::send(pthread_t thread, unsigned number) const
 			pthread_setaffinity_np(thread, sizeof one, &one);
 			return;
 		}
-}
-
-double samples::quantile(double q) const
-{
-	std::vector<double> sorted = values;
-
-	if (sorted.empty())
-		return 0;
-	std::sort(sorted.begin(), sorted.end());
-	double place = q * double(sorted.size() - 1);
-	size_t below = size_t(place), above = std::min(below + 1, sorted.size() - 1);
-
-	return sorted[below] + (place - double(below)) * (sorted[above] - sorted[below]);
-}
-
-samples samples::over(const samples &those) const
-{
-	samples ratios;
-
-	if (values.size() != those.values.size())
-		die("%zu rounds beside %zu", values.size(), those.values.size());
-	for (size_t i = 0; i < values.size(); i++)
-		ratios.add(values[i] / those.values[i]);
-	return ratios;
 }
 
 /* ---------------------------------------------------------------- memory */

@@ -180,14 +180,16 @@ public:
 		return quantile(.5);
 	}
 
-	/* Round by round, these divided by those: if the machine changes its pace between rounds, it does for both. */
+	/* Round by round, these divided by those: a change of the machine's pace between rounds changes both. */
 	samples over(const samples &those) const;
 
 private:
 	std::vector<double> values;
 };
 
-/* While it is there, its thread stays on the first core that it may use, and others can be sent to the next ones. */
+/* ----------------------------------------------------------------- cores */
+
+/* While it lives, its thread stays on the first core that it may use; others can be sent to the next ones. */
 class own_core
 {
 public:

@@ -429,12 +429,6 @@ static int run_pass(struct session *s)
 	result = pass_packets(s);
 	listening = NULL;
 	s->endless = ink_track_end(s->track) != 0;
-	for (unsigned i = 0; i < s->view->counters && !result && !s->w->quiet; i++)
-		if (session_lacks(s, i))
-			fprintf(stderr,
-				"inkling: %s lacks what was left at the end, for this kind of table cannot "
-				"count its flows\n",
-				s->view->counter_names[i]);
 	if (s->trouble)
 		result = cli_failed("%s: %s", s->trouble_with, strerror(-s->trouble));
 	return result;

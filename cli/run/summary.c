@@ -128,8 +128,9 @@ static void show_counts(FILE *to, const struct session *s, const struct session 
 		     s->view->counter_names[i], ink_track_counters(s->track)[i]);
 	for (unsigned i = 0; i < s->view->counters; i++)
 		if (session_lacks(s, i))
-			fprintf(to, "%-*s%s lacks what was left at the end\n", LABEL, "",
-				s->view->counter_names[i]);
+			fprintf(to,
+				"%-*s%s lacks what was left at the end: this kind cannot count its flows\n",
+				LABEL, "", s->view->counter_names[i]);
 	line(to, "reports", s->w->output ? s->w->output : "made (-o shows them)", s->reports);
 	if (first)
 		show_missing(to, first);

@@ -267,8 +267,10 @@ static int out_of_reach(const struct wish *w, struct ink_why *why)
 	unlimited.bytes = 0;
 	if (w->o->flows && w->o->bytes && try_all(&other, fewest_bytes, &best) == 0 && best.found)
 		return ink_plan_too_large(w, &best.plan, why);
-	return ink_because(why, -ERANGE, "kbf: error %g with %u states is out of reach for what is asked of flows, bytes and geometry",
-			   w->o->error, w->o->states);
+	return ink_because(
+		why, -ERANGE,
+		"kbf: error %g with %u states is out of reach for what is asked of flows, bytes and geometry",
+		w->o->error, w->o->states);
 }
 
 int ink_plan_kbf(const struct wish *w, struct ink_plan *plan, struct ink_why *why)

@@ -433,8 +433,7 @@ INK_HOT int item_step(struct ink_table *t, const struct item *x)
 
 static const struct work lookup_work = {item_lookup, NOTHING_BESIDES},
 			 peek_work = {item_peek, NOTHING_BESIDES},
-			 insert_work = {item_insert, STATES_BESIDES},
-			 set_work = {item_set, STATES_BESIDES},
+			 insert_work = {item_insert, STATES_BESIDES}, set_work = {item_set, STATES_BESIDES},
 			 modify_work = {item_modify, STATES_BESIDES},
 			 delete_work = {item_delete, NOTHING_BESIDES},
 			 step_work = {item_step, EVENTS_BESIDES};

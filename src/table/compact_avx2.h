@@ -367,8 +367,7 @@ static inline __m256i lane_bits(const struct ink_compact_shape *s, __m256i place
 }
 
 /* What is added to itself moves up. The line is not full: nothing leaves a plane, or the metadata. */
-INK_HOT __m256i lanes_open(const struct ink_compact_shape *s, __m256i lanes, unsigned slot,
-				 struct entry e)
+INK_HOT __m256i lanes_open(const struct ink_compact_shape *s, __m256i lanes, unsigned slot, struct entry e)
 {
 	__m256i places = lane_places(s, slot, e.bucket);
 	__m256i still = _mm256_or_si256(lanes_below(s, places), flag_bits());
