@@ -257,13 +257,15 @@ static inline int side_is_asked(uint64_t id)
 {
 	const struct ink_line *line = t->body;
 	const struct compact_line *compact = t->body;
+	struct place p;
 
 	switch (variant->kind) {
 	case INK_LINE:
 		line += ink_line_place(&t->shape.line, id).first;
 		return (line->word[INK_LINE_SIDE + ink_side_class(id)] & INK_LINE_FLAG) != 0;
 	case INK_COMPACT:
-		compact += compact_place(&t->shape.compact, t->plan.geometry.b, id).first;
+		p = compact_place(&t->shape.compact, t->plan.geometry.b, id);
+		compact += first_line(&p);
 		return (compact->word[COMPACT_WORDS - 1] & COMPACT_SIDE << ink_side_class(id)) != 0;
 	default:
 		return ink_side_count(&t->side) != 0;

@@ -67,8 +67,8 @@ static struct pair lines_of(const struct ink_table *like, const uint64_t secret[
 	} else {
 		struct place p = compact_place(&like->shape.compact, like->plan.geometry.b, id);
 
-		first = p.first;
-		second = p.second;
+		first = first_line(&p);
+		second = second_line(&p);
 	}
 	return first < second ? (struct pair){first, second} : (struct pair){second, first};
 }

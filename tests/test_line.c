@@ -808,9 +808,10 @@ static void try_places(const struct ink_compact_shape *s)
 		uint32_t lines = line_numbers[i];
 		struct place p = compact_place(s, lines, id);
 
-		assert_true(p.first < lines && p.second < lines && p.bucket < s->buckets);
+		assert_true(first_line(&p) < lines && second_line(&p) < lines && p.bucket < s->buckets);
 		assert_true((uint64_t)p.remainder >> s->remainder_bits == 0);
-		assert_int_equal(other_line(lines, p.second, stored_bits(s, p.bucket, p.remainder)), p.first);
+		assert_int_equal(other_line(lines, second_line(&p), stored_bits(s, p.bucket, p.remainder)),
+				 first_line(&p));
 	}
 }
 

@@ -696,7 +696,8 @@ static int shares_all_lines(uint64_t id, uint64_t other)
 		struct place p = compact_place(&t->shape.compact, t->plan.geometry.b, id),
 			     q = compact_place(&t->shape.compact, t->plan.geometry.b, other);
 
-		a[0] = p.first, a[1] = p.second, b[0] = q.first, b[1] = q.second;
+		a[0] = first_line(&p), a[1] = second_line(&p);
+		b[0] = first_line(&q), b[1] = second_line(&q);
 	} else {
 		struct ink_line_place p = ink_line_place(&t->shape.line, id);
 		struct ink_line_place q = ink_line_place(&t->shape.line, other);

@@ -9,8 +9,7 @@
  *   struct place            where a flow may stand; computed from its id alone
  *   place_of(t, id)         the place
  *   PLACES_AT_ONCE, and places_of(t, ids, n, places)    if the kind has a quicker way for many ids;
- *                                    memory is then asked for in turns with the work,
- *   FETCH_AT_ONCE                    or not, where the work is long enough
+ *                                    memory is then asked for in turns with the work
  *   place_fetch(t, place, state)     asks for its memory; the state if a flow is to be stored in it, else
  *                                    INK_ANY_STATE, or INK_UNCHANGED if it will only be read
  *   LOOKS_FOR_ROOM                   if the kind looks ahead for where flows could be stored,
@@ -116,7 +115,7 @@ static int verb_step(struct ink_table *t, uint64_t id, unsigned event, struct in
  * not so far if the items of a block are looked at before they are worked on,
  * for then they have longer to wait (make bench, at 1M and 16M flows).
  */
-#if defined(PLACES_AT_ONCE) && !defined(FETCH_AT_ONCE)
+#ifdef PLACES_AT_ONCE
 enum { BLOCK = 16, BLOCK_SEEN_AHEAD = 12, FETCH_IN_TURNS = 1 };
 #else
 enum { BLOCK = 8, BLOCK_SEEN_AHEAD = 8, FETCH_IN_TURNS = 0 };
@@ -216,12 +215,23 @@ static inline struct hint cell_look_on(const struct ink_table *t, const struct p
 }
 #endif
 
+INK_HOT int is_store(enum ahead ahead)
+{
+	return ahead == AHEAD_STORE || ahead == EARLY_STORE;
+}
+
+/* Is a block looked at, or prepared, before its items are worked on? */
+INK_HOT int is_seen_ahead(enum ahead ahead)
+{
+	return is_store(ahead) ? PREPARES : ahead > AHEAD_NOTHING;
+}
+
 /* The state is known only where it is given, not where a row leads to it. */
 INK_HOT void item_fetch(const struct ink_table *t, const struct ink_batch *b, const struct block *x, size_t i,
 			enum ahead ahead)
 {
-	int stores = ahead == AHEAD_STORE || ahead == EARLY_STORE;
-	int state = stores ? b->states[x->from + i] : ahead == AHEAD_READ ? INK_UNCHANGED : INK_ANY_STATE;
+	int unknown = ahead == AHEAD_READ ? INK_UNCHANGED : INK_ANY_STATE;
+	int state = is_store(ahead) ? b->states[x->from + i] : unknown;
 
 	if (ahead == EARLY_LOOK)
 		place_fetch_first(t, &x->places[i]);
@@ -244,7 +254,7 @@ INK_HOT void given_fetch(const struct ink_batch *b, size_t from, size_t n, enum 
 
 INK_HOT void block_begin(struct block *x, const struct ink_batch *b, size_t from, enum ahead ahead)
 {
-	size_t most = ahead <= AHEAD_NOTHING ? BLOCK : BLOCK_SEEN_AHEAD;
+	size_t most = is_seen_ahead(ahead) ? BLOCK_SEEN_AHEAD : BLOCK;
 
 	x->from = from;
 	x->n = b->n - from < most ? b->n - from : most;
@@ -315,10 +325,12 @@ INK_HOT void prepare(struct ink_table *t, const struct ink_batch *b, struct bloc
 INK_HOT void see_ahead(struct ink_table *t, const struct ink_batch *b, struct block *x,
 		       const struct block *next, enum ahead ahead)
 {
-	if (ahead == AHEAD_LOOK || ahead == EARLY_LOOK)
-		look_ahead(t, b, x, next, ahead);
-	if (ahead == AHEAD_STORE || ahead == EARLY_STORE)
+	if (!is_seen_ahead(ahead))
+		return;
+	if (is_store(ahead))
 		prepare(t, b, x, next, ahead);
+	else
+		look_ahead(t, b, x, next, ahead);
 }
 
 /* `w` and `ahead` are constants wherever it is called: each gets a loop of its own. The first error, or 0. */
@@ -335,7 +347,7 @@ INK_HOT int block_work(struct ink_table *t, const struct ink_batch *b, const str
 		struct item item = {b, from + i, p++, h++, &errors[i]};
 		int error;
 
-		if (ahead <= AHEAD_NOTHING)
+		if (!is_seen_ahead(ahead))
 			in_turn(t, b, next, i, ahead);
 		error = w.item(t, &item);
 		if (__builtin_expect(error != 0, 0) && !first_error)

@@ -34,7 +34,8 @@
 __extension__ typedef unsigned __int128 uint128;
 
 enum {
-	COMPACT_WORDS = 8,
+	COMPACT_WORD_BITS = 3,
+	COMPACT_WORDS = 1 << COMPACT_WORD_BITS,
 	COMPACT_META_WORD = 6,  /* the metadata lie in this one and the next */
 	COMPACT_META_END = 123, /* in bits from there; then the flags */
 	COMPACT_MAX_PLANES = 10,
@@ -259,15 +260,22 @@ static inline void any_entry_close(const struct ink_compact_shape *s, uint64_t *
 
 /* ---------------------------------------------------------------------- places */
 
+/* The lines are named by the numbers of their first words, which serve as addresses without a shift. */
 struct place {
-	union {
-		struct {
-			uint32_t first, second;
-		};
-		uint32_t line[2];
-	};
+	uint32_t words[2];
 	uint32_t bucket, remainder;
 };
+
+/* Their own numbers, for those who need no hurry. */
+static inline uint32_t first_line(const struct place *p)
+{
+	return p->words[0] / COMPACT_WORDS;
+}
+
+static inline uint32_t second_line(const struct place *p)
+{
+	return p->words[1] / COMPACT_WORDS;
+}
 
 #define COMPACT_MIX 0x9e3779b97f4a7c15ull
 
@@ -291,12 +299,11 @@ static inline struct place compact_place(const struct ink_compact_shape *s, uint
 {
 	uint128 digits = (uint128)id * lines;
 	uint128 rest = (uint128)(uint64_t)digits * s->buckets;
-	struct place p = {.first = (uint32_t)(digits >> 64),
-			  .bucket = (uint32_t)(rest >> 64),
-			  .remainder = (uint32_t)((uint64_t)rest >> (64 - s->remainder_bits))};
+	uint32_t first = (uint32_t)(digits >> 64), bucket = (uint32_t)(rest >> 64);
+	uint32_t remainder = (uint32_t)((uint64_t)rest >> (64 - s->remainder_bits));
+	uint32_t second = other_line(lines, first, stored_bits(s, bucket, remainder));
 
-	p.second = other_line(lines, p.first, stored_bits(s, p.bucket, p.remainder));
-	return p;
+	return (struct place){{first * COMPACT_WORDS, second * COMPACT_WORDS}, bucket, remainder};
 }
 
 static inline struct ink_compact_shape compact_shape(const struct ink_geometry *g, unsigned planes)

@@ -50,26 +50,48 @@ static inline uint64_t window_from(const uint64_t *w, unsigned at)
 }
 
 /*
- * The metadata from that bit of theirs on. If they begin with half a word, and
- * 32 bits are enough, it is found in steps of half words.
+ * In the usual shape the metadata begin with half a word. They are read from
+ * there on, not by words: then no bits of others are among them but the flags,
+ * which are last.
  */
-static inline uint64_t bits_from(const struct ink_compact_shape *s, const uint64_t *w, unsigned at)
+static inline int meta_is_halves(const struct ink_compact_shape *s)
+{
+	return s->slots == 32 && s->meta_start == 32;
+}
+
+/* 64 bits of them from a half on. */
+static inline uint64_t halves_from(const uint64_t *w, unsigned half)
 {
 	uint64_t bits;
 
-	if (s->slots > 32 || s->meta_start % 32 || s->meta_start + s->buckets > 96)
-		return window_from(w, s->meta_start + at);
-	memcpy(&bits, (const uint32_t *)(const void *)(w + COMPACT_META_WORD) + s->meta_start / 32 + at / 32,
-	       sizeof bits);
-	return bits >> at % 32;
+	memcpy(&bits, (const unsigned char *)(w + COMPACT_META_WORD) + 4 * (1 + half), sizeof bits);
+	return bits;
+}
+
+/* The metadata from that bit of theirs on, as many as there can be slots. */
+static inline uint64_t bits_from(const struct ink_compact_shape *s, const uint64_t *w, unsigned at)
+{
+	return meta_is_halves(s) ? halves_from(w, at / 32) >> at % 32 : window_from(w, s->meta_start + at);
+}
+
+static inline unsigned ones_below_in_halves(const uint64_t *w, unsigned at)
+{
+	uint32_t last = (uint32_t)(w[COMPACT_META_WORD + 1] >> 32);
+	unsigned below = at > 64 ? at - 64 : 0; /* in the last half */
+
+	return (unsigned)(_mm_popcnt_u64(_bzhi_u64(halves_from(w, 0), at)) +
+			  _mm_popcnt_u32(_bzhi_u32(last, below)));
 }
 
 /* The 1s of the metadata below a bit of the window. Is it in the second word, bzhi takes all of the first. */
 static inline unsigned ones_below(const struct ink_compact_shape *s, const uint64_t *w, unsigned at)
 {
-	uint64_t in_high = 0 - (uint64_t)(at >> 6), low = _bzhi_u64(w[COMPACT_META_WORD], at);
-	uint64_t high = _bzhi_u64(w[COMPACT_META_WORD + 1], at - 64) & in_high;
+	uint64_t in_high = 0 - (uint64_t)(at >> 6), low, high;
 
+	if (meta_is_halves(s))
+		return ones_below_in_halves(w, at - s->meta_start);
+	low = _bzhi_u64(w[COMPACT_META_WORD], at);
+	high = _bzhi_u64(w[COMPACT_META_WORD + 1], at - 64) & in_high;
 	return (unsigned)(_mm_popcnt_u64(low & s->meta[0]) +
 			  _mm_popcnt_u64(high & (s->meta[1] | COMPACT_FLAGS))); /* flags are never below */
 }
@@ -122,9 +144,9 @@ INK_HOT void places_of_four(const struct ink_compact_shape *s, uint32_t lines, c
 	__m256i remainders = _mm256_and_si256(stored, in_each(low_bits(r)));
 	__m256i lines_of_each =
 		_mm256_or_si256(first, _mm256_slli_epi64(others_of_four(lines, first, stored), 32));
+	__m256i words = _mm256_slli_epi32(lines_of_each, COMPACT_WORD_BITS);
 	__m256i in_them = _mm256_or_si256(_mm256_srli_epi64(rest, 32), _mm256_slli_epi64(remainders, 32));
-	__m256i even = _mm256_unpacklo_epi64(lines_of_each, in_them),
-		odd = _mm256_unpackhi_epi64(lines_of_each, in_them);
+	__m256i even = _mm256_unpacklo_epi64(words, in_them), odd = _mm256_unpackhi_epi64(words, in_them);
 	__m256i *to = (__m256i *)(void *)places;
 
 	_mm256_storeu_si256(to, _mm256_permute2x128_si256(even, odd, 0x20));
