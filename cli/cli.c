@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <inkling/packet.h>
+
 /* ------------------------------------------------------------------ complaints */
 
 int cli_usage(const struct cli_command *command, const char *format, ...)
@@ -224,8 +226,12 @@ static void complain(const struct ink_complaint *complaint, void *told)
 struct ink_machine *cli_machine(const char *name, int strict, const struct ink_machine *like)
 {
 	int told = 0;
-	struct ink_machine_options o = {
-		.size = sizeof o, .strict = strict, .like = like, .complain = complain, .user = &told};
+	struct ink_machine_options o = {.size = sizeof o,
+					.strict = strict,
+					.like = like,
+					.complain = complain,
+					.user = &told,
+					.try_filter = ink_filter_try};
 	struct ink_why why;
 	struct ink_machine *machine = ink_machine_load(name, &o, &why);
 

@@ -78,7 +78,9 @@ counts_agree tcp enough.json enough.truth || fail "a snaplen behind the headers 
 printf 'machine m\nkey connection\nevent e = tpc\nabsent : e -> a\na : timeout 1s -> absent\n' >wrong.fsm
 exits 1 "wrong.fsm:3:11: error: no condition 'tpc'; did you mean 'tcp'?" run ./wrong.fsm -r x.pcap
 sed 's/tpc/filter "no such"/' wrong.fsm >filter.fsm
-refused 1 "filter 'no such'" run ./filter.fsm -r x.pcap
+exits 1 "./filter.fsm:3:18: error: filter 'no such': " run ./filter.fsm -r x.pcap
+sed 's/tpc/filter "wlan type mgt"/' wrong.fsm >link.fsm # right elsewhere, and wrong on this capture's link
+refused 1 "inkling: ./link.fsm:3:18: filter 'wlan type mgt': " run ./link.fsm -r x.pcap
 refused 1 "nowhere.fsm: No such file" run nowhere.fsm -r x.pcap
 exits 1 "did you mean 'tcp'?" run tpc -r x.pcap
 

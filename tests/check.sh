@@ -38,6 +38,18 @@ exits 1 "No such file" check nothing.fsm
 exits 1 "./: Is a directory" check ./
 exits 1 "./: Is a directory" draw ./
 
+# Filters are tried, on every link that has something of its own: what libpcap says is told with its place.
+sed 's/= tcp/= tcp and filter "no such thing"/' m.fsm >filter.fsm
+for command in check draw "run -r nowhere.pcap"; do
+	# shellcheck disable=SC2086 # these are several words
+	exits 1 "filter.fsm:3:26: error: filter 'no such thing': can't parse filter expression: syntax error" $command filter.fsm
+	same "the caret, $command" "$(sed -n 3p said)" "$(printf '%25s^' '')"
+done
+for filter in "wlan type mgt" inbound "ifindex 1" "tcp port 80"; do
+	sed "s/= tcp/= filter \"$filter\"/" m.fsm >link.fsm
+	exits 0 "link.fsm: 1 state" check link.fsm
+done
+
 # Usage.
 exits 2 "which machine?" check
 exits 2 "which machine?" draw

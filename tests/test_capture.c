@@ -422,6 +422,16 @@ static void a_wrong_filter_is_explained(void **state)
 	assert_int_equal(errno, EINVAL);
 }
 
+static void a_filter_can_be_tried_before_the_link_is_known(void **state)
+{
+	(void)state;
+	assert_int_equal(ink_filter_try("tcp port 80", &why), 0);
+	assert_int_equal(ink_filter_try("wlan type mgt", NULL), 0); /* of 802.11 */
+	assert_int_equal(ink_filter_try("tcp and and", &why), -EINVAL);
+	assert_non_null(strstr(why.text, "filter 'tcp and and': "));
+	assert_int_equal(ink_filter_try("tcp and and", NULL), -EINVAL);
+}
+
 static void filters_know_the_link(void **state)
 {
 	struct ink_filter *f = ink_filter_compile("tcp port 1000", INK_LINK_RAW, &why);
@@ -602,6 +612,7 @@ int main(void)
 		cmocka_unit_test(an_unknown_interface_is_named),
 		cmocka_unit_test(a_filter_lets_pass_what_it_says),
 		cmocka_unit_test(a_wrong_filter_is_explained),
+		cmocka_unit_test(a_filter_can_be_tried_before_the_link_is_known),
 		cmocka_unit_test(filters_know_the_link),
 		cmocka_unit_test(what_is_dumped_is_read),
 		cmocka_unit_test(a_dump_that_fails_says_so),

@@ -475,7 +475,7 @@ static void a_filter_that_is_wrong_is_told_when_tracking_begins(void **state)
 	errno = 0;
 	assert_null(ink_track_open(&o, &why));
 	assert_int_equal(errno, EINVAL);
-	assert_non_null(strstr(why.text, "no such thing"));
+	assert_non_null(strstr(why.text, "x.fsm:3:18: filter 'no such thing': "));
 	o.machine = NULL;
 	assert_null(ink_track_open(&o, &why));
 	assert_int_equal(errno, EINVAL);

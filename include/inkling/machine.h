@@ -65,6 +65,11 @@ struct ink_machine_options {
 		*like; /* states of the same name get the same numbers; see ink_track_exchange */
 	void (*complain)(const struct ink_complaint *complaint, void *user); /* or NULL */
 	void *user;
+	/*
+	 * Is this a `filter`? 0, or -errno and why not, which is told as a complaint. NULL: it is
+	 * taken as it is, and ink_track_open tells. ink_filter_try (packet.h) is such a function.
+	 */
+	int (*try_filter)(const char *filter, struct ink_why *why);
 };
 
 /*

@@ -266,6 +266,12 @@ struct ink_filter;
 struct ink_filter *ink_filter_compile(const char *text, enum ink_link link, struct ink_why *why);
 void ink_filter_free(struct ink_filter *filter);
 
+/*
+ * Is the text a filter on some link? For those who do not know the link yet. 0, or
+ * -EINVAL (`why` says what is wrong with it on Ethernet), -ENOMEM.
+ */
+int ink_filter_try(const char *text, struct ink_why *why);
+
 /* Non-zero if the frame matches. May be called from any number of threads. */
 int ink_filter_match(const struct ink_filter *filter, const struct ink_packet *packet);
 

@@ -4,6 +4,7 @@
  * "port > 1023" is 1024-65535, "port != 80" is 0-79 and 81-65535. So a test is
  * a field and a set, and what one test says about another can be worked out.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -381,26 +382,69 @@ static const struct ink_condition *parse_chance(struct ink_parser *p)
 	return test_node(p, &test);
 }
 
-static const struct ink_condition *parse_bytes(struct ink_parser *p, enum ink_field field, const char *what)
+/* A string into the test, and not an empty one. 0, or -1. */
+static int parse_bytes(struct ink_parser *p, const char *what, struct ink_test *test)
 {
-	struct ink_test test = {.field = field};
 	uint32_t at = p->now.at;
 
-	if (ink_parse_string(p, what, &test.bytes, &test.length))
-		return NULL;
-	if (!test.length)
-		ink_text_error(p->text, at, "an empty string says nothing");
-	else if (field == INK_FIELD_FILTER && strlen(test.bytes) != test.length)
+	if (ink_parse_string(p, what, &test->bytes, &test->length))
+		return -1;
+	if (test->length)
+		return 0;
+	ink_text_error(p->text, at, "an empty string says nothing");
+	return -1;
+}
+
+/* What is wrong with a filter on some links is known only when a capture is opened: then the text is gone. */
+static const char *place_of(struct ink_parser *p, uint32_t at)
+{
+	char place[300];
+	int n = snprintf(place, sizeof place, "%s:%u:%u", p->text->file, ink_text_line(p->text, at),
+			 ink_text_column(p->text, at));
+
+	return ink_arena_string(&p->m->arena, place, (size_t)n < sizeof place ? (size_t)n : sizeof place - 1);
+}
+
+/* 0, or -1 after a complaint. */
+static int check_filter(struct ink_parser *p, uint32_t at, const struct ink_test *test)
+{
+	const struct ink_machine_options *o = p->text->options;
+	struct ink_why why = {""};
+
+	if (strlen(test->bytes) != test->length)
 		ink_text_error(p->text, at, "a filter cannot have a 0 in it");
+	else if (o && o->try_filter && o->try_filter(test->bytes, &why))
+		ink_text_error(p->text, at, "%s", why.text);
 	else
-		return test_node(p, &test);
-	return NULL;
+		return 0;
+	return -1;
+}
+
+static const struct ink_condition *parse_filter(struct ink_parser *p)
+{
+	struct ink_test test = {.field = INK_FIELD_FILTER};
+	const struct ink_condition *c;
+	uint32_t at = p->now.at;
+
+	if (parse_bytes(p, "a filter in quotes", &test) || check_filter(p, at, &test))
+		return NULL;
+	c = test_node(p, &test);
+	if (c && !p->m->tests[c->test].place) /* the first of several that are equal */
+		p->m->tests[c->test].place = place_of(p, at);
+	return c;
+}
+
+static const struct ink_condition *parse_begins(struct ink_parser *p)
+{
+	struct ink_test test = {.field = INK_FIELD_BEGINS};
+
+	return parse_bytes(p, "the bytes in quotes", &test) ? NULL : test_node(p, &test);
 }
 
 static const struct ink_condition *parse_payload(struct ink_parser *p, const struct number_test *t)
 {
 	if (ink_parser_takes(p, "begins"))
-		return parse_bytes(p, INK_FIELD_BEGINS, "the bytes in quotes");
+		return parse_begins(p);
 	return parse_numbers(p, t);
 }
 
@@ -487,7 +531,7 @@ static const struct ink_condition *parse_word(struct ink_parser *p)
 	if (ink_parser_takes(p, "chance"))
 		return parse_chance(p);
 	if (ink_parser_takes(p, "filter"))
-		return parse_bytes(p, INK_FIELD_FILTER, "a filter in quotes");
+		return parse_filter(p);
 	if (p->now.kind == TOKEN_NAME && !(ink_token_first(p->text, &p->now) && ink_parser_sees_item(p)))
 		return parse_let_name(p);
 	return ink_parser_expected(p, "a condition"), NULL;

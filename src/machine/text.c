@@ -161,6 +161,11 @@ static uint32_t line_start(const struct ink_text *t, uint32_t at)
 	return at;
 }
 
+unsigned ink_text_column(const struct ink_text *t, uint32_t at)
+{
+	return at - line_start(t, at) + 1;
+}
+
 static uint32_t line_end(const struct ink_text *t, uint32_t at)
 {
 	while (at < t->length && t->bytes[at] != '\n')
@@ -176,7 +181,7 @@ static void tell(struct ink_text *t, enum ink_severity severity, uint32_t at, co
 	struct ink_complaint c = {.severity = severity,
 				  .file = t->file,
 				  .line = ink_text_line(t, at),
-				  .column = at - start + 1,
+				  .column = ink_text_column(t, at),
 				  .text = words,
 				  .source = t->bytes + start,
 				  .source_length = end > start ? end - start : 0};

@@ -54,7 +54,9 @@ int ink_token_is(const struct ink_text *text, const struct ink_token *token, con
 /* Is it the first of its line? */
 int ink_token_first(const struct ink_text *text, const struct ink_token *token);
 
+/* From 1. */
 unsigned ink_text_line(const struct ink_text *text, uint32_t at);
+unsigned ink_text_column(const struct ink_text *text, uint32_t at);
 
 __attribute__((format(printf, 3, 4))) void ink_text_error(struct ink_text *text, uint32_t at,
 							  const char *format, ...);

@@ -86,6 +86,7 @@ struct ink_test {
 	const struct ink_range *ranges; /* sorted, apart from each other */
 	const struct ink_prefix *prefixes;
 	const char *bytes;  /* INK_FIELD_BEGINS, INK_FIELD_FILTER; a 0 behind them */
+	const char *place;  /* INK_FIELD_FILTER: "file:line:column", for those who cannot compile it */
 	uint64_t threshold; /* INK_FIELD_CHANCE: of 2^64; UINT64_MAX: always. Its number is in length */
 	struct ink_against against; /* INK_FIELD_COUNTER */
 };

@@ -284,6 +284,14 @@ static int make_map(struct probe *t)
 	return 0;
 }
 
+static int make_filter(struct probe *t, enum ink_link link, struct ink_why *why)
+{
+	struct ink_why said = {""};
+
+	t->filter = ink_filter_compile(t->test->bytes, link, &said);
+	return t->filter ? 0 : ink_because(why, -errno, "%s: %s", t->test->place, said.text);
+}
+
 static int make_probe(struct probe *t, const struct ink_test *test, enum ink_link link, struct ink_why *why)
 {
 	int ports = test->field == INK_FIELD_SPORT || test->field == INK_FIELD_DPORT ||
@@ -301,8 +309,7 @@ static int make_probe(struct probe *t, const struct ink_test *test, enum ink_lin
 		return make_map(t) ? ink_because(why, -ENOMEM, "machine: no memory") : 0;
 	if (test->field != INK_FIELD_FILTER)
 		return 0;
-	t->filter = ink_filter_compile(test->bytes, link, why);
-	return t->filter ? 0 : -errno;
+	return make_filter(t, link, why);
 }
 
 /* Where a packet of which only this is known comes to a test that asks for more. */

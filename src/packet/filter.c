@@ -58,6 +58,23 @@ void ink_filter_free(struct ink_filter *filter)
 	free(filter);
 }
 
+/* Of two links that know the same words, one is enough; what is told is what the first says. */
+int ink_filter_try(const char *text, struct ink_why *why)
+{
+	static const enum ink_link links[] = {INK_LINK_ETHERNET, INK_LINK_RADIOTAP, INK_LINK_SLL2,
+					      INK_LINK_RAW};
+	int error = 0;
+
+	for (unsigned i = 0; i < sizeof links / sizeof links[0]; i++) {
+		struct ink_filter *filter = ink_filter_compile(text, links[i], i ? NULL : why);
+
+		if (filter)
+			return ink_filter_free(filter), 0;
+		error = error ? error : -errno;
+	}
+	return error;
+}
+
 int ink_filter_match(const struct ink_filter *filter, const struct ink_packet *packet)
 {
 	const struct pcap_pkthdr header = {.caplen = packet->captured, .len = packet->wire};
