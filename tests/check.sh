@@ -50,6 +50,33 @@ for filter in "wlan type mgt" inbound "ifindex 1" "tcp port 80"; do
 	exits 0 "link.fsm: 1 state" check link.fsm
 done
 
+# Editors that put a mark in front, or end lines in two characters, write machines too; the mark takes no column.
+{ printf '\357\273\277' && sed 's/$/\r/' m.fsm; } >windows.fsm
+exits 0 "windows.fsm: 1 state" check windows.fsm
+printf '\357\273\277mashine m\r\n' >mark.fsm
+exits 1 "mark.fsm:1:1: error: no item begins with 'mashine'; did you mean 'machine'?" check mark.fsm
+same "what is shown of it" "$(sed -n 2p said)" "mashine m"
+
+# What is no text, or has nothing in it, is told once.
+alone() { # WORDS FILE: it is all that is said
+	exits 1 "$1" check "$2"
+	same "complaints about $2" "$(grep -c error said)" 1
+}
+: >empty.fsm
+printf '# later\n\n' >later.fsm
+printf '\377\376m\000a\000' >utf16.fsm
+printf 'machine m\nkey \000\001\002' >zeros.fsm
+alone "empty.fsm:1:1: error: there is no machine in it: it is empty" empty.fsm
+alone "later.fsm:1:1: error: there is no machine in it: only comments and blanks" later.fsm
+alone "utf16.fsm:1:1: error: this is UTF-16: a machine is written in UTF-8" utf16.fsm
+alone "zeros.fsm:2:5: error: this is no text: it has a 0 here" zeros.fsm
+alone "error: this is no text: it has a 0 here" "$inkling"
+
+# A file in whose name nothing says that it is one.
+cp m.fsm m.txt
+exits 1 "no machine 'm.txt'; the file of that name is ./m.txt" check m.txt
+exits 1 "no machine '.'; the file of that name is ./." draw .
+
 # Usage.
 exits 2 "which machine?" check
 exits 2 "which machine?" draw

@@ -163,7 +163,9 @@ static void what_a_machine_needs_is_told(void **state)
 	assert_complaint("machine m", 1, 1, "a machine needs a line 'key ...'");
 	assert_complaint("machine m\nkey pair", 1, 1, "a machine needs an event");
 	assert_complaint("machine m\nkey pair", 1, 1, "a machine needs a state");
-	assert_complaint("", 1, 1, "a machine needs a line 'machine NAME'");
+	assert_complaint("", 1, 1, "there is no machine in it: it is empty");
+	assert_complaint(" # not yet\n", 1, 1, "there is no machine in it: only comments and blanks");
+	assert_int_equal(n_told, 1);
 	assert_error("event timeout = tcp", 1, 7, "an event cannot be called 'timeout'");
 	assert_error("next: e", 1, 1, "a state cannot be called 'next'");
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../why.h"
 #include "bundled.h"
@@ -44,25 +45,53 @@ static int make(struct ink_machine *m, struct ink_text *text)
 	return error;
 }
 
-static int check_length(struct ink_text *text, size_t length)
+static int begins(const struct ink_text *text, const char *mark)
 {
-	text->length = length < INK_TEXT_MOST ? (uint32_t)length : INK_TEXT_MOST;
-	if (length <= INK_TEXT_MOST)
-		return 0;
-	ink_text_error(text, 0, "the file has more than 1 MiB");
-	return -EINVAL;
+	return text->length >= strlen(mark) && !memcmp(text->bytes, mark, strlen(mark));
+}
+
+/* What would else be told by a complaint for each of its lines. */
+static int check_text(struct ink_text *text, size_t length)
+{
+	const char *zero = text->length ? memchr(text->bytes, 0, text->length) : NULL;
+
+	if (begins(text, "\xff\xfe") || begins(text, "\xfe\xff"))
+		ink_text_error(text, 0, "this is UTF-16: a machine is written in UTF-8");
+	else if (zero)
+		ink_text_error(text, (uint32_t)(zero - text->bytes), "this is no text: it has a 0 here");
+	else if (length > INK_TEXT_MOST)
+		ink_text_error(text, 0, "the file has more than 1 MiB");
+	else if (ink_token_at(text, 0).kind == TOKEN_END)
+		ink_text_error(text, 0, "there is no machine in it: %s",
+			       length ? "only comments and blanks" : "it is empty");
+	return text->errors ? -EINVAL : 0;
+}
+
+/* Some editors put the mark of UTF-8 in front of all else; it is none of the text. */
+static struct ink_text text_of(const char *bytes, size_t length, const struct ink_machine_options *o)
+{
+	struct ink_text text = {.bytes = bytes,
+				.length = length < INK_TEXT_MOST ? (uint32_t)length : INK_TEXT_MOST,
+				.options = o,
+				.file = o && o->file ? o->file : "machine"};
+
+	if (begins(&text, "\xef\xbb\xbf")) {
+		text.bytes += 3;
+		text.length -= 3;
+	}
+	return text;
 }
 
 struct ink_machine *ink_machine_make(const char *bytes, size_t length, const struct ink_machine_options *o)
 {
-	struct ink_text text = {.bytes = bytes, .options = o, .file = o && o->file ? o->file : "machine"};
+	struct ink_text text = text_of(bytes, length, o);
 	struct ink_machine *m;
 	int error;
 
 	if (o && o->size < sizeof *o)
 		return errno = EINVAL, NULL;
 	m = calloc(1, sizeof *m);
-	error = m ? check_length(&text, length) : -ENOMEM;
+	error = m ? check_text(&text, length) : -ENOMEM;
 	if (!error)
 		error = make(m, &text);
 	if (!error)
@@ -144,8 +173,11 @@ static struct ink_machine *load_bundled(const char *name, const struct ink_machi
 			return ink_machine_make(b->text, b->length, o);
 		ink_near_offer(&near, b->name);
 	}
-	ink_because(why, 0, "no machine '%s'%s (a file has a slash in its name or ends in .fsm)", name,
-		    ink_near_hint(&near, hint));
+	if (access(name, F_OK) == 0)
+		ink_because(why, 0, "no machine '%s'; the file of that name is ./%s", name, name);
+	else
+		ink_because(why, 0, "no machine '%s'%s (a file has a slash in its name or ends in .fsm)",
+			    name, ink_near_hint(&near, hint));
 	errno = ENOENT;
 	return NULL;
 }
