@@ -15,7 +15,7 @@
  * Preparing a slice is not timed, and every answer is checked within the time.
  */
 #include <errno.h>
-#include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static const char *const op_names[OPS] = {"insert", "hit",    "miss",  "modify",
 
 struct wish {
 	uint64_t flows, seed;
-	int kind; /* enum ink_kind, or -1: all */
+	enum ink_kind kind; /* INK_KIND_DEFAULT: all */
 	int peers;
 };
 
@@ -532,7 +532,7 @@ static int run_kinds(struct bench *b, const struct wish *w)
 
 	show_head(w);
 	for (int kind = INK_LINE; kind <= INK_KBF && !result; kind++)
-		if (w->kind < 0 || w->kind == kind)
+		if (w->kind == INK_KIND_DEFAULT || (int)w->kind == kind)
 			result = run_kind(b, (enum ink_kind)kind);
 	if (!result)
 		show_foot(b);
@@ -586,52 +586,25 @@ static int run_peers(uint64_t flows)
 
 /* ----------------------------------------------------------------- the command line */
 
-static int take(int option, const char *value, struct wish *w)
-{
-	enum ink_kind kind;
+#define AT(field) offsetof(struct wish, field)
 
-	switch (option) {
-	case 'f':
-		if (cli_number(value, &w->flows) || w->flows < FLOWS_LEAST || w->flows > FLOWS_MOST)
-			return cli_usage(&cli_bench, "--flows takes a number from 1000 to 100M, not '%s'",
-					 value);
-		return CLI_DONE;
-	case 'k':
-		if (cli_kind(value, &kind))
-			return cli_usage(&cli_bench, "no kind '%s'", value);
-		w->kind = (int)kind;
-		return CLI_DONE;
-	case 's':
-		if (cli_number(value, &w->seed))
-			return cli_usage(&cli_bench, "--seed takes a number from 1 on, not '%s'", value);
-		return CLI_DONE;
-	default:
-		w->peers = 1;
-		return CLI_DONE;
-	}
-}
+static const struct cli_option options[] = {
+	{.name = "flows", .how = CLI_NUMBER, .at = AT(flows), .least = FLOWS_LEAST, .most = FLOWS_MOST},
+	{.name = "kind", .how = CLI_CHOICE, .at = AT(kind), .words = cli_kinds, .least = INK_LINE},
+	{.name = "peers", .how = CLI_FLAG, .at = AT(peers)},
+	{.name = "seed", .how = CLI_NUMBER, .at = AT(seed), .least = 1},
+};
 
 static int run(int argc, char **argv)
 {
-	static const struct option options[] = {{"flows", required_argument, NULL, 'f'},
-						{"kind", required_argument, NULL, 'k'},
-						{"peers", no_argument, NULL, 'p'},
-						{"seed", required_argument, NULL, 's'},
-						{NULL, 0, NULL, 0}};
-	struct wish w = {.flows = 1000000, .seed = 1, .kind = -1};
-	int option, result = CLI_DONE;
+	struct wish w = {.flows = 1000000, .seed = 1};
+	struct cli_line line = {&cli_bench, options, sizeof options / sizeof options[0], &w, {NULL}};
+	int result = cli_options(&line, argc, argv);
 
-	opterr = 0;
-	while (!result && (option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
-		if (option == '?' || option == ':')
-			return cli_bad_option(&cli_bench, option, argv);
-		result = take(option, optarg, &w);
-	}
-	if (result)
-		return result;
-	if (optind < argc)
-		return cli_usage(&cli_bench, "'%s' is too much", argv[optind]);
-	result = run_all(&w);
+	if (!result)
+		result = cli_nothing_more(&line, argc, argv);
+	if (!result)
+		result = run_all(&w);
 	return result || !w.peers ? result : run_peers(w.flows);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* inkling check: is this a machine, and what does it compile to? */
-#include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -19,8 +20,14 @@ static const char help[] =
 	"\n"
 	"Exits with 1 if one of them is no machine. See inkling-machine(5).\n";
 
-static const struct option options[] = {
-	{"strict", no_argument, NULL, 's'}, {"list", no_argument, NULL, 'l'}, {NULL, 0, NULL, 0}};
+struct wish {
+	int strict, list;
+};
+
+static const struct cli_option options[] = {
+	{.name = "strict", .how = CLI_FLAG, .at = offsetof(struct wish, strict)},
+	{.name = "list", .how = CLI_FLAG, .at = offsetof(struct wish, list)},
+};
 
 static int list(void)
 {
@@ -58,20 +65,18 @@ static int check(const char *name, int strict)
 
 static int run(int argc, char **argv)
 {
-	int option, strict = 0, result = CLI_DONE;
+	struct wish w = {0};
+	struct cli_line line = {&cli_check, options, sizeof options / sizeof options[0], &w, {NULL}};
+	int result = cli_options(&line, argc, argv);
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
-		if (option == 'l')
-			return argc == 2 ? list() : cli_usage(&cli_check, "--list stands alone");
-		if (option == '?')
-			return cli_bad_option(&cli_check, option, argv);
-		strict = 1;
-	}
+	if (result)
+		return result;
+	if (w.list)
+		return argc == 2 ? list() : cli_usage(&cli_check, "--list stands alone");
 	if (optind == argc)
-		return cli_usage(&cli_check, "which machine?");
+		return cli_usage(&cli_check, "which machine? (--list names the bundled ones)");
 	for (; optind < argc; optind++)
-		if (check(argv[optind], strict) != CLI_DONE)
+		if (check(argv[optind], w.strict) != CLI_DONE)
 			result = CLI_FAILED;
 	return result;
 }

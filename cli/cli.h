@@ -22,43 +22,68 @@ struct cli_command {
 extern const struct cli_command cli_bench, cli_check, cli_draw, cli_generate, cli_plan, cli_reproduce,
 	cli_run;
 
+/* ------------------------------------------------------------------------ complaints */
+
 /* Says what is wrong with the usage and where to find help; returns CLI_USAGE. */
 __attribute__((format(printf, 2, 3))) int cli_usage(const struct cli_command *command, const char *format,
 						    ...);
 
-/*
- * Says what is wrong with the option at which getopt_long has just stopped with
- * '?' or ':' (its short options begin with ':', so that it tells the two
- * apart); returns CLI_USAGE.
- */
-int cli_bad_option(const struct cli_command *command, int stopped, char **argv);
-
 /* Says what failed; returns CLI_FAILED. */
 __attribute__((format(printf, 1, 2))) int cli_failed(const char *format, ...);
 
-/* "1500000", "1.5M", "1e6"; k, M and G are powers of 1000. 0, or -EINVAL. */
-int cli_number(const char *text, uint64_t *number);
+/* --------------------------------------------------------------- the command line */
 
-/* "64M", "1.5MiB": k, M and G are powers of 1024. 0, or -EINVAL. */
-int cli_size(const char *text, uint64_t *bytes);
+/* How the value of an option is written, and the type of its place. */
+enum cli_how {
+	CLI_FLAG,   /* there is none; int, which becomes 1 */
+	CLI_WORD,   /* const char *: as it is */
+	CLI_NUMBER, /* uint64_t: "1500000", "1.5M", "1e6"; k, M, G and T are powers of 1000 */
+	CLI_SMALL,  /* unsigned: digits alone */
+	CLI_SIZE,   /* uint64_t: "64M", "1.5MiB"; the same as powers of 1024 */
+	CLI_SHARE,  /* double: "0.001", "0.1%", "1/1024"; more than 0, and less than 1 */
+	CLI_PART,   /* double: the same, and 0 and 1 too */
+	CLI_TIME, /* uint64_t, nanoseconds: "60s", "50ms", "2min", "1h", "250us"; a bare number is seconds */
+	CLI_CHOICE, /* an enum: one of `words`, the first of which is `least` */
+	CLI_OWN     /* as `take` has it */
+};
 
-/* "0.001", "0.1%", "1e-3". 0, or -EINVAL. */
-int cli_share(const char *text, double *share);
+struct cli_option {
+	const char *name; /* without its dashes; a letter, or a word */
+	enum cli_how how;
+	size_t at;            /* where its value goes, in the struct of the wishes */
+	uint64_t least, most; /* of numbers; most = 0: any */
+	const char *const *words;
+	int (*take)(const char *text, void *place); /* 0, or negative: that is no value */
+	const char *shape;                          /* what a value looks like; NULL: as `how` says */
+};
 
-/* "0", "1.5M": as cli_number, and 0 too. 0, or -EINVAL. */
-int cli_count(const char *text, uint64_t *count);
+enum { CLI_OPTIONS_MOST = 40 };
 
-/* "0", "12": digits alone, at most `most`. 0, or -EINVAL. */
-int cli_small(const char *text, unsigned most, unsigned *number);
+struct cli_line {
+	const struct cli_command *command;
+	const struct cli_option *options;
+	unsigned n;
+	void *wish;
+	const char
+		*given[CLI_OPTIONS_MOST]; /* the value of each option as it was written; NULL: it was not */
+};
 
-/* As cli_share, and 0 and 1 too. 0, or -EINVAL. */
-int cli_part(const char *text, double *part);
+/*
+ * Reads the options into the wish; what is none of them starts at optind then. Help
+ * is given where it is asked for: CLI_HELPED. Says what is wrong: CLI_USAGE.
+ */
+int cli_options(struct cli_line *line, int argc, char **argv);
 
-/* "60s", "50ms", "2min", "1h", "250us"; a bare number is seconds. 0, or -EINVAL. */
-int cli_time(const char *text, uint64_t *nanoseconds);
+/* Words that are no options are too many: CLI_USAGE. */
+int cli_nothing_more(const struct cli_line *line, int argc, char **argv);
 
-/* "line" and so on. 0, or -EINVAL. */
-int cli_kind(const char *text, enum ink_kind *kind);
+/* Non-zero: the option of that name was on the line. */
+int cli_given(const struct cli_line *line, const char *name);
+
+/* ------------------------------------------------------------------------- words */
+
+/* The names of the kinds; the first is that of INK_LINE, and NULL is behind the last. */
+extern const char *const cli_kinds[];
 const char *cli_kind_name(enum ink_kind kind);
 
 /* The ending of a word that stands behind a number: "", or "s". */
@@ -66,6 +91,8 @@ const char *cli_plural(uint64_t n);
 
 /* A share of something, in at most `size` characters: "0.071 %", "3.9e-06". */
 const char *cli_show_share(double share, char *text, size_t size);
+
+/* ------------------------------------------------------------- machines, files, progress */
 
 /*
  * Loads a machine, or says what is wrong with it on standard error; NULL then.

@@ -2,6 +2,7 @@
 /* inkling draw: a machine as a picture. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -16,12 +17,19 @@ static const char help[] = "usage: inkling draw MACHINE\n"
 
 static int run(int argc, char **argv)
 {
+	struct cli_line line = {.command = &cli_draw}; /* there are no options */
 	struct ink_machine *machine;
 	char *text;
+	int result = cli_options(&line, argc, argv);
 
-	if (argc != 2 || argv[1][0] == '-')
-		return cli_usage(&cli_draw, argc < 2 ? "which machine?" : "one machine, and no options");
-	machine = cli_machine(argv[1], 0, NULL);
+	if (result)
+		return result;
+	if (argc - optind != 1)
+		return cli_usage(&cli_draw,
+				 optind == argc
+					 ? "which machine? ('inkling check --list' names the bundled ones)"
+					 : "one machine, not several");
+	machine = cli_machine(argv[optind], 0, NULL);
 	if (!machine)
 		return CLI_FAILED;
 	text = ink_machine_draw(machine);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* inkling generate: a capture of traffic that never was, and the truth about it. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,124 +62,61 @@ struct wish {
 
 /* ---------------------------------------------------------------------- options */
 
-enum how { COUNT, NUMBER, PART, TIME, FORMAT };
+static const char *const formats[] = {"rtp", "ts", "es", NULL};
 
-/* Where an option's value goes, and how it is written. */
-struct target {
-	const char *name;
-	enum how how;
-	size_t at;
-};
+_Static_assert(SIM_VIDEO_RTP == 0 && SIM_VIDEO_TS == 1 && SIM_VIDEO_ES == 2, "the order of the names");
 
-#define AT(field) offsetof(struct sim_traffic_options, field)
-
-static const struct target targets[] = {
-	{"flows", COUNT, AT(flows)},
-	{"established", COUNT, AT(established)},
-	{"udp", COUNT, AT(udp)},
-	{"scans", COUNT, AT(scans)},
-	{"targets", COUNT, AT(targets)},
-	{"odd", COUNT, AT(odd)},
-	{"flood", COUNT, AT(flood)},
-	{"p2p", COUNT, AT(pairs)},
-	{"video", COUNT, AT(streams)},
-	{"half-open", PART, AT(half_open)},
-	{"unanswered", PART, AT(unanswered)},
-	{"refused", PART, AT(refused)},
-	{"reset", PART, AT(reset)},
-	{"cut", PART, AT(cut)},
-	{"unfinished", PART, AT(unfinished)},
-	{"strangers", PART, AT(strangers)},
-	{"reused", PART, AT(reused)},
-	{"concurrent", COUNT, AT(concurrent)},
-	{"data", COUNT, AT(data)},
-	{"payload", COUNT, AT(payload)},
-	{"ipv6", PART, AT(ipv6)},
-	{"rtt", TIME, AT(rtt)},
-	{"duration", TIME, AT(duration)},
-	{"flood-start", TIME, AT(flood_start)},
-	{"flood-time", TIME, AT(flood_duration)},
-	{"flood-answers", PART, AT(flood_answers)},
-	{"video-as", FORMAT, AT(format)},
-	{"seed", NUMBER, AT(seed)},
-};
-
-enum { TARGETS = sizeof targets / sizeof targets[0], FIRST_LONG = 256 };
-
-static int format_of(const char *text, enum sim_video_format *format)
-{
-	static const char *const names[] = {
-		[SIM_VIDEO_RTP] = "rtp", [SIM_VIDEO_TS] = "ts", [SIM_VIDEO_ES] = "es"};
-
-	for (unsigned i = SIM_VIDEO_RTP; i <= SIM_VIDEO_ES; i++)
-		if (!strcmp(text, names[i])) {
-			*format = (enum sim_video_format)i;
-			return 0;
-		}
-	return -EINVAL;
-}
-
-static int take(const struct target *target, const char *text, struct sim_traffic_options *o)
-{
-	void *field = (char *)o + target->at;
-
-	switch (target->how) {
-	case COUNT:
-		return cli_count(text, field);
-	case NUMBER:
-		return cli_number(text, field);
-	case PART:
-		return cli_part(text, field);
-	case TIME:
-		return cli_time(text, field);
-	default:
-		return format_of(text, field);
+#define AT(field) offsetof(struct wish, traffic.field)
+#define COUNT(word, field)                                                                                   \
+	{                                                                                                    \
+		.name = word, .how = CLI_NUMBER, .at = AT(field)                                             \
 	}
-}
+#define PART(word, field)                                                                                    \
+	{                                                                                                    \
+		.name = word, .how = CLI_PART, .at = AT(field)                                               \
+	}
+#define TIME(word, field)                                                                                    \
+	{                                                                                                    \
+		.name = word, .how = CLI_TIME, .at = AT(field)                                               \
+	}
 
-/* As getopt_long wants them. */
-static void list_options(struct option options[TARGETS + 2])
-{
-	memset(options, 0, (TARGETS + 2) * sizeof *options);
-	for (int i = 0; i < TARGETS; i++)
-		options[i] = (struct option){targets[i].name, required_argument, NULL, FIRST_LONG + i};
-	options[TARGETS] = (struct option){"help", no_argument, NULL, 'h'};
-}
+static const struct cli_option options[] = {
+	{.name = "w", .how = CLI_WORD, .at = offsetof(struct wish, capture)},
+	{.name = "t", .how = CLI_WORD, .at = offsetof(struct wish, truth)},
+	{.name = "s", .how = CLI_NUMBER, .at = AT(snaplen), .least = 1},
+	COUNT("flows", flows),
+	COUNT("established", established),
+	COUNT("udp", udp),
+	COUNT("scans", scans),
+	COUNT("targets", targets),
+	COUNT("odd", odd),
+	COUNT("flood", flood),
+	COUNT("p2p", pairs),
+	COUNT("video", streams),
+	PART("half-open", half_open),
+	PART("unanswered", unanswered),
+	PART("refused", refused),
+	PART("reset", reset),
+	PART("cut", cut),
+	PART("unfinished", unfinished),
+	PART("strangers", strangers),
+	PART("reused", reused),
+	COUNT("concurrent", concurrent),
+	COUNT("data", data),
+	COUNT("payload", payload),
+	PART("ipv6", ipv6),
+	TIME("rtt", rtt),
+	TIME("duration", duration),
+	TIME("flood-start", flood_start),
+	TIME("flood-time", flood_duration),
+	PART("flood-answers", flood_answers),
+	{.name = "video-as", .how = CLI_CHOICE, .at = AT(format), .words = formats, .least = SIM_VIDEO_RTP},
+	{.name = "seed", .how = CLI_NUMBER, .at = AT(seed), .least = 1},
+};
 
-static int take_option(int option, const char *text, struct wish *w)
-{
-	if (option == 'w')
-		w->capture = text;
-	else if (option == 't')
-		w->truth = text;
-	else if (option == 's')
-		return cli_number(text, &w->traffic.snaplen);
-	else
-		return take(&targets[option - FIRST_LONG], text, &w->traffic);
-	return 0;
-}
+enum { OPTIONS = sizeof options / sizeof options[0] };
 
-static const char *name_of(int option)
-{
-	static char letter[2];
-
-	if (option >= FIRST_LONG)
-		return targets[option - FIRST_LONG].name;
-	letter[0] = (char)option;
-	return letter;
-}
-
-/* What its value looks like. */
-static const char *value_of(int option)
-{
-	static const char *const values[] = {[COUNT] = "a number",
-					     [NUMBER] = "a number from 1 on",
-					     [PART] = "a share, as 0.1 or 10%",
-					     [TIME] = "a time, as 50ms, 60s or 2min",
-					     [FORMAT] = "rtp, ts or es"};
-
-	return values[option >= FIRST_LONG ? targets[option - FIRST_LONG].how : NUMBER];
-}
+_Static_assert((int)OPTIONS <= (int)CLI_OPTIONS_MOST, "there is room for what is given");
 
 static int check(const struct wish *w)
 {
@@ -200,25 +137,13 @@ static void default_counts(struct sim_traffic_options *o)
 
 static int parse(int argc, char **argv, struct wish *w)
 {
-	struct option options[TARGETS + 2];
-	int option;
+	struct cli_line line = {&cli_generate, options, OPTIONS, w, {NULL}};
+	int error = cli_options(&line, argc, argv);
 
-	list_options(options);
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":w:t:s:h", options, NULL)) != -1) {
-		if (option == 'h')
-			return fputs(help, stdout), CLI_HELPED;
-		if (option == '?' || option == ':')
-			return cli_bad_option(&cli_generate, option, argv);
-		if (take_option(option, optarg, w))
-			return cli_usage(&cli_generate, "%s%s %s: that is no value for it (%s)",
-					 option >= FIRST_LONG ? "--" : "-", name_of(option), optarg,
-					 value_of(option));
-	}
-	if (optind < argc)
-		return cli_usage(&cli_generate, "'%s' is too much", argv[optind]);
+	if (!error)
+		error = cli_nothing_more(&line, argc, argv);
 	default_counts(&w->traffic);
-	return check(w);
+	return error ? error : check(w);
 }
 
 /* ---------------------------------------------------------------------- the work */
@@ -286,7 +211,7 @@ static int run(int argc, char **argv)
 	int error = parse(argc, argv, &w);
 
 	if (error)
-		return error == CLI_HELPED ? CLI_DONE : error;
+		return error;
 	error = generate(&w, &truth);
 	if (!error && cli_same_file(w.capture, w.truth))
 		error = cli_failed("%s: is the capture, and the truth would overwrite it", w.truth);

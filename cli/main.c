@@ -96,5 +96,7 @@ int main(int argc, char **argv)
 		return CLI_USAGE;
 	}
 	result = run(argc, argv);
+	if (result == CLI_HELPED)
+		result = CLI_DONE;
 	return result ? result : cli_close(stdout, "-");
 }

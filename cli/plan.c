@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* inkling plan: what a table will take, and how often it will be mistaken. */
-#include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -16,7 +17,7 @@ static const char help[] =
 	"  --states S        states a flow can be in, 1 to 255\n"
 	"  --flows N         flows to hold at once: 1000000, 1M, 1e6\n"
 	"  --memory SIZE     memory for all of the table: 4M, 512k\n"
-	"  --error P         highest share of strangers answered: 0.001, 0.1% (default 1/1024)\n"
+	"  --error P         highest share of strangers answered: 0.001, 0.1%, 1/1000 (default 1/1024)\n"
 	"  --kind K          line, compact, dleft, exact, stateful, direct, kbf, or all (default all)\n"
 	"  --age-bits N      0 = no time-outs, 1 or 2 (default 1)\n"
 	"  --writers N       threads that change the table (line only; default 1)\n"
@@ -28,109 +29,99 @@ static const char help[] =
 	"\n"
 	"example: inkling plan --flows 1M --states 15\n";
 
+enum { ALL = INK_KBF + 1 }; /* as a kind */
+
 struct wish {
 	struct ink_options options;
-	int all;
-	int ages_given;
+	unsigned kind;
+	int blocked;
 };
 
 /* ---------------------------------------------------------------------- options */
 
-enum { STATES, FLOWS, MEMORY, ERROR, KIND, AGE_BITS, WRITERS, HASHES, COUNTER_BITS, THRESHOLD, BLOCKED };
+/* The library says which of these make sense. */
+enum { SMALL = 100000 };
 
-static const struct option options[] = {
-	{"states", required_argument, NULL, STATES},
-	{"flows", required_argument, NULL, FLOWS},
-	{"memory", required_argument, NULL, MEMORY},
-	{"error", required_argument, NULL, ERROR},
-	{"kind", required_argument, NULL, KIND},
-	{"age-bits", required_argument, NULL, AGE_BITS},
-	{"writers", required_argument, NULL, WRITERS},
-	{"hashes", required_argument, NULL, HASHES},
-	{"counter-bits", required_argument, NULL, COUNTER_BITS},
-	{"threshold", required_argument, NULL, THRESHOLD},
-	{"blocked", no_argument, NULL, BLOCKED},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
-};
+static const char *const kinds_and_all[] = {"line",   "compact", "dleft", "exact", "stateful",
+					    "direct", "kbf",     "all",   NULL};
 
-enum { SMALL = 100000 }; /* the library says which of these make sense */
-
-static int kind_or_all(const char *text, struct wish *w)
+static int counters(const char *text, void *place)
 {
-	w->all = !strcmp(text, "all");
-	return w->all ? 0 : cli_kind(text, &w->options.kind);
-}
+	char *end;
+	unsigned long bits = strtoul(text, &end, 10);
 
-static int counters(const char *text, uint32_t *bits)
-{
-	if (strcmp(text, "none") != 0)
-		return cli_small(text, SMALL, bits) || *bits == 0 ? -1 : 0;
-	*bits = INK_NO_COUNTERS;
+	if (strcmp(text, "none") && (*text < '1' || *text > '9' || *end || bits > SMALL))
+		return -1;
+	*(uint32_t *)place = strcmp(text, "none") ? (uint32_t)bits : INK_NO_COUNTERS;
 	return 0;
 }
 
-static int take(int option, const char *text, struct wish *w)
-{
-	struct ink_geometry *g = &w->options.geometry;
+#define AT(field) offsetof(struct wish, field)
 
-	switch (option) {
-	case STATES:
-		return cli_small(text, SMALL, &w->options.states);
-	case FLOWS:
-		return cli_number(text, &w->options.flows);
-	case MEMORY:
-		return cli_size(text, &w->options.bytes);
-	case ERROR:
-		return cli_share(text, &w->options.error);
-	case KIND:
-		return kind_or_all(text, w);
-	case AGE_BITS:
-		w->ages_given = 1;
-		return cli_small(text, SMALL, &w->options.age_bits);
-	case HASHES:
-		return cli_small(text, SMALL, &g->k);
-	case COUNTER_BITS:
-		return counters(text, &g->counter_bits);
-	case THRESHOLD:
-		return cli_small(text, SMALL, &g->threshold);
-	case BLOCKED:
-		g->bloom_flags |= INK_BLOOM_BLOCKED;
-		return 0;
-	default:
-		return cli_small(text, SMALL, &w->options.writers);
-	}
-}
+static const struct cli_option options[] = {
+	{.name = "states",
+	 .how = CLI_SMALL,
+	 .at = AT(options.states),
+	 .least = 1,
+	 .most = SMALL,
+	 .shape = "a number from 1 to 255"},
+	{.name = "flows", .how = CLI_NUMBER, .at = AT(options.flows), .least = 1},
+	{.name = "memory", .how = CLI_SIZE, .at = AT(options.bytes), .least = 1},
+	{.name = "error", .how = CLI_SHARE, .at = AT(options.error)},
+	{.name = "kind", .how = CLI_CHOICE, .at = AT(kind), .words = kinds_and_all, .least = INK_LINE},
+	{.name = "age-bits",
+	 .how = CLI_SMALL,
+	 .at = AT(options.age_bits),
+	 .most = SMALL,
+	 .shape = "0, 1 or 2"},
+	{.name = "writers", .how = CLI_SMALL, .at = AT(options.writers), .least = 1, .most = SMALL},
+	{.name = "hashes",
+	 .how = CLI_SMALL,
+	 .at = AT(options.geometry.k),
+	 .least = 1,
+	 .most = SMALL,
+	 .shape = "a number from 1 to 32"},
+	{.name = "counter-bits",
+	 .how = CLI_OWN,
+	 .at = AT(options.geometry.counter_bits),
+	 .take = counters,
+	 .shape = "a number from 1 to 8, or none"},
+	{.name = "threshold",
+	 .how = CLI_SMALL,
+	 .at = AT(options.geometry.threshold),
+	 .least = 1,
+	 .most = SMALL,
+	 .shape = "a number from 1 to 32"},
+	{.name = "blocked", .how = CLI_FLAG, .at = AT(blocked)},
+};
 
 static int shapes_a_filter(const struct ink_geometry *g)
 {
 	return g->k || g->counter_bits || g->threshold || g->bloom_flags;
 }
 
-static int parse(int argc, char **argv, struct wish *w)
+static int check(const struct wish *w)
 {
-	int option, which = 0;
-
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":", options, &which)) != -1) {
-		if (option == 'h')
-			return fputs(help, stdout), CLI_HELPED;
-		if (option == '?' || option == ':')
-			return cli_bad_option(&cli_plan, option, argv);
-		if (take(option, optarg, w))
-			return cli_usage(&cli_plan, "--%s %s: that is no value for it", options[which].name,
-					 optarg);
-	}
-	if (optind < argc)
-		return cli_usage(&cli_plan, "'%s' is too much", argv[optind]);
 	if (!w->options.states)
 		return cli_usage(&cli_plan, "how many states? (--states)");
 	if (!w->options.flows && !w->options.bytes)
 		return cli_usage(&cli_plan, "how many flows, or how much memory? (--flows, --memory)");
-	if (w->all && shapes_a_filter(&w->options.geometry))
+	if (w->kind == ALL && shapes_a_filter(&w->options.geometry))
 		return cli_usage(&cli_plan, "--hashes, --counter-bits, --threshold and --blocked need "
 					    "--kind stateful, direct or kbf");
 	return CLI_DONE;
+}
+
+static int read_options(struct cli_line *line, int argc, char **argv)
+{
+	struct wish *w = line->wish;
+	int error = cli_options(line, argc, argv);
+
+	if (!error)
+		error = cli_nothing_more(line, argc, argv);
+	if (w->blocked)
+		w->options.geometry.bloom_flags |= INK_BLOOM_BLOCKED;
+	return error ? error : check(w);
 }
 
 /* ----------------------------------------------------------------------- output */
@@ -259,23 +250,23 @@ static void advise(const unsigned char *planned)
 
 static int run(int argc, char **argv)
 {
-	struct wish w = {.options = {.size = sizeof w.options, .age_bits = 1}, .all = 1};
+	struct wish w = {.options = {.size = sizeof w.options, .age_bits = 1}, .kind = ALL};
+	struct cli_line line = {&cli_plan, options, sizeof options / sizeof options[0], &w, {NULL}};
 	unsigned char planned[INK_KBF + 1] = {0};
 	struct ink_why said = {""};
-	int any = 0, error = parse(argc, argv, &w);
-	enum ink_kind wanted = w.options.kind;
+	int any = 0, error = read_options(&line, argc, argv);
 
 	if (error)
-		return error == CLI_HELPED ? CLI_DONE : error;
+		return error;
 	for (unsigned kind = INK_LINE; kind <= INK_KBF; kind++)
-		if (w.all || wanted == kind) {
+		if (w.kind == ALL || w.kind == kind) {
 			w.options.kind = (enum ink_kind)kind;
-			if (kind == INK_KBF && !w.ages_given)
+			if (kind == INK_KBF && !cli_given(&line, "age-bits"))
 				w.options.age_bits = 0;
 			planned[kind] = show_kind(&w.options, !any, &said) == 0;
 			any |= planned[kind];
 		}
-	if (w.all && any)
+	if (w.kind == ALL && any)
 		advise(planned);
 	return any ? CLI_DONE : CLI_FAILED;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* inkling reproduce: the tables and figures of the papers, run again, and a report of what came out. */
 #include <errno.h>
-#include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +35,7 @@ enum { MOST_SEEDS = 100, MOST_WORKERS = 256 };
 
 struct wish {
 	struct lab lab;
+	int quick, full;
 	const char *html, *ndjson;
 	FILE *html_file, *ndjson_file;
 	const struct experiment **chosen;
@@ -127,59 +128,32 @@ static int list(void)
 
 /* ----------------------------------------------------------------------- options */
 
-static int set_size(struct wish *wish, enum lab_size size)
-{
-	if (wish->lab.size != LAB_NORMAL && wish->lab.size != size)
-		return cli_usage(&cli_reproduce, "--quick and --full contradict each other");
-	wish->lab.size = size;
-	return CLI_DONE;
-}
+#define AT(field) offsetof(struct wish, field)
 
-static int take(struct wish *wish, int option, char **argv)
-{
-	switch (option) {
-	case 'q':
-		return set_size(wish, LAB_QUICK);
-	case 'f':
-		return set_size(wish, LAB_FULL);
-	case 'n':
-		if (cli_small(optarg, MOST_SEEDS, &wish->lab.seeds) || !wish->lab.seeds)
-			return cli_usage(&cli_reproduce, "--seeds '%s': 1 to %d", optarg, MOST_SEEDS);
-		return CLI_DONE;
-	case 's':
-		if (cli_number(optarg, &wish->lab.seed))
-			return cli_usage(&cli_reproduce, "--seed '%s': a number from 1 on", optarg);
-		return CLI_DONE;
-	case 'j':
-		if (cli_small(optarg, MOST_WORKERS, &wish->lab.workers) || !wish->lab.workers)
-			return cli_usage(&cli_reproduce, "-j '%s': 1 to %d", optarg, MOST_WORKERS);
-		return CLI_DONE;
-	case 'w':
-		wish->html = optarg;
-		return CLI_DONE;
-	case 'o':
-		wish->ndjson = optarg;
-		return CLI_DONE;
-	default:
-		return cli_bad_option(&cli_reproduce, option, argv);
-	}
-}
+static const struct cli_option options[] = {
+	{.name = "quick", .how = CLI_FLAG, .at = AT(quick)},
+	{.name = "full", .how = CLI_FLAG, .at = AT(full)},
+	{.name = "seeds", .how = CLI_SMALL, .at = AT(lab.seeds), .least = 1, .most = MOST_SEEDS},
+	{.name = "seed", .how = CLI_NUMBER, .at = AT(lab.seed), .least = 1},
+	{.name = "html", .how = CLI_WORD, .at = AT(html)},
+	{.name = "o", .how = CLI_WORD, .at = AT(ndjson)},
+	{.name = "j", .how = CLI_SMALL, .at = AT(lab.workers), .least = 1, .most = MOST_WORKERS},
+};
 
 static int read_options(struct wish *wish, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"quick", no_argument, NULL, 'q'},       {"full", no_argument, NULL, 'f'},
-		{"seeds", required_argument, NULL, 'n'}, {"seed", required_argument, NULL, 's'},
-		{"html", required_argument, NULL, 'w'},  {NULL, 0, NULL, 0}};
-	int option, error = CLI_DONE;
+	struct cli_line line = {&cli_reproduce, options, sizeof options / sizeof options[0], wish, {NULL}};
+	int error = cli_options(&line, argc, argv);
 
-	opterr = 0;
-	while (!error && (option = getopt_long(argc, argv, ":o:j:", options, NULL)) != -1)
-		error = take(wish, option, argv);
-	if (!error && optind == argc)
+	if (error)
+		return error;
+	if (wish->quick && wish->full)
+		return cli_usage(&cli_reproduce, "--quick and --full contradict each other");
+	if (optind == argc)
 		return cli_usage(&cli_reproduce,
 				 "which experiment? 'all', or names of 'inkling reproduce list'");
-	return error;
+	wish->lab.size = wish->quick ? LAB_QUICK : wish->full ? LAB_FULL : LAB_NORMAL;
+	return CLI_DONE;
 }
 
 static bool is_stdout(const char *path)

@@ -40,11 +40,8 @@ exits 0 "got --flows 1000 --only given" bench --flows 1000 --kind line --peers
 rows 1
 
 # Usage.
-exits 2 "not '999'" bench --flows 999
-exits 2 "not '1000M'" bench --flows 1000M
-exits 2 "not 'many'" bench --flows many
-exits 2 "no kind 'hash'" bench --kind hash
-exits 2 "--seed takes a number from 1 on, not '0'" bench --seed 0
+exits 2 "--flows '999': that is no value for it (a number from 1000 to 100000000)" bench --flows 999
+exits 2 "--flows '1000M': that is no value" bench --flows 1000M
 exits 2 "'--quick' is no option" bench --quick
 exits 2 "'--flows' wants a value" bench --flows
 exits 2 "'more' is too much" bench more

@@ -26,16 +26,11 @@ same "handshakes beside strangers" "$(of handshake_complete tcp.json)" "$(of han
 exits 2 "-w FILE" generate
 exits 2 "'--nonsense' is no option" generate -w x --nonsense 3
 exits 2 "'--flows' wants a value" generate -w x --flows
-exits 2 "--flows many" generate -w x --flows many
-exits 2 "--rtt 3days" generate -w x --rtt 3days
-exits 2 "--ipv6 2" generate -w x --ipv6 2
-exits 2 "-s 0" generate -w x -s 0
 exits 2 "too much" generate -w x file
 exits 2 "more than 1" generate -w x --reset 90% --refused 50%
 exits 2 "standard output" generate -w - -t -
 exits 2 "the flood is not within" generate -w x --flood-start 60s
 exits 2 "100 round trips" generate -w x --duration 0
-exits 2 "--seed 0: that is no value for it (a number from 1 on)" generate -w x --seed 0
 exits 2 "100 round trips" generate -w x --rtt 1s --duration 10s
 exits 1 "/nonexistent/x" generate -w /nonexistent/x
 exits 1 "/nonexistent/x" generate -w x -t /nonexistent/x

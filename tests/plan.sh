@@ -17,8 +17,6 @@ grep -q '^line  *1000000 ' said || fail "4 writers, and line is not planned"
 
 exits 2 "'--nonsense' is no option" plan --nonsense
 exits 2 "'--flows' wants a value" plan --states 3 --flows
-exits 2 "--states many: that is no value for it" plan --states many
-exits 2 "--states -3: that is no value for it" plan --states -3
 exits 2 "how many states" plan --flows 1M
 exits 2 "how many flows" plan --states 3
 

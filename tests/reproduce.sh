@@ -21,10 +21,7 @@ exits() { # CODE WORDS ARGUMENT...: it exits with that code, and says these word
 exits 2 "which experiment?"
 exits 2 "no experiment 'tabel1'" tabel1
 exits 2 "no experiment 'tabel1'" dleft tabel1
-exits 2 "--seeds '0': 1 to 100" dleft --seeds 0
-exits 2 "--seeds '101': 1 to 100" dleft --seeds 101
-exits 2 "--seed '0': a number from 1 on" dleft --seed 0
-exits 2 "-j '0': 1 to" dleft -j 0
+exits 2 "--seeds '101': that is no value for it (a number from 1 to 100)" dleft --seeds 101
 exits 2 "'--html' wants a value" dleft --html
 exits 2 "'--no-such' is no option" dleft --no-such
 exits 2 "--quick and --full contradict each other" dleft --quick --full

@@ -133,10 +133,6 @@ exits 2 "'-z' is no option" run --verify -zq
 exits 2 "'--flows' wants a value" run tcp -r x.pcap --flows
 exits 2 "'-r' wants a value" run tcp -r
 exits 2 "'--verify=3': this option takes no value" run tcp -r x.pcap --verify=3
-exits 2 "that is no value for it (unsure, refuse or replace)" run tcp -r x.pcap --full sometimes
-exits 2 "that is no value" run tcp -r x.pcap -c 0
-exits 2 "--age-bits 3: that is no value for it (1 or 2)" run tcp -r x.pcap --age-bits 3
-exits 2 "--seed 0: that is no value for it (a number from 1 on)" run tcp -r x.pcap --seed 0
 exits 2 "-r is given twice: x.pcap and odd.pcap" run tcp -r x.pcap -r odd.pcap
 exits 1 "./: Is a directory" run ./ -r x.pcap
 exits 1 "look at counters" run ./weighs.fsm -r x.pcap --two-pass

@@ -1,135 +1,40 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* inkling run: the command line, with tcpdump's habits. */
-#include <getopt.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "run.h"
 
-enum {
-	KIND = 256,
-	FLOWS,
-	MEMORY,
-	ERROR,
-	FULL,
-	SEED,
-	AGE_BITS,
-	NO_TIMEOUTS,
-	VERIFY,
-	TWO_PASS,
-	EXACT_FOR,
-	COMMUNITY_ID,
-	OUTERMOST
+static const char *const policies[] = {"unsure", "refuse", "replace", NULL};
+static const char *const exact_for[] = {"unsure", NULL};
+
+_Static_assert(INK_UNSURE == 1 && INK_REFUSE == 2 && INK_REPLACE == 3, "the order of the names");
+
+#define AT(field) offsetof(struct wishes, field)
+
+static const struct cli_option options[] = {
+	{.name = "r", .how = CLI_WORD, .at = AT(file)},
+	{.name = "i", .how = CLI_WORD, .at = AT(interface)},
+	{.name = "w", .how = CLI_WORD, .at = AT(write)},
+	{.name = "o", .how = CLI_WORD, .at = AT(output)},
+	{.name = "c", .how = CLI_NUMBER, .at = AT(packets), .least = 1},
+	{.name = "q", .how = CLI_FLAG, .at = AT(quiet)},
+	{.name = "kind", .how = CLI_CHOICE, .at = AT(table.kind), .words = cli_kinds, .least = INK_LINE},
+	{.name = "flows", .how = CLI_NUMBER, .at = AT(table.flows), .least = 1},
+	{.name = "memory", .how = CLI_SIZE, .at = AT(table.bytes), .least = 1},
+	{.name = "error", .how = CLI_SHARE, .at = AT(table.error)},
+	{.name = "full", .how = CLI_CHOICE, .at = AT(table.full), .words = policies, .least = INK_UNSURE},
+	{.name = "seed", .how = CLI_NUMBER, .at = AT(table.seed), .least = 1},
+	{.name = "age-bits", .how = CLI_SMALL, .at = AT(table.age_bits), .least = 1, .most = 2},
+	{.name = "no-timeouts", .how = CLI_FLAG, .at = AT(no_timeouts)},
+	{.name = "verify", .how = CLI_FLAG, .at = AT(verify)},
+	{.name = "two-pass", .how = CLI_FLAG, .at = AT(two_pass)},
+	{.name = "exact-for", .how = CLI_CHOICE, .at = AT(exact_for_unsure), .words = exact_for, .least = 1},
+	{.name = "community-id", .how = CLI_FLAG, .at = AT(community_id)},
+	{.name = "outermost", .how = CLI_FLAG, .at = AT(outermost)},
 };
-
-static const struct option options[] = {
-	{"kind", required_argument, NULL, KIND},
-	{"flows", required_argument, NULL, FLOWS},
-	{"memory", required_argument, NULL, MEMORY},
-	{"error", required_argument, NULL, ERROR},
-	{"full", required_argument, NULL, FULL},
-	{"seed", required_argument, NULL, SEED},
-	{"age-bits", required_argument, NULL, AGE_BITS},
-	{"no-timeouts", no_argument, NULL, NO_TIMEOUTS},
-	{"verify", no_argument, NULL, VERIFY},
-	{"two-pass", no_argument, NULL, TWO_PASS},
-	{"exact-for", required_argument, NULL, EXACT_FOR},
-	{"community-id", no_argument, NULL, COMMUNITY_ID},
-	{"outermost", no_argument, NULL, OUTERMOST},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
-};
-
-static int full_policy(const char *text, enum ink_full *full)
-{
-	static const char *const names[] = {NULL, "unsure", "refuse", "replace"};
-
-	for (unsigned i = INK_UNSURE; i <= INK_REPLACE; i++)
-		if (!strcmp(text, names[i]))
-			return *full = (enum ink_full)i, 0;
-	return -1;
-}
-
-static int flag(int *which)
-{
-	*which = 1;
-	return 0;
-}
-
-/* Where the word behind an option goes, as it is; NULL: it has to be understood. */
-static const char **word_of(int option, struct wishes *w)
-{
-	switch (option) {
-	case 'r':
-		return &w->file;
-	case 'i':
-		return &w->interface;
-	case 'w':
-		return &w->write;
-	case 'o':
-		return &w->output;
-	default:
-		return NULL;
-	}
-}
-
-/* 0, or -1: that is no value for the option. */
-static int take(int option, const char *text, struct wishes *w)
-{
-	switch (option) {
-	case 'c':
-		return cli_number(text, &w->packets) || !w->packets ? -1 : 0;
-	case 'q':
-		return flag(&w->quiet);
-	case KIND:
-		return cli_kind(text, &w->table.kind);
-	case FLOWS:
-		return cli_number(text, &w->table.flows) || !w->table.flows ? -1 : 0;
-	case MEMORY:
-		return cli_size(text, &w->table.bytes) || !w->table.bytes ? -1 : 0;
-	case ERROR:
-		return cli_share(text, &w->table.error);
-	case FULL:
-		return full_policy(text, &w->table.full);
-	case SEED:
-		return cli_number(text, &w->table.seed) || !w->table.seed ? -1 : 0;
-	case AGE_BITS:
-		return cli_small(text, 2, &w->table.age_bits) || !w->table.age_bits ? -1 : 0;
-	case NO_TIMEOUTS:
-		return flag(&w->no_timeouts);
-	case VERIFY:
-		return flag(&w->verify);
-	case TWO_PASS:
-		return flag(&w->two_pass);
-	case EXACT_FOR:
-		return strcmp(text, "unsure") ? -1 : flag(&w->exact_for_unsure);
-	case COMMUNITY_ID:
-		return flag(&w->community_id);
-	default:
-		return flag(&w->outermost);
-	}
-}
-
-/* What the value of an option looks like. */
-static const char *value_of(int option)
-{
-	switch (option) {
-	case KIND:
-		return "line, compact, dleft, exact, stateful, direct or kbf";
-	case MEMORY:
-		return "a size, as 512k or 4M";
-	case ERROR:
-		return "a share, as 0.001 or 0.1%";
-	case FULL:
-		return "unsure, refuse or replace";
-	case AGE_BITS:
-		return "1 or 2";
-	case EXACT_FOR:
-		return "unsure";
-	default:
-		return "a number from 1 on";
-	}
-}
 
 /* tcpdump takes all that is left as the filter. */
 static int join(int argc, char **argv, char **filter)
@@ -172,50 +77,14 @@ static int contradiction(const struct wishes *w)
 	return CLI_DONE;
 }
 
-static int take_word(int option, const char *text, const char **word)
-{
-	if (*word)
-		return cli_usage(&cli_run, "-%c is given twice: %s and %s", option, *word, text);
-	*word = text;
-	return CLI_DONE;
-}
-
-static int take_value(int option, const char *name, const char *text, struct wishes *w)
-{
-	char letter[] = {(char)option, 0};
-
-	if (!take(option, text, w))
-		return CLI_DONE;
-	return cli_usage(&cli_run, "%s%s %s: that is no value for it (%s)", option < KIND ? "-" : "--",
-			 option < KIND ? letter : name, text, value_of(option));
-}
-
-/* Options may stand anywhere, also between the words of the filter and behind them; "--" ends them. */
-static int parse(int argc, char **argv, struct wishes *w)
-{
-	int option, which = 0, error = CLI_DONE;
-
-	opterr = 0;
-	while (!error && (option = getopt_long(argc, argv, ":r:i:w:o:c:qh", options, &which)) != -1) {
-		const char **word = word_of(option, w);
-
-		if (option == 'h')
-			return fputs(cli_run.help, stdout), CLI_HELPED;
-		if (option == '?' || option == ':')
-			return cli_bad_option(&cli_run, option, argv);
-		error = word ? take_word(option, optarg, word)
-			     : take_value(option, options[which].name, optarg, w);
-	}
-	return error;
-}
-
-/* The first word that is no option is the machine. */
+/* The first word that is no option is the machine. Options may stand anywhere, also in the filter; "--" ends them. */
 int run_options(int argc, char **argv, struct wishes *w)
 {
+	struct cli_line line = {&cli_run, options, sizeof options / sizeof options[0], w, {NULL}};
 	int error;
 
 	*w = (struct wishes){.table = {.size = sizeof w->table}};
-	error = parse(argc, argv, w);
+	error = cli_options(&line, argc, argv);
 	if (error)
 		return error;
 	if (optind < argc)

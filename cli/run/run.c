@@ -52,7 +52,7 @@ static int run(int argc, char **argv)
 	if (!result)
 		result = run_session(&w);
 	free(w.filter);
-	return result == CLI_HELPED ? CLI_DONE : result;
+	return result;
 }
 
 const struct cli_command cli_run = {"run", "runs a machine over a capture or an interface", help, run};

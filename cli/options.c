@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The command line. Each command has a table of its options: how the value of
+ * each is written, and where it goes. It is read here for all of them, so that
+ * the same value is right, or wrong, everywhere, and what is wrong is told with
+ * what would be right. What the options say together is the command's matter.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+/* --------------------------------------------------------------------- numbers */
+
+/* A number that is not negative, and what stands behind it. strtod would also take signs, blanks, words and hexadecimals. */
+static int parse(const char *text, double *number, const char **rest)
+{
+	char *end;
+
+	if ((!isdigit((unsigned char)*text) && *text != '.') || strpbrk(text, "xX"))
+		return -EINVAL;
+	errno = 0;
+	*number = strtod(text, &end);
+	*rest = end;
+	return end == text || errno || !isfinite(*number) ? -EINVAL : 0;
+}
+
+/* The value of a suffix, or 0: k, M, G, T, with "iB" or "B" behind if `bytes`. */
+static double suffix(const char *text, double step, int bytes)
+{
+	static const char letters[] = "kMGT";
+	double value = 1;
+	const char *at = *text ? strchr(letters, *text == 'K' ? 'k' : *text) : NULL;
+
+	if (at) {
+		value = pow(step, (double)(at - letters + 1));
+		text++;
+	}
+	if (bytes && (!strcmp(text, "B") || (at && !strcmp(text, "iB"))))
+		return value;
+	return *text ? 0 : value;
+}
+
+static int whole(const char *text, double step, int bytes, uint64_t *number)
+{
+	const char *rest;
+	double value, unit;
+
+	if (parse(text, &value, &rest))
+		return -EINVAL;
+	unit = suffix(rest, step, bytes);
+	value *= unit;
+	if (unit <= 0 || value > 1e18 || (value > 0 && value < 1))
+		return -EINVAL;
+	*number = (uint64_t)value;
+	return 0;
+}
+
+/* Digits alone. */
+static int digits(const char *text, uint64_t *number)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return -EINVAL;
+	errno = 0;
+	*number = strtoull(text, &end, 10);
+	return *end || errno ? -EINVAL : 0;
+}
+
+/* "0.001", "0.1%", "1e-3", "1/1024": 0 to 1. */
+static int part_of(const char *text, double *part)
+{
+	const char *rest;
+	double below = 1;
+
+	if (parse(text, part, &rest))
+		return -EINVAL;
+	if (*rest == '/' && parse(rest + 1, &below, &rest))
+		return -EINVAL;
+	if (*rest == '%' && below == 1) {
+		below = 100;
+		rest++;
+	}
+	*part /= below;
+	return !*rest && *part <= 1 ? 0 : -EINVAL;
+}
+
+static int share_of(const char *text, double *share)
+{
+	return part_of(text, share) == 0 && *share > 0 && *share < 1 ? 0 : -EINVAL;
+}
+
+static double unit_of_time(const char *name)
+{
+	static const struct {
+		const char *name;
+		double nanoseconds;
+	} units[] = {{"", 1e9}, {"s", 1e9},    {"ms", 1e6},  {"us", 1e3},
+		     {"ns", 1}, {"min", 60e9}, {"h", 3600e9}};
+
+	for (unsigned i = 0; i < sizeof units / sizeof units[0]; i++)
+		if (!strcmp(units[i].name, name))
+			return units[i].nanoseconds;
+	return 0;
+}
+
+static int time_of(const char *text, uint64_t *nanoseconds)
+{
+	const char *rest;
+	double value, unit;
+
+	if (parse(text, &value, &rest))
+		return -EINVAL;
+	unit = unit_of_time(rest);
+	if (unit <= 0 || value * unit > 1e18)
+		return -EINVAL;
+	*nanoseconds = (uint64_t)(value * unit + 0.5);
+	return 0;
+}
+
+/* ---------------------------------------------------------------------- values */
+
+static int choose(const struct cli_option *o, const char *text, unsigned *choice)
+{
+	for (unsigned i = 0; o->words[i]; i++)
+		if (!strcmp(o->words[i], text)) {
+			*choice = (unsigned)o->least + i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int is_within(const struct cli_option *o, uint64_t number)
+{
+	return number >= o->least && (!o->most || number <= o->most);
+}
+
+/* Small numbers go into an unsigned int, large ones into 64 bits. */
+static int take_number(const struct cli_option *o, const char *text, void *field)
+{
+	uint64_t number;
+	int error = o->how == CLI_SMALL
+			    ? digits(text, &number)
+			    : whole(text, o->how == CLI_SIZE ? 1024 : 1000, o->how == CLI_SIZE, &number);
+
+	if (error || !is_within(o, number))
+		return -EINVAL;
+	if (o->how == CLI_SMALL)
+		*(unsigned *)field = (unsigned)number;
+	else
+		*(uint64_t *)field = number;
+	return 0;
+}
+
+static int take(const struct cli_option *o, const char *text, void *field)
+{
+	switch (o->how) {
+	case CLI_FLAG:
+		*(int *)field = 1;
+		return 0;
+	case CLI_WORD:
+		*(const char **)field = text;
+		return 0;
+	case CLI_SHARE:
+		return share_of(text, field);
+	case CLI_PART:
+		return part_of(text, field);
+	case CLI_TIME:
+		return time_of(text, field);
+	case CLI_CHOICE:
+		return choose(o, text, field);
+	case CLI_OWN:
+		return o->take(text, field);
+	default:
+		return take_number(o, text, field);
+	}
+}
+
+/* "a, b or c" */
+static void list_words(const char *const *words, char *text, size_t size)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; words[i] && n < size; i++)
+		n += (size_t)snprintf(text + n, size - n, "%s%s",
+				      !i             ? ""
+				      : words[i + 1] ? ", "
+						     : " or ",
+				      words[i]);
+}
+
+/* What a value looks like; of a word there is nothing to say. */
+static const char *shape_of(const struct cli_option *o, char *text, size_t size)
+{
+	static const char *const shapes[] = {[CLI_NUMBER] = "a number from 1 on, as 1500, 1.5M or 1e6",
+					     [CLI_SIZE] = "a size, as 512k, 4M or 1.5G",
+					     [CLI_SHARE] =
+						     "a share between 0 and 1, as 0.001, 0.1% or 1/1024",
+					     [CLI_PART] = "a share from 0 to 1, as 0.1, 10% or 1/10",
+					     [CLI_TIME] = "a time, as 50ms, 60s or 2min",
+					     [CLI_OWN] = NULL};
+
+	if (o->shape)
+		return o->shape;
+	if (o->how == CLI_CHOICE)
+		list_words(o->words, text, size);
+	else if (o->most)
+		snprintf(text, size, "a number from %llu to %llu", (unsigned long long)o->least,
+			 (unsigned long long)o->most);
+	else if (o->how == CLI_NUMBER && !o->least)
+		snprintf(text, size, "a number, as 0, 1500, 1.5M or 1e6");
+	else
+		return shapes[o->how];
+	return text;
+}
+
+/* ------------------------------------------------------------------- complaints */
+
+static const char *dashes(const struct cli_option *o)
+{
+	return o->name[1] ? "--" : "-";
+}
+
+static int no_value(const struct cli_line *line, const struct cli_option *o, const char *text)
+{
+	char shape[100];
+
+	return cli_usage(line->command, "%s%s '%s': that is no value for it (%s)", dashes(o), o->name, text,
+			 shape_of(o, shape, sizeof shape));
+}
+
+static int value_missing(const struct cli_line *line, const struct cli_option *o, const char *word)
+{
+	char buffer[100];
+	const char *shape = shape_of(o, buffer, sizeof buffer);
+
+	return cli_usage(line->command, "'%s' wants a value%s%s", word, shape ? ": " : "",
+			 shape ? shape : "");
+}
+
+/* At a letter that is not the last of its word, getopt_long has not gone on to the next word yet. */
+static int is_letter_of(const char *word)
+{
+	return word && word[0] == '-' && word[1] != '-' && strlen(word) > 2 && strchr(word + 1, optopt);
+}
+
+/* What getopt_long has just stopped at with '?'. */
+static int no_option(const struct cli_line *line, char **argv)
+{
+	const char *word = argv[optind - 1];
+
+	if (optopt && (strncmp(word, "--", 2) != 0 || is_letter_of(argv[optind])))
+		return cli_usage(line->command, "'-%c' is no option", optopt);
+	if (optopt && strchr(word, '='))
+		return cli_usage(line->command, "'%s': this option takes no value", word);
+	return cli_usage(line->command, "'%s' is no option", word);
+}
+
+/* ---------------------------------------------------------------------- the line */
+
+enum { FIRST_LONG = 256, HELP = 'h' }; /* letters are their own numbers */
+
+struct spelling {
+	char letters[3 * CLI_OPTIONS_MOST];
+	struct option words[CLI_OPTIONS_MOST + 2];
+};
+
+/* As getopt_long wants them: beginning with ':', it tells an option that is none from one that lacks its value. */
+static void spell(const struct cli_line *line, struct spelling *s)
+{
+	unsigned words = 0, letters = 0;
+
+	s->letters[letters++] = ':';
+	s->letters[letters++] = HELP;
+	for (unsigned i = 0; i < line->n; i++) {
+		const struct cli_option *o = &line->options[i];
+		int value = o->how == CLI_FLAG ? no_argument : required_argument;
+
+		if (o->name[1]) {
+			s->words[words++] = (struct option){o->name, value, NULL, FIRST_LONG + (int)i};
+			continue;
+		}
+		s->letters[letters++] = o->name[0];
+		if (value == required_argument)
+			s->letters[letters++] = ':';
+	}
+	s->letters[letters] = 0;
+	s->words[words++] = (struct option){"help", no_argument, NULL, HELP};
+	s->words[words] = (struct option){NULL, 0, NULL, 0};
+}
+
+static unsigned number_of(const struct cli_line *line, int option)
+{
+	unsigned i = 0;
+
+	if (option >= FIRST_LONG)
+		return (unsigned)(option - FIRST_LONG);
+	while (line->options[i].name[0] != option || line->options[i].name[1])
+		i++;
+	return i;
+}
+
+/* Of two numbers the later one counts, so that a script can put its own behind what it is given. Of two files one would be forgotten. */
+static int take_option(struct cli_line *line, unsigned i, const char *text)
+{
+	const struct cli_option *o = &line->options[i];
+
+	if (o->how == CLI_WORD && line->given[i])
+		return cli_usage(line->command, "%s%s is given twice: %s and %s", dashes(o), o->name,
+				 line->given[i], text);
+	if (take(o, text, (char *)line->wish + o->at))
+		return no_value(line, o, text);
+	line->given[i] = text ? text : "";
+	return CLI_DONE;
+}
+
+int cli_options(struct cli_line *line, int argc, char **argv)
+{
+	struct spelling s;
+	int option, error = CLI_DONE;
+
+	spell(line, &s);
+	opterr = 0;
+	while (!error && (option = getopt_long(argc, argv, s.letters, s.words, NULL)) != -1) {
+		if (option == HELP)
+			return fputs(line->command->help, stdout), CLI_HELPED;
+		if (option == '?')
+			return no_option(line, argv);
+		if (option == ':')
+			return value_missing(line, &line->options[number_of(line, optopt)], argv[optind - 1]);
+		error = take_option(line, number_of(line, option), optarg);
+	}
+	return error;
+}
+
+int cli_nothing_more(const struct cli_line *line, int argc, char **argv)
+{
+	return optind < argc ? cli_usage(line->command, "'%s' is too much", argv[optind]) : CLI_DONE;
+}
+
+int cli_given(const struct cli_line *line, const char *name)
+{
+	for (unsigned i = 0; i < line->n; i++)
+		if (!strcmp(line->options[i].name, name))
+			return line->given[i] != NULL;
+	return 0;
+}
