@@ -16,7 +16,8 @@ static const char help[] =
 	"\n"
 	"Writes a capture of synthetic traffic, and the truth about it. The same options\n"
 	"and seed give the same bytes. Counts are 0 where not given; if no count is\n"
-	"given, there are 1000 connections.\n"
+	"given, there are 1000 connections. An option that would change nothing, since\n"
+	"what it is for is not there, is refused.\n"
 	"\n"
 	"  -w FILE           the capture: pcap with nanoseconds; - = standard output\n"
 	"  -t FILE           the truth, as JSON; - = standard output\n"
@@ -88,7 +89,7 @@ static const struct cli_option options[] = {
 	COUNT("established", established),
 	COUNT("udp", udp),
 	COUNT("scans", scans),
-	COUNT("targets", targets),
+	{.name = "targets", .how = CLI_NUMBER, .at = AT(targets), .least = 1},
 	COUNT("odd", odd),
 	COUNT("flood", flood),
 	COUNT("p2p", pairs),
@@ -118,6 +119,58 @@ enum { OPTIONS = sizeof options / sizeof options[0] };
 
 _Static_assert((int)OPTIONS <= (int)CLI_OPTIONS_MOST, "there is room for what is given");
 
+/* --------------------------------------------------------------- what they are for */
+
+enum { FLOWS = 1, ESTABLISHED = 2, UDP = 4, SCANS = 8, FLOOD = 16, PAIRS = 32, VIDEO = 64, ANSWERED = 128 };
+
+static unsigned asked_for(const struct sim_traffic_options *o)
+{
+	return (o->flows ? FLOWS : 0u) | (o->established ? ESTABLISHED : 0u) | (o->udp ? UDP : 0u) |
+	       (o->scans ? SCANS : 0u) | (o->flood ? FLOOD : 0u) | (o->pairs ? PAIRS : 0u) |
+	       (o->streams ? VIDEO : 0u) | (o->flood && o->flood_answers > 0 ? ANSWERED : 0u);
+}
+
+/* Options that are not for all traffic. */
+static const struct purpose {
+	const char *option;
+	unsigned traffic;
+	const char *names;
+} purposes[] = {
+	{"targets", SCANS, "--scans"},
+	{"half-open", FLOWS, "--flows"},
+	{"unanswered", FLOWS, "--flows"},
+	{"refused", FLOWS, "--flows"},
+	{"reset", FLOWS, "--flows"},
+	{"cut", FLOWS, "--flows"},
+	{"unfinished", FLOWS, "--flows"},
+	{"strangers", FLOWS, "--flows"},
+	{"reused", FLOWS, "--flows"},
+	{"concurrent", FLOWS, "--flows"},
+	{"data", FLOWS | ESTABLISHED | UDP | PAIRS, "--flows, --established, --udp and --p2p"},
+	{"payload", FLOWS | ESTABLISHED | UDP | PAIRS, "--flows, --established, --udp and --p2p"},
+	{"ipv6", FLOWS | ESTABLISHED | UDP | PAIRS, "--flows, --established, --udp and --p2p"},
+	{"rtt", FLOWS | ESTABLISHED | UDP | SCANS | PAIRS | ANSWERED,
+	 "--flows, --established, --udp, --scans, --p2p and --flood-answers"},
+	{"flood-start", FLOOD, "--flood"},
+	{"flood-time", FLOOD, "--flood"},
+	{"flood-answers", FLOOD, "--flood"},
+	{"video-as", VIDEO, "--video"},
+};
+
+/* An option that would change nothing was meant to change something. */
+static int check_purposes(const struct cli_line *line, const struct sim_traffic_options *o)
+{
+	unsigned traffic = asked_for(o);
+
+	for (unsigned i = 0; i < sizeof purposes / sizeof purposes[0]; i++)
+		if (cli_given(line, purposes[i].option) && !(traffic & purposes[i].traffic))
+			return cli_usage(&cli_generate, "--%s is for %s, and there is none",
+					 purposes[i].option, purposes[i].names);
+	if (cli_given(line, "payload") && !o->data && !(traffic & (UDP | PAIRS)))
+		return cli_usage(&cli_generate, "--payload is for data, and there is none: --data 0");
+	return CLI_DONE;
+}
+
 static int check(const struct wish *w)
 {
 	const char *wrong = sim_traffic_wrong(&w->traffic);
@@ -129,10 +182,16 @@ static int check(const struct wish *w)
 	return wrong ? cli_usage(&cli_generate, "%s", wrong) : CLI_DONE;
 }
 
-static void default_counts(struct sim_traffic_options *o)
+/* Only where no count is given: one that is 0 was meant. */
+static void default_counts(const struct cli_line *line, struct sim_traffic_options *o)
 {
-	if (!(o->flows | o->established | o->udp | o->scans | o->odd | o->flood | o->pairs | o->streams))
-		o->flows = 1000;
+	static const char *const counts[] = {"flows", "established", "udp", "scans",
+					     "odd",   "flood",       "p2p", "video"};
+
+	for (unsigned i = 0; i < sizeof counts / sizeof counts[0]; i++)
+		if (cli_given(line, counts[i]))
+			return;
+	o->flows = 1000;
 }
 
 static int parse(int argc, char **argv, struct wish *w)
@@ -142,7 +201,9 @@ static int parse(int argc, char **argv, struct wish *w)
 
 	if (!error)
 		error = cli_nothing_more(&line, argc, argv);
-	default_counts(&w->traffic);
+	default_counts(&line, &w->traffic);
+	if (!error)
+		error = check_purposes(&line, &w->traffic);
 	return error ? error : check(w);
 }
 
