@@ -28,6 +28,9 @@ extern const struct cli_command cli_bench, cli_check, cli_draw, cli_generate, cl
 __attribute__((format(printf, 2, 3))) int cli_usage(const struct cli_command *command, const char *format,
 						    ...);
 
+/* What plan and run say alike. */
+#define CLI_NO_AGE_BITS "--age-bits is for kinds that count time in bits, and exact keeps it whole"
+
 /* Says what failed; returns CLI_FAILED. */
 __attribute__((format(printf, 1, 2))) int cli_failed(const char *format, ...);
 

@@ -67,16 +67,25 @@ static void occupy_closed_streams(void)
 
 /* ------------------------------------------------------------------------ commands */
 
+static int too_much(const char *what)
+{
+	fprintf(stderr, "inkling: '%s' is too much\nTry 'inkling help'.\n", what);
+	return CLI_USAGE;
+}
+
+/* Behind `help` stands one command at most, and behind --version nothing. */
 static int run(int argc, char **argv)
 {
 	const struct cli_command *command;
 
 	if (!strcmp(argv[1], "--version")) {
+		if (argc > 2)
+			return too_much(argv[2]);
 		printf("inkling %s\n", ink_version());
 		return CLI_DONE;
 	}
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-		return help(argc > 2 ? argv[2] : NULL);
+		return argc > 3 ? too_much(argv[3]) : help(argc > 2 ? argv[2] : NULL);
 	command = find(argv[1]);
 	if (!command)
 		return unknown(argv[1]);

@@ -95,9 +95,30 @@ static const struct cli_option options[] = {
 	{.name = "blocked", .how = CLI_FLAG, .at = AT(blocked)},
 };
 
-static int shapes_a_filter(const struct ink_geometry *g)
+/* Options that are not for all kinds. How many may write is the library's to say: it says so for each kind. */
+static const struct purpose {
+	const char *option;
+	enum ink_kind kinds[3];
+	const char *names;
+} purposes[] = {
+	{"hashes", {INK_STATEFUL, INK_DIRECT, INK_KBF}, "stateful, direct or kbf"},
+	{"counter-bits", {INK_STATEFUL, INK_DIRECT}, "stateful or direct"},
+	{"threshold", {INK_STATEFUL}, "stateful"},
+	{"blocked", {INK_STATEFUL}, "stateful"},
+};
+
+static int check_purposes(const struct cli_line *line, unsigned kind)
 {
-	return g->k || g->counter_bits || g->threshold || g->bloom_flags;
+	for (unsigned i = 0; i < sizeof purposes / sizeof purposes[0]; i++) {
+		const struct purpose *p = &purposes[i];
+
+		if (cli_given(line, p->option) && kind != p->kinds[0] && kind != p->kinds[1] &&
+		    kind != p->kinds[2])
+			return cli_usage(&cli_plan, "--%s is for --kind %s", p->option, p->names);
+	}
+	if (kind == INK_EXACT && cli_given(line, "age-bits"))
+		return cli_usage(&cli_plan, CLI_NO_AGE_BITS);
+	return CLI_DONE;
 }
 
 static int check(const struct wish *w)
@@ -106,9 +127,6 @@ static int check(const struct wish *w)
 		return cli_usage(&cli_plan, "how many states? (--states)");
 	if (!w->options.flows && !w->options.bytes)
 		return cli_usage(&cli_plan, "how many flows, or how much memory? (--flows, --memory)");
-	if (w->kind == ALL && shapes_a_filter(&w->options.geometry))
-		return cli_usage(&cli_plan, "--hashes, --counter-bits, --threshold and --blocked need "
-					    "--kind stateful, direct or kbf");
 	return CLI_DONE;
 }
 
@@ -121,6 +139,8 @@ static int read_options(struct cli_line *line, int argc, char **argv)
 		error = cli_nothing_more(line, argc, argv);
 	if (w->blocked)
 		w->options.geometry.bloom_flags |= INK_BLOOM_BLOCKED;
+	if (!error)
+		error = check_purposes(line, w->kind);
 	return error ? error : check(w);
 }
 

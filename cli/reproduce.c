@@ -35,7 +35,7 @@ enum { MOST_SEEDS = 100, MOST_WORKERS = 256 };
 
 struct wish {
 	struct lab lab;
-	int quick, full;
+	int quick, full, repeats;
 	const char *html, *ndjson;
 	FILE *html_file, *ndjson_file;
 	const struct experiment **chosen;
@@ -84,6 +84,16 @@ static int choose(struct wish *wish, char **names, int count)
 		if (all || is_among(paper_experiments[i]->name, names, count))
 			wish->chosen[wish->count++] = paper_experiments[i];
 	return CLI_DONE;
+}
+
+/* Repetitions are for one of the chosen at least. */
+static int check_seeds(const struct wish *wish)
+{
+	for (size_t i = 0; i < wish->count; i++)
+		if (!wish->chosen[i]->large)
+			return CLI_DONE;
+	return cli_usage(&cli_reproduce, "--seeds is for experiments that are repeated, and %s is not",
+			 wish->chosen[0]->name);
 }
 
 /* "40 s", "12 min". */
@@ -152,6 +162,7 @@ static int read_options(struct wish *wish, int argc, char **argv)
 	if (optind == argc)
 		return cli_usage(&cli_reproduce,
 				 "which experiment? 'all', or names of 'inkling reproduce list'");
+	wish->repeats = cli_given(&line, "seeds");
 	wish->lab.size = wish->quick ? LAB_QUICK : wish->full ? LAB_FULL : LAB_NORMAL;
 	return CLI_DONE;
 }
@@ -296,6 +307,8 @@ static int run(int argc, char **argv)
 	if (is_among("list", argv + optind, argc - optind))
 		return argc == 2 ? list() : cli_usage(&cli_reproduce, "'list' stands alone");
 	result = choose(&wish, argv + optind, argc - optind);
+	if (!result && wish.repeats)
+		result = check_seeds(&wish);
 	if (!result)
 		result = open_files(&wish);
 	if (!result)

@@ -495,5 +495,6 @@ const struct experiment paper_analysis = {
 	.shows = "Do the structures err as often as the paper's formulas say? Many tables at 24 "
 		 "points for each formula, as printed and as it must be.",
 	.seconds = {3, 45, 45},
+	.large = true,
 	.run = run,
 };

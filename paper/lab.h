@@ -47,6 +47,7 @@ struct experiment {
 	const char *shows; /* a sentence or two: what is asked, and how it is answered */
 	double seconds[3]; /* roughly, by enum lab_size, on one core */
 	unsigned rounds;   /* how often it calls lab_each(), for the progress; 0 = once */
+	bool large;        /* one sample that is large enough: there is nothing to repeat with other seeds */
 	int (*run)(struct lab *lab, struct page *page); /* 0, or -errno after lab_because() */
 };
 

@@ -433,5 +433,6 @@ const struct experiment paper_timing = {
 	.shows = "Is the number of phases that a cell outlives its flow by geometrically "
 		 "distributed? For flows within a phase, and for flows that go on.",
 	.seconds = {2, 18, 18},
+	.large = true,
 	.run = run,
 };

@@ -121,5 +121,17 @@ refused 2 "--two-pass and --exact-for" run flags -r x.pcap --two-pass --exact-fo
 refused 2 "--verify judges the table alone" run flags -r x.pcap --verify --exact-for unsure
 refused 2 "-o - and -w - cannot both be standard output" run ./save.fsm -r x.pcap -o - -w -
 refused 2 "--no-timeouts and --age-bits" run tcp -r x.pcap --no-timeouts --age-bits 2
-refused 1 "direct cannot replace" run tcp -r x.pcap --no-timeouts --kind direct --full replace
+
+# Nothing is asked for in vain.
+for kind in exact stateful direct kbf; do
+	refused 2 "--full is for tables that can be full, and $kind never is" run tcp -r x.pcap --no-timeouts --kind $kind --full replace
+done
+refused 2 "--exact-for is for tables that can be unsure, and exact never is" run tcp -r x.pcap --kind exact --exact-for unsure
+refused 2 "--age-bits is for kinds that count time in bits, and exact keeps it whole" run tcp -r x.pcap --kind exact --age-bits 2
+refused 2 "--community-id is for reports, which -o writes" run flags -r x.pcap --community-id
+sed 's/timeout 1h, //' save.fsm >endless.fsm
+exits 1 "./endless.fsm: has no time-outs, so --age-bits has nothing to count" run ./endless.fsm -r x.pcap --age-bits 1
+refused 2 "'tcp' is too much" help run tcp
+refused 2 "'tcp' is too much" --version tcp
+refused 2 "'tcp' is too much" generate -w y tcp
 refused 1 "1024 are allowed" run tcp -r x.pcap --flows 1M --memory 1k

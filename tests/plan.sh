@@ -18,6 +18,18 @@ grep -q '^line  *1000000 ' said || fail "4 writers, and line is not planned"
 exits 2 "'--nonsense' is no option" plan --nonsense
 exits 2 "'--flows' wants a value" plan --states 3 --flows
 exits 2 "how many states" plan --flows 1M
+
+# What shapes a filter is for filters, and is named as the command line has it.
+exits 2 "--hashes is for --kind stateful, direct or kbf" plan --states 3 --flows 1M --hashes 3
+exits 2 "--hashes is for --kind stateful, direct or kbf" plan --states 3 --flows 1M --hashes 3 --kind line
+exits 2 "--counter-bits is for --kind stateful or direct" plan --states 3 --flows 1M --counter-bits none --kind kbf
+exits 2 "--threshold is for --kind stateful" plan --states 3 --flows 1M --threshold 2 --kind direct
+exits 2 "--blocked is for --kind stateful" plan --states 3 --flows 1M --blocked --kind all
+exits 2 "--age-bits is for kinds that count time in bits, and exact keeps it whole" plan --states 3 --flows 1M --kind exact --age-bits 2
+for shape in "--kind direct --hashes 3" "--kind stateful --threshold 2" "--kind stateful --blocked" "--kind kbf --hashes 3"; do
+	# shellcheck disable=SC2086 # these are several words
+	exits 0 "cells" plan --states 3 --flows 1M $shape
+done
 exits 2 "how many flows" plan --states 3
 
 # Too many flows are that, and not an error out of reach.

@@ -31,6 +31,8 @@ exits 2 "cannot be both" dleft --quick --html both -o both
 exits 2 "'list' stands alone" list dleft
 exits 2 "'list' stands alone" list --quick
 exits 2 "no experiment 'tabel1'" all tabel1
+exits 2 "--seeds is for experiments that are repeated, and timing is not" timing --quick --seeds 2
+exits 2 "--seeds is for experiments that are repeated, and timing is not" timing analysis --quick --seeds 2
 exits 0 "dleft" list
 # Its columns line up: the times of all experiments end at the same place.
 places=$(sed -n '2,/^$/s/\( s\| min\)  [^ ].*/\1/p' said | awk '{ print length($0) }' | sort -u | wc -l)

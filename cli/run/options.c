@@ -51,6 +51,28 @@ static int join(int argc, char **argv, char **filter)
 	return argc && !*filter ? cli_failed("no memory") : CLI_DONE;
 }
 
+/* Exact tables grow, and the filters and sums always find room. */
+static int can_be_full(enum ink_kind kind)
+{
+	return kind == INK_KIND_DEFAULT || kind == INK_LINE || kind == INK_COMPACT || kind == INK_DLEFT;
+}
+
+/* What would change nothing was not meant so. */
+static int in_vain(const struct wishes *w)
+{
+	if (w->table.full && !can_be_full(w->table.kind))
+		return cli_usage(&cli_run, "--full is for tables that can be full, and %s never is",
+				 cli_kind_name(w->table.kind));
+	if (w->table.kind == INK_EXACT && w->exact_for_unsure)
+		return cli_usage(&cli_run,
+				 "--exact-for is for tables that can be unsure, and exact never is");
+	if (w->table.kind == INK_EXACT && w->table.age_bits)
+		return cli_usage(&cli_run, CLI_NO_AGE_BITS);
+	if (w->community_id && !w->output)
+		return cli_usage(&cli_run, "--community-id is for reports, which -o writes");
+	return CLI_DONE;
+}
+
 /* What the options say together. */
 static int contradiction(const struct wishes *w)
 {
@@ -74,7 +96,7 @@ static int contradiction(const struct wishes *w)
 		return cli_usage(&cli_run, "--verify judges the table alone, without --exact-for");
 	if (w->output && w->write && !strcmp(w->output, "-") && !strcmp(w->write, "-"))
 		return cli_usage(&cli_run, "-o - and -w - cannot both be standard output");
-	return CLI_DONE;
+	return in_vain(w);
 }
 
 /* The first word that is no option is the machine. Options may stand anywhere, also in the filter; "--" ends them. */

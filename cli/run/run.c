@@ -35,7 +35,7 @@ static const char help[] =
 	"  --verify          an exact table runs beside; says how often the other was wrong\n"
 	"  --two-pass        find candidates in little memory, then confirm them exactly\n"
 	"  --exact-for unsure   flows that the table does not know go on in an exact one\n"
-	"  --community-id    reports have the Community ID of the connection\n"
+	"  --community-id    reports (-o) have the Community ID of the connection\n"
 	"  --outermost       look into no tunnel\n"
 	"\n"
 	"Signals: INT and TERM end with the summary, USR1 shows it, HUP reloads the machine.\n"

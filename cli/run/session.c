@@ -260,6 +260,8 @@ static int check_machine(const struct session *s)
 				  s->w->machine);
 	if (s->w->write && !saves)
 		return cli_failed("%s: saves no packets, so -w has nothing to write", s->w->machine);
+	if (s->w->table.age_bits && !v->timeouts)
+		return cli_failed("%s: has no time-outs, so --age-bits has nothing to count", s->w->machine);
 	if (filter && counts && !s->w->no_timeouts)
 		return cli_failed("%s: counts flows that time out, and the kind %s forgets cells, not flows; "
 				  "--no-timeouts, or another kind",
