@@ -107,6 +107,19 @@ has_shown_all() { # asks for a summary, and looks at one that was asked for befo
 	[ $(($(shown read err) + $(shown 'dropped by the kernel' err))) = $(($(crossed) - before)) ]
 }
 
+# ------------------------------------------------------------------ a sign of life
+
+# Though nothing comes. It does not go where records go; who wants quiet has it.
+listen tcp -i ink0 --flows 1000 tcp or udp
+wait_until "a sign of life" grep -qx "inkling: listening to ink0 (Ethernet), filter 'tcp or udp'; INT ends, USR1 shows the summary" err
+kill -INT $runner
+ends_with 0
+same "records of silence" "$(grep -c . out.json)" 1
+listen tcp -i ink0 --flows 1000 -q
+kill -INT $runner
+ends_with 0
+same "words of -q" "$(cat err said)" ""
+
 # ------------------------------------------------------------------ what is counted
 
 cp "$machines/tcp.fsm" m.fsm

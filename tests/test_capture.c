@@ -442,6 +442,9 @@ static void filters_know_the_link(void **state)
 	assert_non_null(f);
 	p.captured = p.wire = (uint32_t)make_frame(0, frame) - 14;
 	p.frame = frame + 14;
+	assert_string_equal(ink_link_name(INK_LINK_ETHERNET), "Ethernet");
+	assert_string_equal(ink_link_name(INK_LINK_RAW), "Raw IP");
+	assert_string_equal(ink_link_name((enum ink_link)9999), "unknown");
 	assert_true(ink_filter_match(f, &p));
 	p.captured = 21; /* cut before the ports */
 	assert_false(ink_filter_match(f, &p));

@@ -16,7 +16,7 @@ static const char help[] =
 	"  -w FILE           write the packets that the machine saves\n"
 	"  -c N              stop after N packets\n"
 	"  -o FILE           write reports and the summary as NDJSON (- = standard output)\n"
-	"  -q                no summary for people\n"
+	"  -q                no summary for people, and no word that it listens\n"
 	"  FILTER            only packets that match, as tcpdump has it; options may stand\n"
 	"                    behind it, and behind -- all is filter\n"
 	"\n"

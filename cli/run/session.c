@@ -495,12 +495,26 @@ static int show_results(struct session *s, const struct session *first)
 	return close_output(s);
 }
 
+/* On an interface nothing may come for long, and nobody would know that all is well. */
+static void say_that_it_listens(const struct session *s)
+{
+	const struct wishes *w = s->w;
+
+	if (!w->interface || w->quiet || !s->capture)
+		return;
+	fprintf(stderr, "inkling: listening to %s (%s)", w->interface, ink_link_name(link_of(s)));
+	if (w->filter)
+		fprintf(stderr, ", filter '%s'", w->filter);
+	fprintf(stderr, "; INT ends, USR1 shows the summary\n");
+}
+
 /* Opens, runs, shows and closes; `first` is the pass before, or NULL. */
 static int run_and_show(struct session *s, const struct session *first)
 {
 	int result = open_session(s), shown;
 
 	if (!result) {
+		say_that_it_listens(s);
 		result = run_pass(s);
 		shown = show_results(s, first);
 		result = result ? result : shown;

@@ -25,6 +25,13 @@ enum ink_link ink_link_of_dlt(int dlt)
 	return dlt == DLT_RAW ? INK_LINK_RAW : (enum ink_link)dlt;
 }
 
+const char *ink_link_name(enum ink_link link)
+{
+	const char *name = pcap_datalink_val_to_description(ink_link_to_dlt(link));
+
+	return name ? name : "unknown";
+}
+
 static int compile(struct ink_filter *filter, const char *text, enum ink_link link, struct ink_why *why)
 {
 	pcap_t *dead = pcap_open_dead(ink_link_to_dlt(link), SNAPLEN);
