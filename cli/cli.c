@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -115,7 +117,19 @@ int cli_close(FILE *file, const char *name)
 			  errno ? ": " : "", errno ? strerror(errno) : "");
 }
 
-/* -------------------------------------------------------------------- progress */
+/* ------------------------------------------------------------------ the terminal */
+
+int cli_columns(void)
+{
+	enum { FEWEST = 40 }; /* with fewer, lines would be single words */
+	const char *told = getenv("COLUMNS");
+	struct winsize size = {.ws_col = 0};
+	int columns = told ? atoi(told) : 0;
+
+	if (columns <= 0 && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+		columns = size.ws_col;
+	return columns > 0 && columns < FEWEST ? FEWEST : columns > 0 ? columns : 0;
+}
 
 void cli_progress(const char *what, double done)
 {

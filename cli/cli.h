@@ -113,6 +113,9 @@ int cli_same_file(const char *a, const char *b);
  */
 int cli_close(FILE *file, const char *name);
 
+/* Of the terminal to which standard output goes, or as COLUMNS in the environment says; 0: of any number. */
+int cli_columns(void);
+
 /* Long work on a terminal says how far it is; elsewhere nothing is printed. */
 void cli_progress(const char *what, double done);
 void cli_progress_end(void);

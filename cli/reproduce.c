@@ -32,6 +32,7 @@ static const char help[] =
 	"example: inkling reproduce table1 --quick --html report.html\n";
 
 enum { MOST_SEEDS = 100, MOST_WORKERS = 256 };
+enum { LIST_COLUMNS = 140 }; /* what the list takes, with the longest title */
 
 struct wish {
 	struct lab lab;
@@ -119,18 +120,20 @@ static int widest_where(void)
 	return (int)widest;
 }
 
+/* In a narrow terminal, what an experiment is about stands below it. */
 static int list(void)
 {
-	int width = widest_where();
+	int width = widest_where(), columns = cli_columns(), narrow = columns && columns < LIST_COLUMNS;
 	char quick[16], normal[16];
 
-	printf("%-17s %-*s %8s %7s  %s\n", "name", width, "paper", "--quick", "normal", "what");
+	printf("%-17s %-*s %8s %7s%s\n", "name", width, "paper", "--quick", "normal", narrow ? "" : "  what");
 	for (size_t i = 0; paper_experiments[i]; i++) {
 		const struct experiment *e = paper_experiments[i];
 
-		printf("%-17s %-*s %8s %7s  %s\n", e->name, width, e->where,
+		printf("%-17s %-*s %8s %7s%s%s\n", e->name, width, e->where,
 		       show_seconds(e->seconds[LAB_QUICK], quick, sizeof quick),
-		       show_seconds(e->seconds[LAB_NORMAL], normal, sizeof normal), e->title);
+		       show_seconds(e->seconds[LAB_NORMAL], normal, sizeof normal), narrow ? "\n    " : "  ",
+		       e->title);
 	}
 	printf("\nTimes are for one core; all cores are used.\n");
 	return CLI_DONE;
@@ -243,7 +246,7 @@ static int run_one(struct wish *wish, const struct experiment *experiment, struc
 	if (error)
 		return cli_failed("%s: %s", experiment->name, board_why(wish->lab.board));
 	if (has_tables(wish)) {
-		show_text(page, stdout);
+		show_text(page, cli_columns(), stdout);
 		fflush(stdout);
 	}
 	return CLI_DONE;

@@ -35,8 +35,11 @@ struct tally {
 };
 struct tally tally_claims(struct page *const *pages, size_t count);
 
-/* On a terminal: tables that line up, text of at most 100 columns. */
-void show_text(const struct page *page, FILE *to);
+/* Breaks a text between words, so that no line has more than `width` columns, its indent included. */
+void show_wrapped(const char *text, const char *indent, int width, FILE *to);
+
+/* On a terminal of so many columns: tables that line up, and fit; text of at most 100 columns. 0: any width will do. */
+void show_text(const struct page *page, int columns, FILE *to);
 
 /* One object a line. docs/reproduction.md lists the records. */
 void show_ndjson(const struct report *report, FILE *to);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # reproduce.sh INKLING: the command line of `reproduce`: what it takes, what it refuses, what it writes.
 set -eu
+unset COLUMNS
 inkling=$(realpath "$1")
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -41,6 +42,23 @@ if [ "$places" != 1 ]; then
 	cat said
 	exit 1
 fi
+
+# In a terminal all fits: what is too wide goes on below, with what says which row it is. No number is lost, and a pipe gets whole tables.
+fits() { # COLUMNS ARGUMENT...
+	columns=$1
+	shift
+	COLUMNS=$columns "$inkling" reproduce "$@" >narrow
+	"$inkling" reproduce "$@" >wide
+	too_wide=$(LC_ALL=C sed 's/[\x80-\xbf]//g' narrow | LC_ALL=C awk -v most="$columns" 'length($0) > most' | head -n 1)
+	[ -z "$too_wide" ] || { echo "reproduce $*, in $columns columns: $too_wide"; exit 1; }
+	for file in narrow wide; do grep -o '[0-9][0-9.,]*' $file | sort -u >$file.numbers; done
+	cmp narrow.numbers wide.numbers || { echo "reproduce $*: in $columns columns numbers are missing"; exit 1; }
+}
+fits 80 list
+fits 80 dleft --quick --seeds 2
+fits 80 illbehaved --quick --seeds 2
+fits 100 illbehaved --quick --seeds 2
+awk 'length($0) > 100 { found = 1 } END { exit !found }' wide || { echo "a pipe does not get whole tables"; exit 1; }
 
 # All ways to show it at once; the same seed gives the same numbers, on one thread and on three; another seed does not.
 exits 0 "claims met" dleft --quick --html r.html -o one -j 1

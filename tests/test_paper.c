@@ -210,6 +210,8 @@ static void an_interval_holds_the_truth_in_99_of_100_measurements(void **state)
 
 enum show { TEXT, NDJSON, HTML };
 
+static int terminal; /* columns; 0: it is none */
+
 static char *shown(enum show how)
 {
 	struct lab lab = lab_with(1);
@@ -221,7 +223,7 @@ static char *shown(enum show how)
 
 	assert_int_equal(board_run(&lab, &sample, page), 0);
 	if (how == TEXT)
-		show_text(page, to);
+		show_text(page, terminal, to);
 	else if (how == NDJSON)
 		show_ndjson(&report, to);
 	else
@@ -257,6 +259,34 @@ static void the_terminal_gets_tables_that_line_up(void **state)
 				  "          about the errors of the paper\n"
 				  "\n");
 	free(text);
+}
+
+/* Headings are broken first; then a table goes on below, and its first column says of which row. */
+static void a_narrow_terminal_gets_them_in_parts(void **state)
+{
+	char *text;
+
+	(void)state;
+	terminal = 40;
+	text = shown(TEXT);
+	assert_non_null(strstr(text, "  Errors\n"
+				     "                      paper,\n"
+				     "  structure                %     ours, %\n"
+				     "  FCF 1                 3.21  3 (1 .. 6)\n"));
+	free(text);
+	terminal = 32;
+	text = shown(TEXT);
+	assert_non_null(strstr(text, "  Errors\n"
+				     "                      paper,\n"
+				     "  structure                %\n"
+				     "  FCF 1                 3.21\n"
+				     "  a long name \\ here\n"
+				     "\n"
+				     "  structure              ours, %\n"
+				     "  FCF 1               3 (1 .. 6)\n"
+				     "  a long name \\ here   1,081,344\n"));
+	free(text);
+	terminal = 0;
 }
 
 static void every_number_is_in_the_ndjson(void **state)
@@ -343,6 +373,7 @@ int main(void)
 		cmocka_unit_test(numbers_are_shown_with_the_digits_that_count),
 		cmocka_unit_test(an_interval_holds_the_truth_in_99_of_100_measurements),
 		cmocka_unit_test(the_terminal_gets_tables_that_line_up),
+		cmocka_unit_test(a_narrow_terminal_gets_them_in_parts),
 		cmocka_unit_test(every_number_is_in_the_ndjson),
 		cmocka_unit_test(the_report_nests_escapes_and_asks_for_nothing),
 	};
