@@ -5,10 +5,12 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <inkling/packet.h>
 
 #include "cli.h"
+#include "frame.h"
 #include "traffic.h"
 
 static const char help[] =
@@ -68,49 +70,40 @@ static const char *const formats[] = {"rtp", "ts", "es", NULL};
 _Static_assert(SIM_VIDEO_RTP == 0 && SIM_VIDEO_TS == 1 && SIM_VIDEO_ES == 2, "the order of the names");
 
 #define AT(field) offsetof(struct wish, traffic.field)
-#define COUNT(word, field)                                                                                   \
-	{                                                                                                    \
-		.name = word, .how = CLI_NUMBER, .at = AT(field)                                             \
-	}
-#define PART(word, field)                                                                                    \
-	{                                                                                                    \
-		.name = word, .how = CLI_PART, .at = AT(field)                                               \
-	}
-#define TIME(word, field)                                                                                    \
-	{                                                                                                    \
-		.name = word, .how = CLI_TIME, .at = AT(field)                                               \
-	}
+#define COUNT(field, limit) .how = CLI_NUMBER, .at = AT(field), .most = limit
+#define PART(field) .how = CLI_PART, .at = AT(field)
+#define TIME(field) .how = CLI_TIME, .at = AT(field)
 
 static const struct cli_option options[] = {
 	{.name = "w", .how = CLI_WORD, .at = offsetof(struct wish, capture)},
 	{.name = "t", .how = CLI_WORD, .at = offsetof(struct wish, truth)},
 	{.name = "s", .how = CLI_NUMBER, .at = AT(snaplen), .least = 1},
-	COUNT("flows", flows),
-	COUNT("established", established),
-	COUNT("udp", udp),
-	COUNT("scans", scans),
-	{.name = "targets", .how = CLI_NUMBER, .at = AT(targets), .least = 1},
-	COUNT("odd", odd),
-	COUNT("flood", flood),
-	COUNT("p2p", pairs),
-	COUNT("video", streams),
-	PART("half-open", half_open),
-	PART("unanswered", unanswered),
-	PART("refused", refused),
-	PART("reset", reset),
-	PART("cut", cut),
-	PART("unfinished", unfinished),
-	PART("strangers", strangers),
-	PART("reused", reused),
-	COUNT("concurrent", concurrent),
-	COUNT("data", data),
-	COUNT("payload", payload),
-	PART("ipv6", ipv6),
-	TIME("rtt", rtt),
-	TIME("duration", duration),
-	TIME("flood-start", flood_start),
-	TIME("flood-time", flood_duration),
-	PART("flood-answers", flood_answers),
+	{.name = "flows", COUNT(flows, SIM_FLOWS_MOST)},
+	{.name = "established", COUNT(established, SIM_FLOWS_MOST)},
+	{.name = "udp", COUNT(udp, SIM_FLOWS_MOST)},
+	{.name = "scans", COUNT(scans, SIM_SCANS_MOST)},
+	{.name = "targets", .how = CLI_NUMBER, .at = AT(targets), .least = 1, .most = SIM_TARGETS_MOST},
+	{.name = "odd", COUNT(odd, SIM_FLOWS_MOST)},
+	{.name = "flood", COUNT(flood, SIM_FLOOD_MOST)},
+	{.name = "p2p", COUNT(pairs, SIM_PAIRS_MOST)},
+	{.name = "video", COUNT(streams, SIM_STREAMS_MOST)},
+	{.name = "half-open", PART(half_open)},
+	{.name = "unanswered", PART(unanswered)},
+	{.name = "refused", PART(refused)},
+	{.name = "reset", PART(reset)},
+	{.name = "cut", PART(cut)},
+	{.name = "unfinished", PART(unfinished)},
+	{.name = "strangers", PART(strangers)},
+	{.name = "reused", PART(reused)},
+	{.name = "concurrent", COUNT(concurrent, 0)},
+	{.name = "data", COUNT(data, SIM_DATA_MOST)},
+	{.name = "payload", COUNT(payload, SIM_PAYLOAD_MOST)},
+	{.name = "ipv6", PART(ipv6)},
+	{.name = "rtt", TIME(rtt)},
+	{.name = "duration", TIME(duration)},
+	{.name = "flood-start", TIME(flood_start)},
+	{.name = "flood-time", TIME(flood_duration)},
+	{.name = "flood-answers", PART(flood_answers)},
 	{.name = "video-as", .how = CLI_CHOICE, .at = AT(format), .words = formats, .least = SIM_VIDEO_RTP},
 	{.name = "seed", .how = CLI_NUMBER, .at = AT(seed), .least = 1},
 };
@@ -214,14 +207,21 @@ static void progress(double done)
 	cli_progress("generating", done < 1 ? done : 1);
 }
 
-static int write_truth(const struct wish *w, const struct sim_truth *truth)
+/* Before the work: who mistypes a folder learns it at once. For appending: what a file has stays until then. */
+static int open_truth(const struct wish *w, FILE **to)
 {
-	FILE *to = strcmp(w->truth, "-") ? fopen(w->truth, "w") : stdout;
+	if (w->truth)
+		*to = strcmp(w->truth, "-") ? fopen(w->truth, "a") : stdout;
+	return w->truth && !*to ? cli_failed("%s: %s", w->truth, strerror(errno)) : CLI_DONE;
+}
 
-	if (!to)
+/* Now the old content goes; a pipe or a device has none. */
+static int write_truth(const struct wish *w, const struct sim_truth *truth, FILE *to)
+{
+	if (to != stdout && ftruncate(fileno(to), 0) && errno != EINVAL)
 		return cli_failed("%s: %s", w->truth, strerror(errno));
 	sim_truth_write(truth, w->capture, to);
-	return cli_close(to, w->truth);
+	return CLI_DONE;
 }
 
 /* Not where the capture or the truth goes. */
@@ -244,6 +244,10 @@ static int generate(const struct wish *w, struct sim_truth *truth)
 
 	if (!dump)
 		return cli_failed("%s", why.text);
+	if (cli_same_file(w->capture, w->truth)) {
+		ink_dump_close(dump, NULL);
+		return cli_failed("%s: is the capture, and cannot be the truth too", w->capture);
+	}
 	error = sim_traffic(&w->traffic, dump, truth, progress);
 	cli_progress_end();
 	closed = ink_dump_close(dump, &why);
@@ -269,15 +273,17 @@ static int run(int argc, char **argv)
 				     .rtt = 50000000,
 				     .duration = 60000000000}};
 	struct sim_truth truth;
+	FILE *to = NULL;
 	int error = parse(argc, argv, &w);
 
-	if (error)
-		return error;
-	error = generate(&w, &truth);
-	if (!error && cli_same_file(w.capture, w.truth))
-		error = cli_failed("%s: is the capture, and the truth would overwrite it", w.truth);
-	if (!error && w.truth)
-		error = write_truth(&w, &truth);
+	if (!error)
+		error = open_truth(&w, &to);
+	if (!error)
+		error = generate(&w, &truth);
+	if (!error && to)
+		error = write_truth(&w, &truth, to);
+	if (to && cli_close(to, w.truth))
+		error = CLI_FAILED;
 	if (!error)
 		show(&w, &truth);
 	return error;

@@ -33,7 +33,8 @@ static void overview(FILE *to)
 
 static int unknown(const char *what)
 {
-	fprintf(stderr, "inkling: no command '%s'\nTry 'inkling help'.\n", what);
+	fprintf(stderr, *what == '-' ? "inkling: '%s' is no option\n" : "inkling: no command '%s'\n", what);
+	fprintf(stderr, "Try 'inkling help'.\n");
 	return CLI_USAGE;
 }
 

@@ -16,7 +16,7 @@
 
 /* --------------------------------------------------------------------- numbers */
 
-/* A number that is not negative, and what stands behind it. strtod would also take signs, blanks, words and hexadecimals. */
+/* A number without a sign, and what stands behind it. strtod alone would take blanks, words and hexadecimals, too. */
 static int parse(const char *text, double *number, const char **rest)
 {
 	char *end;
@@ -165,7 +165,7 @@ static int take(const struct cli_option *o, const char *text, void *field)
 		return 0;
 	case CLI_WORD:
 		*(const char **)field = text;
-		return 0;
+		return *text ? 0 : -EINVAL;
 	case CLI_SHARE:
 		return share_of(text, field);
 	case CLI_PART:
@@ -184,17 +184,29 @@ static int take(const struct cli_option *o, const char *text, void *field)
 /* "a, b or c" */
 static void list_words(const char *const *words, char *text, size_t size)
 {
-	size_t n = 0;
+	size_t n = (size_t)snprintf(text, size, "%s", words[0]);
 
-	for (unsigned i = 0; words[i] && n < size; i++)
-		n += (size_t)snprintf(text + n, size - n, "%s%s",
-				      !i             ? ""
-				      : words[i + 1] ? ", "
-						     : " or ",
-				      words[i]);
+	for (unsigned i = 1; words[i] && n < size; i++)
+		n += (size_t)snprintf(text + n, size - n, "%s%s", words[i + 1] ? ", " : " or ", words[i]);
 }
 
-/* What a value looks like; of a word there is nothing to say. */
+/* "1500", "60k", "100M" */
+static const char *show_limit(uint64_t limit, char text[24])
+{
+	const char *unit = "";
+
+	if (limit && limit % 1000000 == 0) {
+		limit /= 1000000;
+		unit = "M";
+	} else if (limit >= 10000 && limit % 1000 == 0) {
+		limit /= 1000;
+		unit = "k";
+	}
+	snprintf(text, 24, "%llu%s", (unsigned long long)limit, unit);
+	return text;
+}
+
+/* What a value looks like. */
 static const char *shape_of(const struct cli_option *o, char *text, size_t size)
 {
 	static const char *const shapes[] = {[CLI_NUMBER] = "a number from 1 on, as 1500, 1.5M or 1e6",
@@ -203,15 +215,16 @@ static const char *shape_of(const struct cli_option *o, char *text, size_t size)
 						     "a share between 0 and 1, as 0.001, 0.1% or 1/1024",
 					     [CLI_PART] = "a share from 0 to 1, as 0.1, 10% or 1/10",
 					     [CLI_TIME] = "a time, as 50ms, 60s or 2min",
-					     [CLI_OWN] = NULL};
+					     [CLI_WORD] = "the name of a file"};
+	char least[24], most[24];
 
 	if (o->shape)
 		return o->shape;
 	if (o->how == CLI_CHOICE)
 		list_words(o->words, text, size);
 	else if (o->most)
-		snprintf(text, size, "a number from %llu to %llu", (unsigned long long)o->least,
-			 (unsigned long long)o->most);
+		snprintf(text, size, "a number from %s to %s", show_limit(o->least, least),
+			 show_limit(o->most, most));
 	else if (o->how == CLI_NUMBER && !o->least)
 		snprintf(text, size, "a number, as 0, 1500, 1.5M or 1e6");
 	else
@@ -236,11 +249,9 @@ static int no_value(const struct cli_line *line, const struct cli_option *o, con
 
 static int value_missing(const struct cli_line *line, const struct cli_option *o, const char *word)
 {
-	char buffer[100];
-	const char *shape = shape_of(o, buffer, sizeof buffer);
+	char shape[100];
 
-	return cli_usage(line->command, "'%s' wants a value%s%s", word, shape ? ": " : "",
-			 shape ? shape : "");
+	return cli_usage(line->command, "'%s' wants a value: %s", word, shape_of(o, shape, sizeof shape));
 }
 
 /* At a letter that is not the last of its word, getopt_long has not gone on to the next word yet. */
@@ -249,11 +260,36 @@ static int is_letter_of(const char *word)
 	return word && word[0] == '-' && word[1] != '-' && strlen(word) > 2 && strchr(word + 1, optopt);
 }
 
+/* The long options that begin with the word, as "--a, --b and --c"; how many. */
+static unsigned begins_with(const struct cli_line *line, const char *word, char *text, size_t size)
+{
+	size_t length = strcspn(word, "="), n = 0;
+	unsigned found = 0;
+	const char *last = NULL;
+
+	for (unsigned i = 0; i < line->n; i++) {
+		const char *name = line->options[i].name;
+
+		if (length <= 2 || !name[1] || strncmp(name, word + 2, length - 2))
+			continue;
+		if (last && n < size)
+			n += (size_t)snprintf(text + n, size - n, "%s--%s", found > 1 ? ", " : "", last);
+		last = name;
+		found++;
+	}
+	if (last && n < size)
+		snprintf(text + n, size - n, "%s--%s", found > 1 ? " and " : "", last);
+	return found;
+}
+
 /* What getopt_long has just stopped at with '?'. */
 static int no_option(const struct cli_line *line, char **argv)
 {
 	const char *word = argv[optind - 1];
+	char several[200];
 
+	if (!optopt && begins_with(line, word, several, sizeof several) > 1)
+		return cli_usage(line->command, "'%s' is the beginning of %s", word, several);
 	if (optopt && (strncmp(word, "--", 2) != 0 || is_letter_of(argv[optind])))
 		return cli_usage(line->command, "'-%c' is no option", optopt);
 	if (optopt && strchr(word, '='))
@@ -270,7 +306,7 @@ struct spelling {
 	struct option words[CLI_OPTIONS_MOST + 2];
 };
 
-/* As getopt_long wants them: beginning with ':', it tells an option that is none from one that lacks its value. */
+/* As getopt_long wants them. The ':' in front: it tells an option that is none from one that lacks its value. */
 static void spell(const struct cli_line *line, struct spelling *s)
 {
 	unsigned words = 0, letters = 0;
@@ -305,7 +341,10 @@ static unsigned number_of(const struct cli_line *line, int option)
 	return i;
 }
 
-/* Of two numbers the later one counts, so that a script can put its own behind what it is given. Of two files one would be forgotten. */
+/*
+ * Of two numbers the later one counts, so that a script can put its own behind what it is given. Of two files one
+ * would be forgotten.
+ */
 static int take_option(struct cli_line *line, unsigned i, const char *text)
 {
 	const struct cli_option *o = &line->options[i];

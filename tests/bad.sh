@@ -39,6 +39,11 @@ printf '\037\213\010' >packed
 refused 1 "packed: not a capture, but packed: zcat it into -r -" run tcp -r packed
 : >hollow
 refused 1 "hollow: not a capture: it is empty" run tcp -r hollow
+refused 1 "standard input: not a capture: it is empty" run tcp -r - </dev/null
+for bytes in 1 10 23; do
+	head -c $bytes x.pcap >stub.pcap
+	refused 1 "stub.pcap: not a capture: it ends after $bytes byte" run tcp -r stub.pcap
+done
 
 # ------------------------------------------------------------------ cut and damaged files
 

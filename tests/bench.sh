@@ -40,7 +40,7 @@ exits 0 "got --flows 1000 --only given" bench --flows 1000 --kind line --peers
 rows 1
 
 # Usage.
-exits 2 "--flows '999': that is no value for it (a number from 1000 to 100000000)" bench --flows 999
+exits 2 "--flows '999': that is no value for it (a number from 1000 to 100M)" bench --flows 999
 exits 2 "--flows '1000M': that is no value" bench --flows 1000M
 exits 2 "'--quick' is no option" bench --quick
 exits 2 "'--flows' wants a value" bench --flows

@@ -81,5 +81,10 @@ exits 2 "the flood is not within" generate -w x --flood 5 --flood-start 60s
 exits 2 "100 round trips" generate -w x --duration 0
 exits 2 "100 round trips" generate -w x --rtt 1s --duration 10s
 exits 1 "/nonexistent/x" generate -w /nonexistent/x
-exits 1 "/nonexistent/x" generate -w x -t /nonexistent/x
+exits 1 "/nonexistent/x" generate -w fresh.pcap -t /nonexistent/x
+[ ! -e fresh.pcap ] || fail "all the work was done before it was seen that the truth has no place"
+exits 1 "both: is the capture, and cannot be the truth too" generate -w both -t ./both
+exits 0 "x: " generate -w x -t long.json --flows 100 --video 1
+exits 0 "x: " generate -w x -t long.json --udp 1
+[ "$(grep -c frames long.json)" = 1 ] || fail "the truth was written behind another"
 if [ -c /dev/full ]; then exits 1 "No space left" generate -w /dev/full; fi

@@ -26,11 +26,12 @@ for nonsense in "" many -1 0 1x 1.5.5 "1 M" 1e30 inf nan 0x10 "+3" 1/2; do
 	no_value --seed "$nonsense" "$number" reproduce dleft
 	no_value -c "$nonsense" "$number" run tcp -r x.pcap
 	no_value -s "$nonsense" "$number" generate -w y
-	no_value --flows "$nonsense" "a number from 1000 to 100000000" bench
+	no_value --flows "$nonsense" "a number from 1000 to 100M" bench
 	no_value --seeds "$nonsense" "a number from 1 to 100" reproduce dleft
 	no_value -j "$nonsense" "a number from 1 to 256" reproduce dleft
 	no_value --states "$nonsense" "a number from 1 to 255" plan --flows 1k
-	[ "$nonsense" = 0 ] || no_value --flows "$nonsense" "a number, as 0, 1500, 1.5M or 1e6" generate -w y
+	[ "$nonsense" = 0 ] || no_value --flows "$nonsense" "a number from 0 to 100M" generate -w y
+	[ "$nonsense" = 0 ] || no_value --concurrent "$nonsense" "a number, as 0, 1500, 1.5M or 1e6" generate -w y
 done
 for nonsense in "" much -1 0 4X 4iB 4Mb 1e30; do
 	no_value --memory "$nonsense" "$size" plan --states 3
@@ -52,6 +53,9 @@ for nonsense in "" hash Line 1; do
 	no_value --kind "$nonsense" "$kinds" run tcp -r x.pcap
 	no_value --kind "$nonsense" "line, compact, dleft, exact, stateful, direct, kbf or all" plan --states 3 --flows 1k
 done
+no_value --targets 1M "a number from 1 to 60k" generate -w y --scans 1
+no_value --payload 1401 "a number from 0 to 1400" generate -w y
+no_value --flood 1T "a number from 0 to 500M" generate -w y
 no_value --video-as mp4 "rtp, ts or es" generate -w y --video 1
 no_value --full sometimes "unsure, refuse or replace" run tcp -r x.pcap
 no_value --exact-for all "unsure" run tcp -r x.pcap
@@ -86,4 +90,18 @@ exits 0 "tcp: " check --strict --strict tcp
 exits 2 "'--flows' wants a value: $number" plan --states 3 --flows
 exits 2 "'-c' wants a value: $number" run tcp -r x.pcap -c
 exits 2 "'--kind' wants a value: $kinds" bench --kind
-exits 2 "'-r' wants a value" run tcp -r
+exits 2 "'-r' wants a value: the name of a file" run tcp -r
+exits 2 "'-i' wants a value: the name of an interface" run tcp -i
+no_value -r "" "the name of a file" run tcp
+no_value -i "" "the name of an interface" run tcp
+no_value -o "" "the name of a file" run tcp -r x.pcap
+no_value -t "" "the name of a file" generate -w y
+no_value --html "" "the name of a file" reproduce dleft
+
+# A beginning is enough where it is one option's.
+exits 0 "tcp on x.pcap" run tcp -r x.pcap --no-t --kin exact
+exits 2 "'--f' is the beginning of --flows and --full" run tcp -r x.pcap --f 5
+exits 2 "'--flood-=5' is the beginning of --flood-start, --flood-time and --flood-answers" generate -w y --flood-=5
+exits 2 "'--x' is no option" run tcp -r x.pcap --x
+exits 2 "inkling: '--x' is no option" --x
+exits 2 "inkling: '-x' is no option" -x

@@ -16,7 +16,7 @@ _Static_assert(INK_UNSURE == 1 && INK_REFUSE == 2 && INK_REPLACE == 3, "the orde
 
 static const struct cli_option options[] = {
 	{.name = "r", .how = CLI_WORD, .at = AT(file)},
-	{.name = "i", .how = CLI_WORD, .at = AT(interface)},
+	{.name = "i", .how = CLI_WORD, .at = AT(interface), .shape = "the name of an interface"},
 	{.name = "w", .how = CLI_WORD, .at = AT(write)},
 	{.name = "o", .how = CLI_WORD, .at = AT(output)},
 	{.name = "c", .how = CLI_NUMBER, .at = AT(packets), .least = 1},
@@ -99,7 +99,7 @@ static int contradiction(const struct wishes *w)
 	return in_vain(w);
 }
 
-/* The first word that is no option is the machine. Options may stand anywhere, also in the filter; "--" ends them. */
+/* The first word that is no option is the machine. Options may stand anywhere, also behind the filter. */
 int run_options(int argc, char **argv, struct wishes *w)
 {
 	struct cli_line line = {&cli_run, options, sizeof options / sizeof options[0], w, {NULL}};

@@ -248,6 +248,9 @@ static int refuse_early(const struct ink_capture *c, struct ink_why *why)
 		    !memcmp(c->reader.buffer, packers[i].begin, packers[i].length))
 			return ink_because(why, -EILSEQ, "%s: not a capture, but packed: %s it into -r -",
 					   c->name, packers[i].unpack);
+	if (c->reader.filled < INK_FILE_HEADER)
+		return ink_because(why, -EILSEQ, "%s: not a capture: it ends after %zu byte%s", c->name,
+				   c->reader.filled, c->reader.filled == 1 ? "" : "s");
 	return 0;
 }
 
@@ -357,12 +360,14 @@ static int check(const struct ink_capture_options *o, struct ink_why *why)
 
 static int open_named(struct ink_capture *c, const struct ink_capture_options *o, struct ink_why *why)
 {
+	int standard = o->file && !strcmp(o->file, "-");
+
 	c->reader.fd = -1;
 	c->parse = o->parse;
-	c->name = strdup(o->file ? o->file : o->interface);
+	c->name = strdup(standard ? "standard input" : o->file ? o->file : o->interface);
 	if (!c->name)
 		return ink_because(why, -ENOMEM, "capture: no memory");
-	c->reader.name = c->name;
+	c->reader.name = standard ? "-" : c->name;
 	return open_either(c, o, why);
 }
 

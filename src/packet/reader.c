@@ -26,7 +26,7 @@
 
 #include "why.h"
 
-enum { FILE_HEADER = 24, RECORD_HEADER = 16 };
+enum { RECORD_HEADER = 16 };
 
 /* Twice the longest packet; it stays in the second level cache. */
 enum { BUFFER = 2 * (INK_FRAME_MOST + RECORD_HEADER) };
@@ -110,12 +110,12 @@ static int read_magic(struct ink_reader *r)
 /* Before 2.4 the two lengths of a packet stood the other way round in some files: libpcap knows which. */
 static int read_header(struct ink_reader *r)
 {
-	if (r->filled < FILE_HEADER || !read_magic(r))
+	if (r->filled < INK_FILE_HEADER || !read_magic(r))
 		return 0;
 	if (number16(r, r->buffer + 4) != 2 || number16(r, r->buffer + 6) != 4)
 		return 0;
 	r->link = link_of_number(number32(r, r->buffer + 20));
-	r->at = FILE_HEADER;
+	r->at = INK_FILE_HEADER;
 	return 1;
 }
 
@@ -140,7 +140,7 @@ int ink_reader_open(struct ink_reader *r, int *is_pcap, struct ink_why *why)
 	if (!r->buffer)
 		error = ink_because(why, -ENOMEM, "%s: no memory", r->name);
 	if (!error)
-		error = fetch_at_least(r, FILE_HEADER, why);
+		error = fetch_at_least(r, INK_FILE_HEADER, why);
 	if (!error)
 		*is_pcap = read_header(r);
 	else

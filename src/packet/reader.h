@@ -9,6 +9,8 @@
 
 #include <inkling/packet.h>
 
+enum { INK_FILE_HEADER = 24 }; /* bytes; a pcapng file begins with more */
+
 #define INK_FRAME_MOST 262144u /* the longest that libpcap takes for a packet, too */
 
 struct ink_reader {
