@@ -37,7 +37,7 @@ enum ink_file_kind {
 	INK_FILE_KBF_DICT = 33
 };
 
-enum { INK_FILE_VERSION = 4 }; /* docs/format.md says what the others were */
+enum { INK_FILE_VERSION = 5 }; /* docs/format.md says what the others were */
 
 /* What stands at the same bytes of every header; the writer gives kind and body_bytes, the rest is filled in. */
 struct ink_file_head {

@@ -73,12 +73,12 @@ struct ink_side_form {
 enum { INK_SIDE_LEAST_ID = 4, INK_SIDE_MOST_ID = 24 }; /* that can be asked for */
 
 /*
- * The flows of a home are of one of four classes, by the lowest bits of their
- * ids, which every word keeps. A line has a flag for each class: of the flows
- * that have nothing to do with the side table, a quarter are sent there as with
- * one flag for all.
+ * The flows of a home are of one of sixteen classes, by the lowest bits of their
+ * ids, which every word keeps. Flags of a line say which classes of its flows are
+ * here, as well as a few bits can: of the flows that have nothing to do with the
+ * side table, a quarter or fewer are sent here as with one flag for all.
  */
-enum { INK_SIDE_CLASSES = 4 };
+enum { INK_SIDE_CLASSES = 16 };
 
 _Static_assert(INK_SIDE_CLASSES <= 1 << INK_SIDE_LEAST_ID, "words keep the bits that tell the class");
 

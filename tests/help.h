@@ -262,11 +262,11 @@ static inline int side_is_asked(uint64_t id)
 	switch (variant->kind) {
 	case INK_LINE:
 		line += ink_line_place(&t->shape.line, id).first;
-		return (line->word[INK_LINE_SIDE + ink_side_class(id)] & INK_LINE_FLAG) != 0;
+		return (line->word[INK_LINE_SIDE + ink_side_class(id) % 4] & INK_LINE_FLAG) != 0;
 	case INK_COMPACT:
 		p = compact_place(&t->shape.compact, t->plan.geometry.b, id);
 		compact += first_line(&p);
-		return (compact->word[COMPACT_WORDS - 1] & COMPACT_SIDE << ink_side_class(id)) != 0;
+		return compact_sent[compact->word[COMPACT_WORDS - 1] >> COMPACT_SIDE & 15] >> ink_side_class(id) & 1;
 	default:
 		return ink_side_count(&t->side) != 0;
 	}

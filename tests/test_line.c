@@ -801,6 +801,22 @@ static void remainders_are_found(void **state)
 	for_all_shapes(try_remainders);
 }
 
+/* All of those that are there; and no others, unless they are of several names. */
+static void side_flags_send_those_that_are_there(void **state)
+{
+	(void)state;
+	for (unsigned classes = 0; classes < 1u << INK_SIDE_CLASSES; classes++) {
+		unsigned sent = compact_sent[compact_side_flags(classes)], names = 0;
+
+		for (unsigned class = 0; class < INK_SIDE_CLASSES; class ++)
+			names |= (classes >> class & 1) << class % 14;
+		assert_int_equal(classes & ~sent, 0);
+		if (__builtin_popcount(names) <= 1)
+			for (unsigned class = 0; class < INK_SIDE_CLASSES; class ++)
+				assert_int_equal(sent >> class & 1, names >> class % 14 & 1);
+	}
+}
+
 static void try_places(const struct ink_compact_shape *s)
 {
 	for (unsigned i = 0; i < LINE_NUMBERS; i++) {
@@ -912,6 +928,7 @@ int main(void)
 		cmocka_unit_test(codes_are_read_and_written_in_planes),
 		cmocka_unit_test(buckets_are_found_by_their_unary_numbers),
 		cmocka_unit_test(remainders_are_found),
+		cmocka_unit_test(side_flags_send_those_that_are_there),
 		cmocka_unit_test(candidates_are_found_and_told_apart),
 		cmocka_unit_test(compact_places_lie_in_the_table_and_lead_back),
 		cmocka_unit_test(all_instruction_sets_place_alike_in_compact_lines),

@@ -1124,7 +1124,7 @@ static void only_flows_of_its_class_are_sent_to_the_side_table(void **state)
 	pair();
 	do
 		third = twin_of(first);
-	while (third % 4 == second % 4);
+	while (third % 4 == second % 4 || third % 16 % 14 == second % 16 % 14);
 	assert_int_equal(ink_insert(t, second, OTHER), 0);
 	assert_true(side_is_asked(second));
 	assert_false(side_is_asked(third));

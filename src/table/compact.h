@@ -22,7 +22,7 @@
  * entries is a shift of each plane, and a tick works on all slots at once. The
  * metadata lie in the last two words, with at least one bit before them, which
  * serves as the end of "bucket -1". Free slots are 0: zeroed memory is an empty
- * line. The flags mean the same as in line.h.
+ * line. The overflow flag means the same as in line.h.
  *
  * The second line follows from the first, bucket and remainder, as in line.h.
  */
@@ -42,9 +42,9 @@ enum {
 };
 
 /* In word 7. */
-#define COMPACT_SIDE (1ull << 59) /* of the first class of four */
+enum { COMPACT_SIDE = 59, COMPACT_SIDE_BITS = 4 };
 #define COMPACT_OVERFLOW (1ull << 63)
-#define COMPACT_FLAGS (15 * COMPACT_SIDE | COMPACT_OVERFLOW)
+#define COMPACT_FLAGS (15ull << COMPACT_SIDE | COMPACT_OVERFLOW)
 
 struct compact_line {
 	uint64_t word[COMPACT_WORDS];
@@ -54,8 +54,9 @@ _Static_assert(sizeof(struct compact_line) == 64, "a line is one cache line");
 _Static_assert(COMPACT_BITS == 64 * COMPACT_META_WORD + COMPACT_META_END &&
 		       (int)COMPACT_META_BITS < (int)COMPACT_META_END,
 	       "metadata and a bit before them end where the flags begin");
-_Static_assert(COMPACT_SIDE << INK_SIDE_CLASSES == COMPACT_OVERFLOW && COMPACT_OVERFLOW == 1ull << 63,
-	       "a flag for each class of the side table, and the last bit");
+_Static_assert(1ull << COMPACT_SIDE << COMPACT_SIDE_BITS == COMPACT_OVERFLOW &&
+		       COMPACT_OVERFLOW == 1ull << 63,
+	       "side flags, and the last bit");
 
 /* ------------------------------------------------------------------ bit fields */
 
@@ -97,6 +98,29 @@ static inline uint64_t bit_close(uint64_t bits, unsigned at)
 	uint64_t below = low_bits(at);
 
 	return (bits & below) | (bits >> 1 & ~below);
+}
+
+/* ------------------------------------------------------------------- side flags */
+
+/*
+ * Which classes of a line's flows are sent to the side table, one bit each. Few
+ * lines have a flow there, and very few have two; so the four flags together are a
+ * number that names one class, or all. (A flag for every fourth class sent twice
+ * as many flows there in vain.) Two of the names stand for two classes.
+ */
+static const uint16_t compact_sent[1 << COMPACT_SIDE_BITS] = {
+	0,      0x4001, 0x8002, 0x0004, 0x0008, 0x0010, 0x0020, 0x0040,
+	0x0080, 0x0100, 0x0200, 0x0400, 0x0800, 0x1000, 0x2000, 0xffff,
+};
+
+/* The flags for these classes. */
+static inline unsigned compact_side_flags(unsigned classes)
+{
+	unsigned flags = 0;
+
+	while (classes & ~(unsigned)compact_sent[flags])
+		flags++;
+	return flags;
 }
 
 /* -------------------------------------------------------------------- metadata */

@@ -82,6 +82,8 @@ static inline int place_still_calm(const struct ink_table *t, const struct place
 
 /* ------------------------------------------------------------------------ flags */
 
+enum { SIDE_FLAGS = (1 << COMPACT_SIDE_BITS) - 1 };
+
 static inline uint64_t *flags_of(struct compact_line *line)
 {
 	return &line->word[COMPACT_WORDS - 1];
@@ -99,24 +101,25 @@ static void flag_write(struct compact_line *line, uint64_t flag, uint64_t value)
 	__atomic_store_n(word, (*word & ~flag) | value, __ATOMIC_RELEASE);
 }
 
-static inline int side_flagged(const struct ink_table *t, const struct place *p, unsigned class)
+INK_HOT unsigned side_flags_of(struct compact_line *line)
 {
-	return flag_is_set(place_line(t, p, 0), COMPACT_SIDE << class);
+	return __atomic_load_n(flags_of(line), __ATOMIC_ACQUIRE) >> COMPACT_SIDE & SIDE_FLAGS;
 }
 
-static int unit_side_flagged(const struct ink_table *t, uint32_t line, unsigned class)
+INK_HOT int side_flagged(const struct ink_table *t, const struct place *p, unsigned class)
 {
-	return flag_is_set(line_at(t, line), COMPACT_SIDE << class);
+	return compact_sent[side_flags_of(place_line(t, p, 0))] >> class & 1;
 }
 
-static void flag_side(struct ink_table *t, const struct place *p, unsigned class)
+static void flag_side(struct ink_table *t, uint32_t home, unsigned classes)
 {
-	flag_write(place_line(t, p, 0), COMPACT_SIDE << class, COMPACT_SIDE << class);
+	flag_write(line_at(t, home), (uint64_t)SIDE_FLAGS << COMPACT_SIDE,
+		   (uint64_t)compact_side_flags(classes) << COMPACT_SIDE);
 }
 
-static void unflag_side(struct ink_table *t, const struct place *p, unsigned class)
+static int is_flagged_for(const struct ink_table *t, uint32_t home, unsigned classes)
 {
-	flag_write(place_line(t, p, 0), COMPACT_SIDE << class, 0);
+	return side_flags_of(line_at(t, home)) == compact_side_flags(classes);
 }
 
 static inline int overflowed(const struct ink_table *t, const struct place *p)

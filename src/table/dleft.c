@@ -188,26 +188,19 @@ static inline int side_flagged(const struct ink_table *t, const struct place *p,
 	return ink_side_count(&t->side) != 0;
 }
 
-static int unit_side_flagged(const struct ink_table *t, uint32_t bucket, unsigned class)
+static void flag_side(struct ink_table *t, uint32_t home, unsigned classes)
 {
 	(void)t;
-	(void)bucket;
-	(void)class;
-	return 0;
+	(void)home;
+	(void)classes;
 }
 
-static void flag_side(struct ink_table *t, const struct place *p, unsigned class)
+static int is_flagged_for(const struct ink_table *t, uint32_t home, unsigned classes)
 {
 	(void)t;
-	(void)p;
-	(void)class;
-}
-
-static void unflag_side(struct ink_table *t, const struct place *p, unsigned class)
-{
-	(void)t;
-	(void)p;
-	(void)class;
+	(void)home;
+	(void)classes;
+	return 1;
 }
 
 static inline int overflowed(const struct ink_table *t, const struct place *p)

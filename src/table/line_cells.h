@@ -50,8 +50,9 @@ struct place {
 };
 
 _Static_assert(sizeof(struct place) == 16, "as line_places writes them");
-_Static_assert(INK_LINE_SIDE + INK_SIDE_CLASSES == INK_LINE_OVERFLOW,
-	       "a flag for each class of the side table");
+enum { SIDE_FLAGS = INK_LINE_OVERFLOW - INK_LINE_SIDE }; /* each for every fourth class */
+
+_Static_assert(INK_SIDE_CLASSES % SIDE_FLAGS == 0, "a flag for as many classes as another");
 
 #include "single_match.h"
 
@@ -178,22 +179,30 @@ static inline void flag_write(struct ink_line *line, unsigned flag, uint64_t bit
 
 INK_HOT int side_flagged(const struct ink_table *t, const struct place *p, unsigned class)
 {
-	return flag_is_set(place_line(t, p, 0), INK_LINE_SIDE + class);
+	return flag_is_set(place_line(t, p, 0), INK_LINE_SIDE + class % SIDE_FLAGS);
 }
 
-static int unit_side_flagged(const struct ink_table *t, uint32_t line, unsigned class)
+/* Which of the flags are set for these classes, one bit each. */
+static unsigned flags_for(unsigned classes)
 {
-	return flag_is_set(line_at(t, line), INK_LINE_SIDE + class);
+	classes |= classes >> 8;
+	return (classes | classes >> 4) % (1 << SIDE_FLAGS);
 }
 
-static void flag_side(struct ink_table *t, const struct place *p, unsigned class)
+static void flag_side(struct ink_table *t, uint32_t home, unsigned classes)
 {
-	flag_write(place_line(t, p, 0), INK_LINE_SIDE + class, INK_LINE_FLAG);
+	for (unsigned i = 0; i < SIDE_FLAGS; i++)
+		flag_write(line_at(t, home), INK_LINE_SIDE + i,
+			   flags_for(classes) >> i & 1 ? INK_LINE_FLAG : 0);
 }
 
-static void unflag_side(struct ink_table *t, const struct place *p, unsigned class)
+static int is_flagged_for(const struct ink_table *t, uint32_t home, unsigned classes)
 {
-	flag_write(place_line(t, p, 0), INK_LINE_SIDE + class, 0);
+	unsigned flags = 0;
+
+	for (unsigned i = 0; i < SIDE_FLAGS; i++)
+		flags |= (unsigned)flag_is_set(line_at(t, home), INK_LINE_SIDE + i) << i;
+	return flags == flags_for(classes);
 }
 
 static inline int overflowed(const struct ink_table *t, const struct place *p)

@@ -15,8 +15,9 @@
  *   place_of, place_fetch, and LOOKS_FOR_ROOM, LOOKS_IN_STEPS with what belongs to them    as in calls.h
  *   place_home(place)       the home of the flow in the side table
  *   place_calm / place_still_calm    see ink_calm
- *   side_flagged, flag_side, unflag_side(t, place, class)    is the side table to be asked? See side.h
- *   unit_side_flagged(t, unit, class)        the same, for a check of all units
+ *   side_flagged(t, place, class)    is the side table to be asked? See side.h
+ *   flag_side(t, home, classes)      its flows that are there are of these classes now, one bit each
+ *   is_flagged_for(t, home, classes) is the side table asked for these, as flag_side has it, and no others?
  *   overflowed, flag_overflow                was a flow of this place refused?
  *   insert_enter(t, place), insert_leave(lock)    held around an insert (many writers)
  *   struct hint, cell_look(t, place) what a glance at the place's memory shows
@@ -85,24 +86,25 @@ static uint32_t side_home(const struct ink_table *t, uint32_t e)
 	return place_home(&p);
 }
 
-/* Has it a flow of that home and class? */
-static int side_has(const struct ink_table *t, uint32_t home, unsigned class)
+/* The classes of its flows that have this home, one bit each. */
+static unsigned side_classes(const struct ink_table *t, uint32_t home)
 {
-	for (uint32_t e = ink_side_first(&t->side, home); e; e = ink_side_next(&t->side, e))
-		if (side_home(t, e) == home && ink_side_class(ink_side_id(&t->side, e)) == class)
-			return 1;
-	return 0;
+	uint32_t e = t->side.capacity ? ink_side_first(&t->side, home) : 0;
+	unsigned classes = 0;
+
+	for (; e; e = ink_side_next(&t->side, e))
+		if (side_home(t, e) == home)
+			classes |= 1u << ink_side_class(ink_side_id(&t->side, e));
+	return classes;
 }
 
 /* Removes an entry; the side table stays entered. */
 static void side_drop(struct ink_table *t, uint32_t e)
 {
-	uint64_t id = ink_side_id(&t->side, e);
-	struct place p = place_of(t, id);
+	uint32_t home = side_home(t, e);
 
-	ink_side_remove(&t->side, place_home(&p), e);
-	if (!side_has(t, place_home(&p), ink_side_class(id)))
-		unflag_side(t, &p, ink_side_class(id));
+	ink_side_remove(&t->side, home, e);
+	flag_side(t, home, side_classes(t, home));
 }
 
 static int side_put(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
@@ -112,7 +114,7 @@ static int side_put(struct ink_table *t, const struct place *p, uint64_t id, uns
 	ink_side_enter(&t->side);
 	e = ink_side_add(&t->side, place_home(p), id, code);
 	if (e)
-		flag_side(t, p, ink_side_class(id));
+		flag_side(t, place_home(p), side_classes(t, place_home(p)));
 	ink_side_leave(&t->side);
 	return e ? 0 : -ENOSPC;
 }
@@ -636,14 +638,6 @@ static const char *check_side_entry(const struct ink_table *t, uint32_t e)
 		       : "an entry of the side table has a state that the table has not";
 }
 
-static int has_idle_flag(const struct ink_table *t, uint32_t unit)
-{
-	for (unsigned class = 0; class < INK_SIDE_CLASSES; class ++)
-		if (unit_side_flagged(t, unit, class) && !(t->side.capacity && side_has(t, unit, class)))
-			return 1;
-	return 0;
-}
-
 static const char *verb_check(const struct ink_table *t)
 {
 	const char *wrong = ink_side_check(&t->side);
@@ -652,7 +646,7 @@ static const char *verb_check(const struct ink_table *t)
 		if (ink_side_used(&t->side, e))
 			wrong = check_side_entry(t, e);
 	for (uint64_t i = 0; !wrong && i < cells_units(t); i++)
-		if (has_idle_flag(t, (uint32_t)i))
+		if (!is_flagged_for(t, (uint32_t)i, side_classes(t, (uint32_t)i)))
 			wrong = "a flag leads to the side table, which has no flow there";
 	return wrong ? wrong : cells_check(t);
 }
