@@ -266,7 +266,9 @@ static inline int side_is_asked(uint64_t id)
 	case INK_COMPACT:
 		p = compact_place(&t->shape.compact, t->plan.geometry.b, id);
 		compact += first_line(&p);
-		return compact_sent[compact->word[COMPACT_WORDS - 1] >> COMPACT_SIDE & 15] >> ink_side_class(id) & 1;
+		return compact_sent[compact->word[COMPACT_WORDS - 1] >> COMPACT_SIDE & 15] >>
+			       ink_side_class(id) &
+		       1;
 	default:
 		return ink_side_count(&t->side) != 0;
 	}
