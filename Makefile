@@ -54,7 +54,7 @@ bench-run: build-bench
 	@build-bench/bench/ink-bench-run $(BENCH)
 
 install: build
-	@meson configure build -Dprefix="$(PREFIX)"
+	@meson configure build -Dprefix="$(PREFIX)" -Dlibdir=lib
 	@meson install -C build
 	@$(if $(DESTDIR),,if [ "$$(id -u)" = 0 ]; then ldconfig; fi)
 
