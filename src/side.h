@@ -75,8 +75,8 @@ enum { INK_SIDE_LEAST_ID = 4, INK_SIDE_MOST_ID = 24 }; /* that can be asked for 
 /*
  * The flows of a home are of one of sixteen classes, by the lowest bits of their
  * ids, which every word keeps. Flags of a line say which classes of its flows are
- * here, as well as a few bits can: of the flows that have nothing to do with the
- * side table, a quarter or fewer are sent here as with one flag for all.
+ * here, as well as a few bits can: so most of that line's flows that have nothing to
+ * do with the side table are not sent here.
  */
 enum { INK_SIDE_CLASSES = 16 };
 

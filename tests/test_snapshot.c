@@ -1751,6 +1751,54 @@ static void forged_compact_lines_are_refused(void **state)
 	free(i.bytes);
 }
 
+/* A flow of a home, with the lowest bits of its id, in an empty side table. */
+static void put_aside(struct image i, uint32_t home, uint64_t low)
+{
+	uint32_t code_bits = get32(i, AT_STATE_BITS) + get32(i, AT_AGE_BITS);
+	uint64_t side = get32(i, AT_SIDE), words = side + side / 4 + 1;
+	uint64_t at = ((uint64_t)(home * 0x9e3779b1u) * words) >> 32;
+
+	put(i, side_base(i) + HEAD_COUNT, 4, 1);
+	put(i, side_base(i) + 16 + 8 * at, 8, (((uint64_t)home << side_id_bits(i) | low) << code_bits) + 1);
+}
+
+/* The flow's id is 5 modulo 16: flag 1 of `line`, and name 6 of `compact`. */
+static const struct forgery line_flags[] = {
+	{{{AT_BODY + 2 * 64, 1 * WORD + 63, 1, 1}}, NULL},
+	{{{AT_BODY + 2 * 64, 1 * WORD + 63, 1, 0}}, "has no flag"},
+	{{{AT_BODY + 2 * 64, 2 * WORD + 63, 1, 1}}, "has no flag"},
+	{{{AT_BODY + 2 * 64, 1 * WORD + 63, 1, 1}, {AT_BODY + 2 * 64, 3 * WORD + 63, 1, 1}}, "a flag leads"},
+	{{{AT_BODY + 2 * 64, 1 * WORD + 63, 1, 1}, {AT_BODY + 3 * 64, 1 * WORD + 63, 1, 1}}, "a flag leads"},
+};
+
+static const struct forgery compact_flags[] = {
+	{{{AT_BODY + 2 * 64, 507, 4, 6}}, NULL},
+	{{{AT_BODY + 2 * 64, 507, 4, 0}}, "has no flag"},
+	{{{AT_BODY + 2 * 64, 507, 4, 7}}, "has no flag"},
+	{{{AT_BODY + 2 * 64, 507, 4, 15}}, "a flag leads"},
+	{{{AT_BODY + 2 * 64, 507, 4, 6}, {AT_BODY + 3 * 64, 507, 4, 6}}, "a flag leads"},
+};
+
+static void side_flags_that_send_too_many_or_too_few_are_refused(void **state)
+{
+	struct ink_options o = {.states = 10, .age_bits = 1, .geometry = {.b = 7, .h = 32, .side = 20}};
+	struct image i;
+
+	(void)state;
+	o.kind = INK_LINE;
+	i = empty_image(o);
+	put_aside(i, 2, 5);
+	assert_all_judged(i, line_flags, sizeof line_flags / sizeof line_flags[0]);
+	free(i.bytes);
+	o.kind = INK_COMPACT;
+	o.geometry.f = 8;
+	o.geometry.q = 59;
+	i = empty_image(o);
+	put_aside(i, 2, 5);
+	assert_all_judged(i, compact_flags, sizeof compact_flags / sizeof compact_flags[0]);
+	free(i.bytes);
+}
+
 /* 3 x 5 buckets of 6 cells of 10 + 1 + 4 bits: 1350 bits in 22 words, one of zeros, one of flags. */
 static const struct forgery dleft_forgeries[] = {
 	{{{AT_BODY, 0, 15, 3 | 9 << 11},
@@ -2351,6 +2399,7 @@ int main(void)
 		cmocka_unit_test(a_side_table_whose_chains_meet_is_refused),
 		cmocka_unit_test(forged_lines_are_refused),
 		cmocka_unit_test(forged_compact_lines_are_refused),
+		cmocka_unit_test(side_flags_that_send_too_many_or_too_few_are_refused),
 		cmocka_unit_test(forged_dleft_cells_are_refused),
 		cmocka_unit_test(forged_filters_are_refused),
 		cmocka_unit_test(forged_exact_slots_are_refused),

@@ -42,9 +42,9 @@ enum {
 };
 
 /* In word 7. */
-enum { COMPACT_SIDE = 59, COMPACT_SIDE_BITS = 4 };
+enum { COMPACT_SIDE = 59, COMPACT_SIDE_BITS = 4, COMPACT_SIDE_MASK = (1 << COMPACT_SIDE_BITS) - 1 };
 #define COMPACT_OVERFLOW (1ull << 63)
-#define COMPACT_FLAGS (15ull << COMPACT_SIDE | COMPACT_OVERFLOW)
+#define COMPACT_FLAGS ((uint64_t)COMPACT_SIDE_MASK << COMPACT_SIDE | COMPACT_OVERFLOW)
 
 struct compact_line {
 	uint64_t word[COMPACT_WORDS];
@@ -112,6 +112,8 @@ static const uint16_t compact_sent[1 << COMPACT_SIDE_BITS] = {
 	0,      0x4001, 0x8002, 0x0004, 0x0008, 0x0010, 0x0020, 0x0040,
 	0x0080, 0x0100, 0x0200, 0x0400, 0x0800, 0x1000, 0x2000, 0xffff,
 };
+
+_Static_assert(INK_SIDE_CLASSES == 16, "a bit for each class");
 
 /* The flags for these classes. */
 static inline unsigned compact_side_flags(unsigned classes)

@@ -82,8 +82,6 @@ static inline int place_still_calm(const struct ink_table *t, const struct place
 
 /* ------------------------------------------------------------------------ flags */
 
-enum { SIDE_FLAGS = (1 << COMPACT_SIDE_BITS) - 1 };
-
 static inline uint64_t *flags_of(struct compact_line *line)
 {
 	return &line->word[COMPACT_WORDS - 1];
@@ -103,7 +101,7 @@ static void flag_write(struct compact_line *line, uint64_t flag, uint64_t value)
 
 INK_HOT unsigned side_flags_of(struct compact_line *line)
 {
-	return __atomic_load_n(flags_of(line), __ATOMIC_ACQUIRE) >> COMPACT_SIDE & SIDE_FLAGS;
+	return __atomic_load_n(flags_of(line), __ATOMIC_ACQUIRE) >> COMPACT_SIDE & COMPACT_SIDE_MASK;
 }
 
 INK_HOT int side_flagged(const struct ink_table *t, const struct place *p, unsigned class)
@@ -113,7 +111,7 @@ INK_HOT int side_flagged(const struct ink_table *t, const struct place *p, unsig
 
 static void flag_side(struct ink_table *t, uint32_t home, unsigned classes)
 {
-	flag_write(line_at(t, home), (uint64_t)SIDE_FLAGS << COMPACT_SIDE,
+	flag_write(line_at(t, home), (uint64_t)COMPACT_SIDE_MASK << COMPACT_SIDE,
 		   (uint64_t)compact_side_flags(classes) << COMPACT_SIDE);
 }
 

@@ -52,7 +52,7 @@ struct place {
 _Static_assert(sizeof(struct place) == 16, "as line_places writes them");
 enum { SIDE_FLAGS = INK_LINE_OVERFLOW - INK_LINE_SIDE }; /* each for every fourth class */
 
-_Static_assert(INK_SIDE_CLASSES % SIDE_FLAGS == 0, "a flag for as many classes as another");
+_Static_assert(INK_SIDE_CLASSES == 16 && SIDE_FLAGS == 4, "as flags_for folds classes to flags");
 
 #include "single_match.h"
 
