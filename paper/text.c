@@ -279,7 +279,7 @@ static void show_in_parts(struct layout *l, const struct sheet *sheet)
 {
 	size_t from, to;
 
-	l->keys = keys_of(l, sheet->table);
+	l->keys = l->table->width > 1 ? keys_of(l, sheet->table) : 0;
 	for (from = l->keys; from < l->table->width; from = to) {
 		to = end_of_part(l, from, sheet->table - sum_of(l, 0, l->keys));
 		if (from > l->keys)

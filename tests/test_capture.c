@@ -426,7 +426,9 @@ static void a_filter_can_be_tried_before_the_link_is_known(void **state)
 {
 	(void)state;
 	assert_int_equal(ink_filter_try("tcp port 80", &why), 0);
-	assert_int_equal(ink_filter_try("wlan type mgt", NULL), 0); /* of 802.11 */
+	why = (struct ink_why){"an earlier reason"};
+	assert_int_equal(ink_filter_try("wlan type mgt", &why), 0); /* of 802.11 */
+	assert_string_equal(why.text, "an earlier reason");
 	assert_int_equal(ink_filter_try("tcp and and", &why), -EINVAL);
 	assert_non_null(strstr(why.text, "filter 'tcp and and': "));
 	assert_int_equal(ink_filter_try("tcp and and", NULL), -EINVAL);

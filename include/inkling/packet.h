@@ -254,7 +254,7 @@ void ink_capture_stats(struct ink_capture *capture, struct ink_capture_stats *st
 /* What the frames begin with. In a pcapng file it is the first interface's: others are refused. */
 enum ink_link ink_capture_link(const struct ink_capture *capture);
 
-/* "Ethernet"; what it is called by libpcap. */
+/* "Ethernet"; what it is called by libpcap, or "unknown". */
 const char *ink_link_name(enum ink_link link);
 
 /* --------------------------------------------------------------- filters */

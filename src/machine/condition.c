@@ -398,11 +398,14 @@ static int parse_bytes(struct ink_parser *p, const char *what, struct ink_test *
 /* What is wrong with a filter on some links is known only when a capture is opened: then the text is gone. */
 static const char *place_of(struct ink_parser *p, uint32_t at)
 {
-	char place[300];
-	int n = snprintf(place, sizeof place, "%s:%u:%u", p->text->file, ink_text_line(p->text, at),
-			 ink_text_column(p->text, at));
+	enum { MOST = 250 }; /* of a long path, its end */
+	const char *file = p->text->file;
+	size_t length = strlen(file);
+	char place[MOST + 32];
+	int n = snprintf(place, sizeof place, "%s:%u:%u", file + (length > MOST ? length - MOST : 0),
+			 ink_text_line(p->text, at), ink_text_column(p->text, at));
 
-	return ink_arena_string(&p->m->arena, place, (size_t)n < sizeof place ? (size_t)n : sizeof place - 1);
+	return ink_arena_string(&p->m->arena, place, (size_t)n);
 }
 
 /* 0, or -1 after a complaint. */
@@ -414,7 +417,7 @@ static int check_filter(struct ink_parser *p, uint32_t at, const struct ink_test
 	if (strlen(test->bytes) != test->length)
 		ink_text_error(p->text, at, "a filter cannot have a 0 in it");
 	else if (o && o->try_filter && o->try_filter(test->bytes, &why))
-		ink_text_error(p->text, at, "%s", why.text);
+		ink_text_error(p->text, at, "%s", why.text[0] ? why.text : "this is no filter");
 	else
 		return 0;
 	return -1;

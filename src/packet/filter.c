@@ -70,16 +70,17 @@ int ink_filter_try(const char *text, struct ink_why *why)
 {
 	static const enum ink_link links[] = {INK_LINK_ETHERNET, INK_LINK_RADIOTAP, INK_LINK_SLL2,
 					      INK_LINK_RAW};
+	struct ink_why first = {""};
 	int error = 0;
 
 	for (unsigned i = 0; i < sizeof links / sizeof links[0]; i++) {
-		struct ink_filter *filter = ink_filter_compile(text, links[i], i ? NULL : why);
+		struct ink_filter *filter = ink_filter_compile(text, links[i], i ? NULL : &first);
 
 		if (filter)
 			return ink_filter_free(filter), 0;
 		error = error ? error : -errno;
 	}
-	return error;
+	return ink_because(why, error, "%s", first.text);
 }
 
 int ink_filter_match(const struct ink_filter *filter, const struct ink_packet *packet)
