@@ -37,6 +37,21 @@ exits 0 "" run flags -r x.pcap --kind direct -o no-end.json
 grep -q "lack\|incomplete" said no-end.json && fail "the machine has no rows for the end, and something is missing"
 grep -q incomplete tcp.json && fail "an exact table lacks nothing"
 
+# A table that was full says so, and what helps; how it lost flows stands below them. Where others go on with them, nothing is lacking.
+full="the table was full, and counts and reports may lack flows"
+exits 0 "$full" run tcp -r x.pcap --flows 100 --full replace --seed 1 -o replaced.json
+same "flows replaced" "$(sed -n 's/^ *replaced to make room  *//p' said | tr -d ,)" "$(of replaced replaced.json)"
+grep -q "^ *more --flows helps" said || fail "what was replaced is gone, and something else than more room would help"
+exits 0 "$full" run tcp -r x.pcap --memory 10k --full refuse --seed 1
+grep -q "^ *more --memory, --full replace or --exact-for unsure helps" said || fail "a full table does not say what helps"
+exits 0 "more --flows or --full replace helps" run tcp -r x.pcap --flows 100 --verify --seed 1
+exits 0 "more --flows or --exact-for unsure helps" run teardown -r x.pcap --flows 100 --seed 1
+for enough in "--flows 100 --exact-for unsure" "--flows 10k" "--kind exact"; do
+	# shellcheck disable=SC2086 # these are several words
+	exits 0 "counts" run tcp -r x.pcap $enough --seed 1
+	grep -q "the table was full\|to make room" said && fail "$enough: nothing is lacking, and something says so"
+done
+
 # An exact table beside an exact table finds nothing; beside a small one, what it got wrong.
 "$inkling" run tcp -r x.pcap --kind exact --verify -o exact.json -q
 for what in false_positives false_negatives wrong_states dont_know refused expired_early expired_late; do

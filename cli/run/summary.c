@@ -83,15 +83,26 @@ static void show_packets(FILE *to, const struct session *s)
 		line(to, "", "dropped by the kernel", c.dropped + c.dropped_by_interface);
 }
 
+static struct ink_stats stats_of(const struct ink_table *table)
+{
+	struct ink_stats t = {.size = sizeof t};
+
+	ink_stats(table, &t);
+	return t;
+}
+
 static void show_flows(FILE *to, const struct session *s)
 {
 	struct ink_track_stats k = {.size = sizeof k};
+	uint64_t replaced = stats_of(s->table).replaced;
 
 	ink_track_stats(s->track, &k);
 	line(to, "flows", "begun", k.begun);
 	line(to, "", "expired", k.expired);
 	if (k.refused)
 		line(to, "", "refused for lack of room", k.refused);
+	if (replaced)
+		line(to, "", "replaced to make room", replaced);
 	if (k.unsure)
 		line(to, "", "steps unsure", k.unsure);
 }
@@ -118,6 +129,41 @@ static void show_missing(FILE *to, const struct session *first)
 		fprintf(to, "%-*smissing: nobody knows how many, with this kind of table\n", LABEL, "");
 }
 
+/* What was refused goes on in the exact table, if there is one; what was replaced is gone. */
+static int lost_flows(const struct session *s)
+{
+	struct ink_track_stats k = {.size = sizeof k};
+
+	ink_track_stats(s->track, &k);
+	return (k.refused && !s->slow) || stats_of(s->table).replaced;
+}
+
+static int can_replace(const struct session *s)
+{
+	const struct ink_timing *timings = s->view->rules.timings;
+	int expendable = 0;
+
+	for (unsigned i = 0; timings && i < s->view->rules.states; i++)
+		expendable |= timings[i].expendable;
+	return expendable;
+}
+
+/* What can be asked for beside what was. Flows that are replaced are neither refused nor unsure: nothing goes on with them. */
+static void show_lack_of_room(FILE *to, const struct session *s)
+{
+	int replaces = s->w->table.full == INK_REPLACE;
+	const char *policy = !replaces && can_replace(s) ? "--full replace" : NULL;
+	const char *slow = replaces || s->w->verify ? NULL : "--exact-for unsure";
+
+	fprintf(to, "%-*sthe table was full, and counts and reports may lack flows:\n", LABEL, "");
+	fprintf(to, "%-*smore %s", LABEL, "", s->w->table.bytes ? "--memory" : "--flows");
+	if (policy)
+		fprintf(to, "%s%s", slow ? ", " : " or ", policy);
+	if (slow)
+		fprintf(to, " or %s", slow);
+	fprintf(to, " helps\n");
+}
+
 static void show_counts(FILE *to, const struct session *s, const struct session *first)
 {
 	for (unsigned i = 0; i < s->view->counters; i++)
@@ -131,6 +177,8 @@ static void show_counts(FILE *to, const struct session *s, const struct session 
 			fprintf(to,
 				"%-*s%s lacks what was left at the end: this kind cannot count its flows\n",
 				LABEL, "", s->view->counter_names[i]);
+	if (lost_flows(s))
+		show_lack_of_room(to, s);
 	line(to, "reports", s->w->output ? s->w->output : "made (-o shows them)", s->reports);
 	if (first)
 		show_missing(to, first);
@@ -138,14 +186,6 @@ static void show_counts(FILE *to, const struct session *s, const struct session 
 		line(to, "written", s->w->write, s->saved);
 	if (s->dropped)
 		line(to, "verdicts", "drop", s->dropped);
-}
-
-static struct ink_stats stats_of(const struct ink_table *table)
-{
-	struct ink_stats t = {.size = sizeof t};
-
-	ink_stats(table, &t);
-	return t;
 }
 
 static void show_held(FILE *to, const char *label, uint64_t bytes, uint64_t flows)
