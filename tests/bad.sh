@@ -45,6 +45,26 @@ for bytes in 1 10 23; do
 	refused 1 "stub.pcap: not a capture: it ends after $bytes byte" run tcp -r stub.pcap
 done
 
+# A link that is not decoded is told by libpcap's name or its number, before anything is written. (A capture's header, byte 20 on.)
+link() { # NUMBER, as printf has it
+	{ head -c 20 x.pcap && printf "$1\\0\\0\\0" && tail -c +25 x.pcap; } >link.pcap
+}
+link '\211'
+refused 1 "link.pcap: its link is not decoded: Juniper ATM1 PIC (137)" run tcp -r link.pcap -o link.json
+[ ! -e link.json ] || fail "there are records of what is not decoded"
+refused 1 "standard input: its link is not decoded: Juniper ATM1 PIC (137)" run tcp -r - -q <link.pcap
+refused 1 "link.pcap: its link is not decoded: Juniper ATM1 PIC (137)" run flags -r link.pcap --two-pass
+link '\024'
+refused 1 "link.pcap: its link is not decoded: 20" run tcp -r link.pcap
+
+# Who gives several captures gives a filter that is none, and learns why. Of a filter that is right nothing is said.
+refused 1 "syntax error; x.pcap is a file: -r reads one, and what stands behind it is the filter" run tcp -r x.pcap x.pcap
+refused 1 "syntax error; x.pcap is a file" run tcp -r x.pcap port 80 x.pcap
+refused 1 "filter 'tpc or x': " run tcp -r x.pcap tpc or x
+grep -q "is a file" said && fail "x is no file"
+cp x.pcap udp
+exits 0 "tcp on x.pcap" run tcp -r x.pcap udp
+
 # ------------------------------------------------------------------ cut and damaged files
 
 # Cut in the middle of a packet: the packets before it are processed, by every way of working.

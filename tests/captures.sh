@@ -70,8 +70,19 @@ run_and_compare() { # MACHINE CAPTURE TRUTH-OF-PACKETS TRUTH-OF-PICTURES
 	esac
 }
 
+# There is nothing to compare of a link that is not decoded.
+is_not_decoded() { # CAPTURE
+	"$inkling" run tcp -r "$1" -q 2>&1 | grep -q "its link is not decoded"
+}
+
 for capture in "$captures"/*/*.pcap*; do
 	name=$(basename "$capture")
+	case $name in
+	tcpdump_hoobr_juniper.pcap | tcpdump_slip-bad-direction.pcap)
+		is_not_decoded "$capture" || fail "$capture: nothing says that its link is not decoded"
+		continue
+		;;
+	esac
 	if grep -q '"tshark_exit": 0' "$captures/truth/tcp_udp/$name.json"; then cut=0; else cut=1; fi
 	for machine in $machines; do
 		run_and_compare "$machine" "$capture" "$captures/truth/tcp_udp/$name.json" "$captures/truth/media/$name.json"

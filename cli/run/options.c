@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "run.h"
@@ -49,6 +50,16 @@ static int join(int argc, char **argv, char **filter)
 		strcat(*filter, argv[i]);
 	}
 	return argc && !*filter ? cli_failed("no memory") : CLI_DONE;
+}
+
+static const char *name_of_a_file(int argc, char **argv)
+{
+	struct stat found;
+
+	for (int i = 0; i < argc; i++)
+		if (stat(argv[i], &found) == 0 && S_ISREG(found.st_mode))
+			return argv[i];
+	return NULL;
 }
 
 /* Exact tables grow, and the filters and sums always find room. */
@@ -114,6 +125,7 @@ int run_options(int argc, char **argv, struct wishes *w)
 	else
 		return cli_usage(&cli_run,
 				 "which machine? ('inkling check --list' names those that are there)");
+	w->file_in_filter = name_of_a_file(argc - optind, argv + optind);
 	error = contradiction(w);
 	return error ? error : join(argc - optind, argv + optind, &w->filter);
 }

@@ -27,12 +27,13 @@ enum { DEFAULT_FLOWS = 1000000 };
 
 struct wishes {
 	const char *machine;
-	const char *file;      /* -r */
-	const char *interface; /* -i */
-	const char *write;     /* -w */
-	const char *output;    /* -o */
-	char *filter;          /* the rest of the line */
-	uint64_t packets;      /* -c; 0: all */
+	const char *file;           /* -r */
+	const char *interface;      /* -i */
+	const char *write;          /* -w */
+	const char *output;         /* -o */
+	char *filter;               /* the rest of the line */
+	const char *file_in_filter; /* a word of it that is the name of a file, or NULL */
+	uint64_t packets;           /* -c; 0: all */
 	struct ink_options table;
 	int verify;
 	int two_pass;

@@ -166,6 +166,38 @@ static int open_tables(struct session *s)
 	return cli_failed("%s%s", why.text, errno == ENOTSUP && timeouts ? " (try --no-timeouts)" : "");
 }
 
+/* A frame of no bytes shows it: whether it is too short is seen only where the link is known. */
+static int is_decoded(enum ink_link link)
+{
+	struct ink_packet nothing = {.frame = (const uint8_t *)""};
+
+	return ink_packet_parse(&nothing, link, 0) != INK_SKIP_LINK;
+}
+
+/* All of a capture is of one link: no packet of it would have a flow. tcpdump refuses what it cannot print, too. */
+static int check_link(const struct session *s)
+{
+	enum ink_link link = ink_capture_link(s->capture);
+	const char *name = ink_link_name(link), *input = s->w->file ? s->w->file : s->w->interface;
+
+	if (is_decoded(link))
+		return CLI_DONE;
+	if (!strcmp(input, "-"))
+		input = "standard input";
+	if (!strcmp(name, "unknown"))
+		return cli_failed("%s: its link is not decoded: %d", input, (int)link);
+	return cli_failed("%s: its link is not decoded: %s (%d)", input, name, (int)link);
+}
+
+/* Who names several captures has named one, and a filter. */
+static int no_input(const struct wishes *w, int error, const struct ink_why *why)
+{
+	if (error != EINVAL || !w->file_in_filter)
+		return cli_failed("%s", why->text);
+	return cli_failed("%s; %s is a file: -r reads one, and what stands behind it is the filter",
+			  why->text, w->file_in_filter);
+}
+
 static int open_input(struct session *s)
 {
 	struct ink_capture_options o = {.size = sizeof o,
@@ -176,7 +208,9 @@ static int open_input(struct session *s)
 	struct ink_why why = {""};
 
 	s->capture = ink_capture_open(&o, &why);
-	return s->capture || interrupted ? CLI_DONE : cli_failed("%s", why.text);
+	if (s->capture)
+		return check_link(s);
+	return interrupted ? CLI_DONE : no_input(s->w, errno, &why);
 }
 
 /* Of an input that never began, nobody will see what it is. */
