@@ -8,6 +8,17 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* The ending of a word that stands behind a number, and the verb behind that. */
+static inline const char *ink_plural(unsigned long long n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static inline const char *ink_are(unsigned long long n)
+{
+	return n == 1 ? "is" : "are";
+}
+
 /* Writes the reason, if anybody wants it, and passes the error on. */
 __attribute__((format(printf, 3, 4))) static inline int ink_because(struct ink_why *why, int error,
 								    const char *format, ...)

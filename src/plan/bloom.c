@@ -576,8 +576,9 @@ static int out_of_reach(const struct wish *w, struct ink_why *why)
 	struct best best = {.found = 0};
 
 	if (!each_k(w, least_error, &best))
-		return ink_because(why, -ERANGE, "%s: no such geometry with %u states and %u age bits", name,
-				   w->o->states, w->o->age_bits);
+		return ink_because(why, -ERANGE, "%s: no such geometry with %u state%s and %u age bit%s",
+				   name, w->o->states, ink_plural(w->o->states), w->o->age_bits,
+				   ink_plural(w->o->age_bits));
 	if (w->o->geometry.m && w->o->flows && best.found)
 		return ink_because(why, -ERANGE, "%s: %llu flows in %u cells have errors of %.2g, not %g",
 				   name, (unsigned long long)w->o->flows, w->o->geometry.m,
@@ -588,8 +589,8 @@ static int out_of_reach(const struct wish *w, struct ink_why *why)
 	if (w->o->geometry.m)
 		return ink_because(why, -ERANGE, "%s: no flow has room at error %g in %u cells", name,
 				   w->o->error, w->o->geometry.m);
-	return ink_because(why, -ERANGE, "%s: no flow has room at error %g in %llu bytes", name, w->o->error,
-			   (unsigned long long)w->o->bytes);
+	return ink_because(why, -ERANGE, "%s: no flow has room at error %g in %llu byte%s", name, w->o->error,
+			   (unsigned long long)w->o->bytes, ink_plural(w->o->bytes));
 }
 
 int ink_plan_bloom(const struct wish *w, struct ink_plan *plan, struct ink_why *why)

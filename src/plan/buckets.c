@@ -320,18 +320,21 @@ static int out_of_reach(const struct wish *w, struct ink_why *why)
 		return ink_plan_too_large(w, &best.plan, why);
 	visit_shapes(w, least_reach, &least);
 	if (least == 1)
-		return ink_because(why, -ERANGE, "%s: no such geometry with %u states and %u age bits",
-				   ink_kind_name(w->o->kind), w->o->states, w->o->age_bits);
+		return ink_because(why, -ERANGE, "%s: no such geometry with %u state%s and %u age bit%s",
+				   ink_kind_name(w->o->kind), w->o->states, ink_plural(w->o->states),
+				   w->o->age_bits, ink_plural(w->o->age_bits));
 	if (w->o->bytes && w->o->error > least)
-		return ink_because(why, -ERANGE, "%s: %llu bytes are too few for any table",
-				   ink_kind_name(w->o->kind), (unsigned long long)w->o->bytes);
+		return ink_because(why, -ERANGE, "%s: %llu byte%s %s too few for any table",
+				   ink_kind_name(w->o->kind), (unsigned long long)w->o->bytes,
+				   ink_plural(w->o->bytes), ink_are(w->o->bytes));
 	if (w->o->error > least)
 		return ink_because(why, -ERANGE, "%s: %llu flows are more than its 2^28 %s hold",
 				   ink_kind_name(w->o->kind), (unsigned long long)w->o->flows,
 				   w->o->kind == INK_DLEFT ? "buckets" : "lines");
 	return ink_because(why, -ERANGE,
-			   "%s: error %g is out of reach with %u states and %u age bits; the least is %.4g",
-			   ink_kind_name(w->o->kind), w->o->error, w->o->states, w->o->age_bits, least);
+			   "%s: error %g is out of reach with %u state%s and %u age bit%s; the least is %.4g",
+			   ink_kind_name(w->o->kind), w->o->error, w->o->states, ink_plural(w->o->states),
+			   w->o->age_bits, ink_plural(w->o->age_bits), least);
 }
 
 /* --------------------------------------------------------------------- the call */

@@ -251,8 +251,8 @@ static int cannot(const struct wish *w, struct ink_why *why)
 	if (w->o->age_bits)
 		return ink_because(
 			why, -ENOTSUP,
-			"kbf: %u age bits; its cells are sums of flows, and none of them can expire",
-			w->o->age_bits);
+			"kbf: %u age bit%s; its cells are sums of flows, and none of them can expire",
+			w->o->age_bits, ink_plural(w->o->age_bits));
 	if (w->o->full == INK_REPLACE)
 		return ink_because(why, -ENOTSUP, "kbf: it is never full, and there is nothing to replace");
 	return 0;

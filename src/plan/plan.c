@@ -143,9 +143,10 @@ uint64_t ink_cells_bytes(const struct ink_plan *p, enum ink_full full)
 
 int ink_plan_too_large(const struct wish *w, const struct ink_plan *p, struct ink_why *why)
 {
-	return ink_because(why, -ERANGE, "%s: %llu flows at error %g take %llu bytes, %llu are allowed",
-			   ink_kind_name(p->kind), (unsigned long long)p->flows, p->error,
-			   (unsigned long long)p->bytes, (unsigned long long)w->o->bytes);
+	return ink_because(why, -ERANGE, "%s: %llu flow%s at error %g %s %llu bytes, %llu %s allowed",
+			   ink_kind_name(p->kind), (unsigned long long)p->flows, ink_plural(p->flows),
+			   p->error, p->flows == 1 ? "takes" : "take", (unsigned long long)p->bytes,
+			   (unsigned long long)w->o->bytes, ink_are(w->o->bytes));
 }
 
 /* --------------------------------------------------------------------- the call */
