@@ -49,6 +49,8 @@ const char *cli_show_share(double share, char *text, size_t size)
 {
 	if (share == 0)
 		snprintf(text, size, "0");
+	else if (share >= .0995) /* as two digits would be 1e+02 of 99.6 */
+		snprintf(text, size, "%.0f %%", share * 100);
 	else if (share >= 1e-5)
 		snprintf(text, size, "%.2g %%", share * 100);
 	else

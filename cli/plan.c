@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* inkling plan: what a table will take, and how often it will be mistaken. */
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,17 +147,49 @@ static int read_options(struct cli_line *line, int argc, char **argv)
 
 /* ----------------------------------------------------------------------- output */
 
-static void show_filter(const struct ink_plan *p)
+enum { WIDE = 150 }; /* columns: the longest rows that are usual fit */
+
+/* Words from column `at` on, and in further lines behind the indentation; columns = 0: in one line. */
+static void put_words(const char *words, int at, int indentation, int columns)
+{
+	while (*words) {
+		int length = (int)strcspn(words, " ");
+
+		if (columns && at > indentation && at + 1 + length > columns)
+			at = printf("\n%*s", indentation, "") - 1;
+		else if (at > indentation)
+			at += printf(" ");
+		at += printf("%.*s", length, words);
+		words += length + (words[length] == ' ');
+	}
+	putchar('\n');
+}
+
+/* What stands behind a row, or where that would be too wide, below it. */
+static void put_behind_row(const char *words)
+{
+	enum { INDENTATION = 4 };
+	int columns = cli_columns();
+
+	if (!columns || columns >= WIDE) {
+		printf("   %s\n", words);
+		return;
+	}
+	printf("\n%*s", INDENTATION, "");
+	put_words(words, INDENTATION, INDENTATION, columns);
+}
+
+static void tell_filter(FILE *to, const struct ink_plan *p)
 {
 	const struct ink_geometry *g = &p->geometry;
 
-	printf("%u cells, %u for a flow", g->m, g->k);
+	fprintf(to, "%u cell%s, %u for a flow", g->m, cli_plural(g->m), g->k);
 	if (g->bloom_flags & INK_BLOOM_BLOCKED)
-		printf(", in one line");
+		fprintf(to, ", in one line");
 	if (g->counter_bits)
-		printf(", counters of %u bits", g->counter_bits);
+		fprintf(to, ", counters of %u bit%s", g->counter_bits, cli_plural(g->counter_bits));
 	if (g->threshold > 1)
-		printf(", %u must know", g->threshold);
+		fprintf(to, ", %u must know", g->threshold);
 }
 
 /* What the lines cost: the errors of as many cells without them. */
@@ -172,48 +205,63 @@ static void show_price(const struct ink_options *o, const struct ink_plan *p)
 	same.geometry.k = p->geometry.k;
 	same.geometry.m = p->geometry.m;
 	same.geometry.bloom_flags &= ~INK_BLOOM_BLOCKED;
-	if (ink_plan(&same, &plain, NULL) == 0)
-		printf("%52s %10s %8s   as many cells, not in lines\n",
-		       cli_show_share(plain.error, error, sizeof error),
-		       cli_show_share(plain.unsure, unsure, sizeof unsure), "");
+	if (ink_plan(&same, &plain, NULL))
+		return;
+	printf("%53s %10s %8s", cli_show_share(plain.error, error, sizeof error),
+	       cli_show_share(plain.unsure, unsure, sizeof unsure), "");
+	put_behind_row("as many cells, not in lines");
 }
 
-static void show_bags(const struct ink_plan *p)
+static void tell_bags(FILE *to, const struct ink_plan *p)
 {
 	const struct ink_geometry *g = &p->geometry;
 
-	printf("%u cells, %u for a flow", g->m, g->k);
+	fprintf(to, "%u cell%s, %u for a flow", g->m, cli_plural(g->m), g->k);
 	if (g->q > 1)
-		printf(", %u classes", g->q);
-	printf("; no time-outs");
+		fprintf(to, ", %u classes", g->q);
+	fprintf(to, "; no time-outs");
 }
 
-static void show_geometry(const struct ink_plan *p)
+static void tell_geometry(FILE *to, const struct ink_plan *p)
 {
 	const struct ink_geometry *g = &p->geometry;
 
 	if (p->kind == INK_LINE)
-		printf("%u lines of %u, fingerprints of %u bits", g->b, g->h, g->f);
+		fprintf(to, "%u line%s of %u, fingerprints of %u bit%s", g->b, cli_plural(g->b), g->h, g->f,
+			cli_plural(g->f));
 	else if (p->kind == INK_COMPACT)
-		printf("%u lines of %u, %u buckets, remainders of %u bits", g->b, g->h, g->q, g->f);
+		fprintf(to, "%u line%s of %u, %u bucket%s, remainders of %u bit%s", g->b, cli_plural(g->b),
+			g->h, g->q, cli_plural(g->q), g->f, cli_plural(g->f));
 	else if (p->kind == INK_DLEFT)
-		printf("%u x %u buckets of %u, fingerprints of %u bits", g->d, g->b, g->h, g->f);
+		fprintf(to, "%u x %u bucket%s of %u, fingerprints of %u bit%s", g->d, g->b, cli_plural(g->b),
+			g->h, g->f, cli_plural(g->f));
 	else if (p->kind == INK_EXACT)
-		printf("%u slots, whole ids", g->b);
+		fprintf(to, "%u slot%s, whole ids", g->b, cli_plural(g->b));
 	else if (p->kind == INK_KBF)
-		show_bags(p);
+		tell_bags(to, p);
 	else
-		show_filter(p);
+		tell_filter(to, p);
 	if (g->side)
-		printf("; side table of %u", g->side);
-	putchar('\n');
+		fprintf(to, "; side table of %u", g->side);
+}
+
+static void show_geometry(const struct ink_plan *p)
+{
+	char text[200] = "";
+	FILE *to = fmemopen(text, sizeof text, "w");
+
+	if (to) {
+		tell_geometry(to, p);
+		fclose(to);
+	}
+	put_behind_row(text);
 }
 
 static void show(const struct ink_plan *p)
 {
 	char error[16], unsure[16];
 
-	printf("%-8s %12llu %10.1f %9.1f %10s %10s %6.1f %%   ", cli_kind_name(p->kind),
+	printf("%-8s %12llu %10.1f %9.1f %10s %10s %6.1f %%", cli_kind_name(p->kind),
 	       (unsigned long long)p->flows, (double)p->bytes / 1024, p->bits_per_flow,
 	       cli_show_share(p->error, error, sizeof error),
 	       p->kind == INK_DLEFT ? "?" : cli_show_share(p->unsure, unsure, sizeof unsure), p->load * 100);
@@ -222,8 +270,26 @@ static void show(const struct ink_plan *p)
 
 static void show_head(void)
 {
-	printf("%-8s %12s %10s %9s %10s %10s %8s   %s\n", "kind", "flows", "KiB", "bits/flow", "error",
-	       "unsure", "load", "geometry");
+	printf("%-8s %12s %10s %9s %10s %10s %8s", "kind", "flows", "KiB", "bits/flow", "error", "unsure",
+	       "load");
+	put_behind_row("geometry");
+}
+
+/* ------------------------------------------------------------------------ plans */
+
+/* The smallest error for flows and bytes can be any; what answers most strangers is no table. An error that was asked for is kept. */
+static int plan_within_reach(const struct ink_options *o, struct ink_plan *plan, struct ink_why *why)
+{
+	int error = ink_plan(o, plan, why);
+	char share[16];
+
+	if (error || o->error > 0 || plan->error <= .5)
+		return error;
+	snprintf(why->text, sizeof why->text,
+		 "%s: %llu flow%s in %llu bytes are out of reach: %s of strangers would get an answer",
+		 cli_kind_name(plan->kind), (unsigned long long)o->flows, cli_plural(o->flows),
+		 (unsigned long long)o->bytes, cli_show_share(plan->error, share, sizeof share));
+	return -ERANGE;
 }
 
 /* `said` is the last complaint: what is wrong for all kinds is said once. */
@@ -231,7 +297,7 @@ static int show_kind(const struct ink_options *o, int first, struct ink_why *sai
 {
 	struct ink_plan plan = {.size = sizeof plan};
 	struct ink_why why;
-	int error = ink_plan(o, &plan, &why);
+	int error = plan_within_reach(o, &plan, &why);
 
 	fflush(stdout);
 	if (error && strcmp(why.text, said->text) != 0)
@@ -249,6 +315,7 @@ static int show_kind(const struct ink_options *o, int first, struct ink_why *sai
 /* Which kind for which job, of those that can do what was asked. */
 static void advise(const unsigned char *planned)
 {
+	enum { INDENTATION = 9 };
 	static const char *const jobs[] = {
 		[INK_LINE] = "the one to take: fast, with time-outs, for one thread or many; its own flows "
 			     "it never mistakes",
@@ -264,8 +331,10 @@ static void advise(const unsigned char *planned)
 
 	putchar('\n');
 	for (unsigned kind = INK_LINE; kind <= INK_KBF; kind++)
-		if (planned[kind])
-			printf("%-8s %s\n", cli_kind_name((enum ink_kind)kind), jobs[kind]);
+		if (planned[kind]) {
+			printf("%-*s", INDENTATION, cli_kind_name((enum ink_kind)kind));
+			put_words(jobs[kind], INDENTATION, INDENTATION, cli_columns());
+		}
 }
 
 static int run(int argc, char **argv)

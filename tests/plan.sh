@@ -4,6 +4,7 @@
 manual=$(realpath "$(dirname "$0")/../man/inkling.1")
 # shellcheck source=tests/help.sh
 . "$(dirname "$0")/help.sh"
+unset COLUMNS
 
 exits 0 "line          1000000" plan --states 15 --flows 1M
 same "kinds" "$(grep -cE '^(line|compact|dleft|exact|stateful|direct|kbf) +1000000 ' said)" 7
@@ -35,6 +36,41 @@ exits 2 "how many flows" plan --states 3
 # Too many flows are that, and not an error out of reach.
 exits 1 "line: 10000000000 flows are more than its 2^28 lines hold" plan --states 12 --flows 10G
 grep -q "dleft: 10000000000 flows are more than its 2^28 buckets hold" said || fail "dleft says something else of 10G flows"
+
+# A table that answers most strangers is no plan, unless that many were allowed; and no share is written with an exponent of 10^2.
+exits 1 "stateful: 1000000 flows in 102400 bytes are out of reach: 100 % of strangers would get an answer" plan --memory 100k --states 15 --flows 1M
+exits 0 "direct: 1000000 flows in 2097152 bytes are out of reach: 66 % of strangers" plan --memory 2M --states 15 --flows 1M
+grep -q "^stateful .* 15 % " said || fail "a table that answers 15 % of strangers is a plan"
+exits 0 " 90 % " plan --memory 600k --states 15 --flows 1M --kind stateful --error .9
+exits 0 " 100 % " plan --memory 900k --states 15 --flows 1M --kind direct --error .999
+
+# Where the rows are wider than the terminal, the geometry stands below each; all else stays in its column.
+"$inkling" plan --states 15 --flows 1M >wide
+COLUMNS=80 "$inkling" plan --states 15 --flows 1M >narrow
+same "the longest line in 80 columns" "$(awk 'length > 80' narrow)" ""
+grep '%' wide | cut -c 1-73 >rows
+grep '%' narrow >narrow.rows
+cmp -s rows narrow.rows || fail "in 80 columns the rows are others: $(diff rows narrow.rows | head -n 4)"
+same "words in 80 columns" "$(tr -s ' \n' '\n\n' <narrow | grep -vx geometry)" "$(tr -s ' \n' '\n\n' <wide | grep -vx geometry)"
+COLUMNS=150 "$inkling" plan --states 15 --flows 1M | cmp -s - wide || fail "150 columns are too few"
+
+# The price of lines stands below what is bought.
+for columns in 80 150; do
+	COLUMNS=$columns "$inkling" plan --states 15 --flows 1M --kind stateful --blocked >priced
+	awk '/^stateful/ || /2[.]2e-08/ { $0 = substr($0, 1, 64); print length }' priced | uniq >ends
+	same "ends of the columns of errors" "$(cat ends)" 64
+	awk 'length && substr($0, 53, 1) == " " && /e-08|0[.]0013/' priced >shifted
+	[ ! -s shifted ] || fail "a row of --blocked is shifted: $(cat shifted)"
+	[ "$(awk -v most=$columns 'length > most' priced)" = "" ] || fail "--blocked is wider than $columns columns"
+	grep -q "as many cells, not in lines" priced || fail "the price has no name"
+done
+
+# One is not many.
+exits 0 " 1 line of 16, fingerprints of 28 bits; side table of 17" plan --flows 1 --states 3
+grep -q " 3 x 1 bucket of 6, " said || fail "1 bucket is not many"
+exits 1 "line: 1 byte is too few" plan --memory 1 --states 3
+grep -q "stateful: no flow has room at error 0.000976562 in 1 byte\$" said || fail "1 bytes"
+exits 1 "take 10080 bytes, 1 is allowed" plan --memory 1 --flows 10 --states 15
 
 # The manual's examples: the command behind '$', and up to .Ed what it prints.
 inkling() { "$inkling" "$@"; }
