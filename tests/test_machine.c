@@ -141,6 +141,8 @@ static void names_that_nobody_knows_are_told_with_the_nearest(void **state)
 		     "no counter 'losess'; did you mean 'losses'?");
 	assert_error("a: e / count c\nevent f = c > 5% of d", 2, 21, "no counter 'd'");
 	assert_error("evnet f = tcp", 1, 1, "no item begins with 'evnet'; did you mean 'event'?");
+	assert_complaint("machine m\nkey conection", 2, 5, "found 'conection'; did you mean 'connection'?");
+	assert_error("remember initator", 1, 10, "found 'initator'; did you mean 'initiator'?");
 	assert_error("absent e -> a", 1, 8, "expected ':', found 'e'");
 }
 
@@ -168,6 +170,48 @@ static void what_a_machine_needs_is_told(void **state)
 	assert_int_equal(n_told, 1);
 	assert_error("event timeout = tcp", 1, 7, "an event cannot be called 'timeout'");
 	assert_error("next: e", 1, 1, "a state cannot be called 'next'");
+}
+
+/* What is wrong in a line is not missing, too. */
+static void what_was_tried_is_not_missing(void **state)
+{
+	static const char rest[] = "event e = tcp\nabsent: e -> a\na: e from initiator / new initiator\n"
+				   "a: timeout 1s -> absent\n";
+	static const char *const heads[] = {
+		"machine 7\nkey pair\nremember initiator\n", "machine m\nkey conection\nremember initiator\n",
+		"machine m\nkye pair\nremember initiator\n", "machine m\nkey pair\nremember initator\n",
+		"machine m\nkey pair\nremembre initiator\n"};
+	char text[500];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+		snprintf(text, sizeof text, "%s%s", heads[i], rest);
+		assert_null(make_of(text));
+		if (n_told != 1)
+			fail_msg("%u complaints about\n%s, the second %s", n_told, heads[i], told[1].text);
+	}
+	assert_error("remember tail\na: e from initiator", 2, 6, "need a line 'remember initiator'");
+}
+
+static void signs_of_other_languages_are_told_with_the_word(void **state)
+{
+	(void)state;
+	assert_error("event f = tcp & syn", 1, 15, "conditions are joined by 'and', not by '&'");
+	assert_error("event f = tcp && syn", 1, 15, "conditions are joined by 'and', not by '&&'");
+	assert_error("event f = tcp | udp", 1, 15, "conditions are joined by 'or', not by '|'");
+	assert_error("let f = tcp || udp", 1, 13, "conditions are joined by 'or', not by '||'");
+	assert_error("event f = (tcp && syn)", 1, 16, "joined by 'and', not by '&&'");
+	assert_error("event f = tcp and (syn || ack)", 1, 24, "joined by 'or', not by '||'");
+	assert_error("event f = tcp and !syn", 1, 19, "'not' denies a condition, not '!'");
+	assert_error("event f = !tcp", 1, 11, "'not' denies a condition, not '!'");
+	assert_error("event f = port == 80", 1, 17, "one '=' is enough");
+	assert_error("event f == tcp", 1, 10, "one '=' is enough");
+	assert_error("a: e / count c\nevent f = c == 5", 2, 14, "one '=' is enough");
+	assert_error("event f = tcp port 80", 1, 15,
+		     "expected 'and', 'or' or a new line with another item, found 'port'");
+	assert_int_equal(n_told, 1);
+	assert_error("event f = tcp syn\nevent g = tcp fin", 1, 15, "expected 'and', 'or'");
+	assert_error("event f = tcp and udp)", 1, 22, "expected 'and', 'or' or a new line");
 }
 
 static void what_cannot_be_meant_is_told(void **state)
@@ -705,6 +749,8 @@ int main(void)
 		cmocka_unit_test(names_that_nobody_knows_are_told_with_the_nearest),
 		cmocka_unit_test(what_is_given_twice_is_told_with_the_line),
 		cmocka_unit_test(what_a_machine_needs_is_told),
+		cmocka_unit_test(what_was_tried_is_not_missing),
+		cmocka_unit_test(signs_of_other_languages_are_told_with_the_word),
 		cmocka_unit_test(what_cannot_be_meant_is_told),
 		cmocka_unit_test(what_is_too_much_is_told),
 		cmocka_unit_test(a_file_of_more_than_a_mebibyte_is_refused),

@@ -84,7 +84,7 @@ static void check_side(struct ink_machine *m, struct ink_text *text, const struc
 {
 	if (t->from != INK_FROM_INITIATOR && t->from != INK_FROM_RESPONDER)
 		return;
-	if (!m->remembers_initiator)
+	if (!m->tried_initiator)
 		ink_text_error(text, t->from_at,
 			       "'from initiator' and 'from responder' need a line 'remember initiator'");
 	else if (s == &m->absent)
@@ -125,7 +125,7 @@ static void check_actions(struct ink_machine *m, struct ink_text *text, const st
 		ink_text_error(text, row->packet_action_at,
 			       "%s has no packet: it can only count by numbers and move, not '%s'",
 			       timeout ? "a time-out" : "an end", row->packet_action);
-	if (row->new_initiator && !m->remembers_initiator)
+	if (row->new_initiator && !m->tried_initiator)
 		ink_text_error(text, row->packet_action_at,
 			       "'new initiator' needs a line 'remember initiator'");
 }
@@ -198,9 +198,9 @@ static void check_head(struct ink_machine *m, struct ink_text *text)
 {
 	int two_ends = m->key == INK_KEY_CONNECTION || m->key == INK_KEY_PAIR;
 
-	if (!m->has_name)
+	if (!m->tried_name)
 		ink_text_error(text, 0, "a machine needs a line 'machine NAME'");
-	if (!m->has_key)
+	if (!m->tried_key)
 		ink_text_error(text, 0, "a machine needs a line 'key ...': what is a flow?");
 	if (!m->n_events)
 		ink_text_error(text, 0, "a machine needs an event");

@@ -255,6 +255,8 @@ static const struct ink_condition *parse_compared(struct ink_parser *p, const st
 	uint64_t number;
 	unsigned n;
 
+	if (ink_parser_foreign(p))
+		return NULL;
 	if (parse_limited(p, t, &number))
 		return NULL;
 	n = ranges_of(compare, number, t->most, ranges);
@@ -461,7 +463,8 @@ static const struct ink_condition *parse_counter(struct ink_parser *p)
 	struct ink_token behind;
 
 	against->at = p->now.at;
-	if (ink_parse_name(p, "a counter", &against->name) || !parse_compare(p, &against->compare))
+	if (ink_parse_name(p, "a counter", &against->name) || !parse_compare(p, &against->compare) ||
+	    ink_parser_foreign(p))
 		return NULL;
 	behind = ink_parser_behind(p);
 	if (!ink_token_is(p->text, &behind, "of"))
@@ -537,7 +540,9 @@ static const struct ink_condition *parse_word(struct ink_parser *p)
 		return parse_filter(p);
 	if (p->now.kind == TOKEN_NAME && !(ink_token_first(p->text, &p->now) && ink_parser_sees_item(p)))
 		return parse_let_name(p);
-	return ink_parser_expected(p, "a condition"), NULL;
+	if (!ink_parser_foreign(p))
+		ink_parser_expected(p, "a condition");
+	return NULL;
 }
 
 static const struct ink_condition *parse_one(struct ink_parser *p);
@@ -558,9 +563,11 @@ static const struct ink_condition *parse_nested(struct ink_parser *p)
 	if (!ink_parser_takes(p, "("))
 		return parse_word(p);
 	a = ink_parse_condition(p);
-	if (a && !ink_parser_takes(p, ")"))
-		return ink_parser_expected(p, "'and', 'or' or ')'"), NULL;
-	return a;
+	if (!a || ink_parser_takes(p, ")"))
+		return a;
+	if (!ink_parser_foreign(p))
+		ink_parser_expected(p, "'and', 'or' or ')'");
+	return NULL;
 }
 
 static const struct ink_condition *parse_one(struct ink_parser *p)

@@ -74,6 +74,7 @@ static int parse_machine(struct ink_parser *p)
 	struct ink_machine *m = p->m;
 	uint32_t at = p->now.at;
 
+	m->tried_name = 1;
 	if (ink_parse_name(p, "the machine's name", &m->name))
 		return -1;
 	if (m->has_name)
@@ -98,8 +99,10 @@ enum { KEYS = sizeof keys / sizeof keys[0] };
 static int parse_key(struct ink_parser *p)
 {
 	struct ink_machine *m = p->m;
+	struct ink_near near = ink_parser_near(p);
 	uint32_t at = p->now.at;
 
+	m->tried_key = 1;
 	for (unsigned i = 0; i < KEYS; i++)
 		if (ink_parser_takes(p, keys[i].word)) {
 			if (m->has_key)
@@ -109,22 +112,29 @@ static int parse_key(struct ink_parser *p)
 			m->key = keys[i].key;
 			return 0;
 		}
-	return ink_parser_expected(p, "a key: connection, flow, pair, source, destination or endpoint");
+	for (unsigned i = 0; i < KEYS; i++)
+		ink_near_offer(&near, keys[i].word);
+	return ink_parser_expected_near(p, "a key: connection, flow, pair, source, destination or endpoint",
+					&near);
 }
 
 static int parse_remember(struct ink_parser *p)
 {
 	struct ink_machine *m = p->m;
+	struct ink_near near = ink_parser_near(p);
 	uint32_t at = p->now.at;
 
 	if (ink_parser_takes(p, "initiator")) {
-		m->remembers_initiator = 1;
+		m->remembers_initiator = m->tried_initiator = 1;
 		m->initiator_at = at;
 	} else if (ink_parser_takes(p, "tail")) {
 		m->remembers_tail = 1;
 		m->tail_at = at;
 	} else {
-		return ink_parser_expected(p, "'initiator' or 'tail'");
+		m->tried_initiator = 1;
+		ink_near_offer(&near, "initiator");
+		ink_near_offer(&near, "tail");
+		return ink_parser_expected_near(p, "'initiator' or 'tail'", &near);
 	}
 	return 0;
 }
@@ -146,6 +156,16 @@ static int parse_expendable(struct ink_parser *p)
 
 /* ----------------------------------------------------------- lets and events */
 
+/* Behind its condition: 0 if that can be all. */
+static int ends_condition(struct ink_parser *p)
+{
+	if (p->now.kind == TOKEN_END || ink_parser_sees_item(p) || sees_states(p) ||
+	    ink_token_first(p->text, &p->now))
+		return 0;
+	return ink_parser_foreign(p) ? -1
+				     : ink_parser_expected(p, "'and', 'or' or a new line with another item");
+}
+
 static int parse_let(struct ink_parser *p)
 {
 	struct ink_machine *m = p->m;
@@ -161,7 +181,7 @@ static int parse_let(struct ink_parser *p)
 	if (!APPEND(p, m->lets, m->n_lets))
 		return -1;
 	m->lets[m->n_lets++] = let;
-	return let.condition ? 0 : -1;
+	return let.condition ? ends_condition(p) : -1;
 }
 
 static int check_event_name(struct ink_parser *p, const struct ink_event *e)
@@ -196,7 +216,7 @@ static int parse_event(struct ink_parser *p)
 	if (!APPEND(p, m->events, m->n_events))
 		return -1;
 	m->events[m->n_events++] = e;
-	return e.condition ? 0 : -1;
+	return e.condition ? ends_condition(p) : -1;
 }
 
 /* ----------------------------------------------------------------- actions */
@@ -557,16 +577,25 @@ static int lacks_colon(struct ink_parser *p)
 	return 1;
 }
 
+/* What a misspelt line was meant to say is not missing. */
+static void note_trial(struct ink_machine *m, const char *item)
+{
+	m->tried_name |= !strcmp(item, "machine");
+	m->tried_key |= !strcmp(item, "key");
+	m->tried_initiator |= !strcmp(item, "remember");
+}
+
 static void unknown_item(struct ink_parser *p)
 {
-	struct ink_near near = ink_near(p->text->bytes + p->now.at, p->now.length);
+	struct ink_near near = ink_parser_near(p);
 	char hint[96];
 
 	if (lacks_colon(p))
 		return;
-	for (unsigned i = 0; p->now.kind == TOKEN_NAME && i < ITEM_WORDS; i++)
+	for (unsigned i = 0; i < ITEM_WORDS; i++)
 		ink_near_offer(&near, item_words[i]);
 	p->before = 0; /* nothing is missing there */
+	note_trial(p->m, near.best ? near.best : "");
 	if (near.best)
 		ink_text_error(p->text, p->now.at, "no item begins with '%.*s'%s", (int)p->now.length,
 			       p->text->bytes + p->now.at, ink_near_hint(&near, hint));

@@ -34,6 +34,13 @@ int ink_parser_wants(struct ink_parser *p, const char *word); /* complains if it
  */
 int ink_parser_expected(struct ink_parser *p, const char *expected);
 
+/* The same, with a hint at what the current word may have been meant to be. */
+struct ink_near ink_parser_near(const struct ink_parser *p);
+int ink_parser_expected_near(struct ink_parser *p, const char *expected, const struct ink_near *near);
+
+/* Complains about a sign for which this language has a word, and returns 1. 0: there is none. */
+int ink_parser_foreign(struct ink_parser *p);
+
 int ink_parse_name(struct ink_parser *p, const char *what, const char **name);
 int ink_parse_number(struct ink_parser *p, const char *what, uint64_t *number);
 int ink_parse_share(struct ink_parser *p, double *share);

@@ -187,6 +187,7 @@ struct ink_machine {
 	enum ink_key key;
 	uint32_t name_at, key_at, initiator_at, tail_at;
 	int has_name, has_key, remembers_initiator, remembers_tail;
+	int tried_name, tried_key, tried_initiator; /* there are lines for them, right or wrong */
 
 	struct ink_test *tests;
 	unsigned n_tests, n_chances;

@@ -36,12 +36,22 @@ int ink_parser_takes(struct ink_parser *p, const char *word)
 	return 1;
 }
 
-int ink_parser_expected(struct ink_parser *p, const char *expected)
+/* Only of words: nothing is near a number or a sign. */
+struct ink_near ink_parser_near(const struct ink_parser *p)
+{
+	return ink_near(p->text->bytes + p->now.at,
+			p->now.kind == TOKEN_NAME ? p->now.length : INK_NAME_MOST + 1);
+}
+
+int ink_parser_expected_near(struct ink_parser *p, const char *expected, const struct ink_near *near)
 {
 	unsigned length = p->now.length < 40 ? p->now.length : 40;
+	char hint[96] = "";
 
 	if (p->m->arena.failed)
 		return -1;
+	if (near)
+		ink_near_hint(near, hint);
 	if (p->now.kind == TOKEN_BAD)
 		ink_text_error(p->text, p->now.at, "%s", p->now.wrong);
 	else if (p->now.kind == TOKEN_END)
@@ -49,9 +59,33 @@ int ink_parser_expected(struct ink_parser *p, const char *expected)
 	else if (ink_token_first(p->text, &p->now) && p->before)
 		ink_text_error(p->text, p->before, "expected %s, found the end of the line", expected);
 	else
-		ink_text_error(p->text, p->now.at, "expected %s, found '%.*s'", expected, (int)length,
-			       p->text->bytes + p->now.at);
+		ink_text_error(p->text, p->now.at, "expected %s, found '%.*s'%s", expected, (int)length,
+			       p->text->bytes + p->now.at, hint);
 	return -1;
+}
+
+int ink_parser_expected(struct ink_parser *p, const char *expected)
+{
+	return ink_parser_expected_near(p, expected, NULL);
+}
+
+/* Signs are looked at as they are written: "&" and "!" begin no token. */
+int ink_parser_foreign(struct ink_parser *p)
+{
+	const char *sign = p->text->bytes + p->now.at;
+	int c = p->now.length ? *sign : 0;
+	int length = p->now.at + 1 < p->text->length && sign[1] == c ? 2 : 1;
+
+	if (c == '&' || c == '|')
+		ink_text_error(p->text, p->now.at, "conditions are joined by '%s', not by '%.*s'",
+			       c == '&' ? "and" : "or", length, sign);
+	else if (c == '!' && p->now.length == 1)
+		ink_text_error(p->text, p->now.at, "'not' denies a condition, not '!'");
+	else if (c == '=' && p->now.at && sign[-1] == '=')
+		ink_text_error(p->text, p->now.at, "one '=' is enough");
+	else
+		return 0;
+	return 1;
 }
 
 int ink_parser_wants(struct ink_parser *p, const char *word)
