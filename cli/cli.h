@@ -40,7 +40,7 @@ __attribute__((format(printf, 1, 2))) int cli_failed(const char *format, ...);
 enum cli_how {
 	CLI_FLAG,   /* there is none; int, which becomes 1 */
 	CLI_WORD,   /* const char *: as it is */
-	CLI_NUMBER, /* uint64_t: "1500000", "1.5M", "1e6"; k, M, G and T are powers of 1000 */
+	CLI_NUMBER, /* uint64_t, whole: "1500000", "1.5M", "1e6"; k, M, G and T are powers of 1000 */
 	CLI_SMALL,  /* unsigned: digits alone */
 	CLI_SIZE,   /* uint64_t: "64M", "1.5MiB"; the same as powers of 1024 */
 	CLI_SHARE,  /* double: "0.001", "0.1%", "1/1024"; more than 0, and less than 1 */

@@ -7,6 +7,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -45,6 +46,15 @@ static double suffix(const char *text, double step, int bytes)
 	return *text ? 0 : value;
 }
 
+#define MOST 1e18 /* what it is called in shape_of */
+
+/* As far as a double can tell: 0.000001 times 1e12 need not be a million to the last bit. */
+static int is_whole(double value)
+{
+	return fabs(value - round(value)) <= 4 * DBL_EPSILON * value;
+}
+
+/* Of a size, what is left over of a byte does not matter. */
 static int whole(const char *text, double step, int bytes, uint64_t *number)
 {
 	const char *rest;
@@ -54,9 +64,9 @@ static int whole(const char *text, double step, int bytes, uint64_t *number)
 		return -EINVAL;
 	unit = suffix(rest, step, bytes);
 	value *= unit;
-	if (unit <= 0 || value > 1e18 || (value > 0 && value < 1))
+	if (unit <= 0 || value > MOST || (value > 0 && value < 1) || (!bytes && !is_whole(value)))
 		return -EINVAL;
-	*number = (uint64_t)value;
+	*number = (uint64_t)(bytes ? value : round(value));
 	return 0;
 }
 
@@ -209,13 +219,13 @@ static const char *show_limit(uint64_t limit, char text[24])
 /* What a value looks like. */
 static const char *shape_of(const struct cli_option *o, char *text, size_t size)
 {
-	static const char *const shapes[] = {[CLI_NUMBER] = "a number from 1 on, as 1500, 1.5M or 1e6",
-					     [CLI_SIZE] = "a size, as 512k, 4M or 1.5G",
-					     [CLI_SHARE] =
-						     "a share between 0 and 1, as 0.001, 0.1% or 1/1024",
-					     [CLI_PART] = "a share from 0 to 1, as 0.1, 10% or 1/10",
-					     [CLI_TIME] = "a time, as 50ms, 60s or 2min",
-					     [CLI_WORD] = "the name of a file"};
+	static const char *const shapes[] = {
+		[CLI_NUMBER] = "a whole number from 1 to 1e18, as 1500, 1.5M or 1e6",
+		[CLI_SIZE] = "a size up to 1e18 bytes, as 512k, 4M or 1.5G",
+		[CLI_SHARE] = "a share between 0 and 1, as 0.001, 0.1% or 1/1024",
+		[CLI_PART] = "a share from 0 to 1, as 0.1, 10% or 1/10",
+		[CLI_TIME] = "a time, as 50ms, 60s or 2min",
+		[CLI_WORD] = "the name of a file"};
 	char least[24], most[24];
 
 	if (o->shape)
@@ -226,7 +236,7 @@ static const char *shape_of(const struct cli_option *o, char *text, size_t size)
 		snprintf(text, size, "a number from %s to %s", show_limit(o->least, least),
 			 show_limit(o->most, most));
 	else if (o->how == CLI_NUMBER && !o->least)
-		snprintf(text, size, "a number, as 0, 1500, 1.5M or 1e6");
+		snprintf(text, size, "a whole number from 0 to 1e18, as 1500, 1.5M or 1e6");
 	else
 		return shapes[o->how];
 	return text;

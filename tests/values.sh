@@ -5,8 +5,8 @@
 . "$(dirname "$0")/help.sh"
 
 "$inkling" generate -w x.pcap --flows 20 >/dev/null
-number="a number from 1 on, as 1500, 1.5M or 1e6"
-size="a size, as 512k, 4M or 1.5G"
+number="a whole number from 1 to 1e18, as 1500, 1.5M or 1e6"
+size="a size up to 1e18 bytes, as 512k, 4M or 1.5G"
 share="a share between 0 and 1, as 0.001, 0.1% or 1/1024"
 
 no_value() { # OPTION VALUE SHAPE COMMAND...
@@ -17,7 +17,7 @@ no_value() { # OPTION VALUE SHAPE COMMAND...
 
 # ------------------------------------------------------------------ what is none
 
-for nonsense in "" many -1 0 1x 1.5.5 "1 M" 1e30 inf nan 0x10 "+3" 1/2; do
+for nonsense in "" many -1 0 1x 1.5.5 "1 M" 1e30 99999999999999999999 1.5 1000000.5 1.0005k inf nan 0x10 "+3" 1/2; do
 	no_value --flows "$nonsense" "$number" plan --states 3
 	no_value --flows "$nonsense" "$number" run tcp -r x.pcap
 	no_value --seed "$nonsense" "$number" run tcp -r x.pcap
@@ -31,7 +31,7 @@ for nonsense in "" many -1 0 1x 1.5.5 "1 M" 1e30 inf nan 0x10 "+3" 1/2; do
 	no_value -j "$nonsense" "a number from 1 to 256" reproduce dleft
 	no_value --states "$nonsense" "a number from 1 to 255" plan --flows 1k
 	[ "$nonsense" = 0 ] || no_value --flows "$nonsense" "a number from 0 to 100M" generate -w y
-	[ "$nonsense" = 0 ] || no_value --concurrent "$nonsense" "a number, as 0, 1500, 1.5M or 1e6" generate -w y
+	[ "$nonsense" = 0 ] || no_value --concurrent "$nonsense" "a whole number from 0 to 1e18, as 1500, 1.5M or 1e6" generate -w y
 done
 for nonsense in "" much -1 0 4X 4iB 4Mb 1e30; do
 	no_value --memory "$nonsense" "$size" plan --states 3
@@ -64,7 +64,7 @@ no_value --counter-bits 0 "a number from 1 to 8, or none" plan --states 3 --flow
 
 # ------------------------------------------------------------------ what is one
 
-for million in 1000000 1M 1e6 1000k .001G 1000000.5 0.000001T; do
+for million in 1000000 1M 1e6 1000k .001G 1000000.0 0.000001T; do
 	exits 0 "line          1000000 " plan --states 3 --kind line --flows "$million"
 done
 "$inkling" plan --states 3 --flows 10k --kind line >decimal
@@ -78,6 +78,7 @@ for size in 4194304 4M 4MB 4MiB 4096k 4096K .000003814697265625T; do
 	same "KiB of $size" "$(awk '/^line/ { print $3 }' said)" "4093.8"
 done
 exits 0 "exact " plan --states 3 --memory 1T --kind exact
+exits 0 "line " plan --states 3 --memory 1.3M --kind line # and a part of a byte, which nobody asked for
 exits 0 "y: " generate -w y --flows 20 --reset 1/10
 
 # ------------------------------------------------------------------ twice, and not at all
