@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../src/near.h"
 #include "cli.h"
 
 static const struct cli_command *const commands[] = {&cli_bench, &cli_check,     &cli_draw, &cli_generate,
@@ -31,11 +32,34 @@ static void overview(FILE *to)
 	fprintf(to, "\n  --version  the version\n");
 }
 
+static int no_option(const char *what)
+{
+	struct ink_near near = ink_near(what, strlen(what));
+	char hint[96];
+
+	ink_near_offer(&near, "--help");
+	ink_near_offer(&near, "--version");
+	fprintf(stderr, "inkling: '%s' is no option%s\nTry 'inkling help'.\n", what,
+		ink_near_hint(&near, hint));
+	return CLI_USAGE;
+}
+
+static int no_command(const char *what)
+{
+	struct ink_near near = ink_near(what, strlen(what));
+	char hint[96];
+
+	for (unsigned i = 0; i < COMMANDS; i++)
+		ink_near_offer(&near, commands[i]->name);
+	ink_near_offer(&near, "help");
+	fprintf(stderr, "inkling: no command '%s'%s\nTry 'inkling help'.\n", what,
+		ink_near_hint(&near, hint));
+	return CLI_USAGE;
+}
+
 static int unknown(const char *what)
 {
-	fprintf(stderr, *what == '-' ? "inkling: '%s' is no option\n" : "inkling: no command '%s'\n", what);
-	fprintf(stderr, "Try 'inkling help'.\n");
-	return CLI_USAGE;
+	return *what == '-' ? no_option(what) : no_command(what);
 }
 
 static int help(const char *name)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../src/near.h"
 #include "cli.h"
 
 /* --------------------------------------------------------------------- numbers */
@@ -292,6 +293,20 @@ static unsigned begins_with(const struct cli_line *line, const char *word, char 
 	return found;
 }
 
+/* Long names are compared without their dashes, which would count as letters that are right. */
+static int no_such_option(const struct cli_line *line, const char *word)
+{
+	struct ink_near near = ink_near(word + 2, strcspn(word + 2, "="));
+
+	for (unsigned i = 0; i < line->n; i++)
+		if (line->options[i].name[1])
+			ink_near_offer(&near, line->options[i].name);
+	ink_near_offer(&near, "help");
+	if (!near.best)
+		return cli_usage(line->command, "'%s' is no option", word);
+	return cli_usage(line->command, "'%s' is no option; did you mean '--%s'?", word, near.best);
+}
+
 /* What getopt_long has just stopped at with '?'. */
 static int no_option(const struct cli_line *line, char **argv)
 {
@@ -304,7 +319,7 @@ static int no_option(const struct cli_line *line, char **argv)
 		return cli_usage(line->command, "'-%c' is no option", optopt);
 	if (optopt && strchr(word, '='))
 		return cli_usage(line->command, "'%s': this option takes no value", word);
-	return cli_usage(line->command, "'%s' is no option", word);
+	return no_such_option(line, word);
 }
 
 /* ---------------------------------------------------------------------- the line */

@@ -105,4 +105,18 @@ exits 2 "'--f' is the beginning of --flows and --full" run tcp -r x.pcap --f 5
 exits 2 "'--flood-=5' is the beginning of --flood-start, --flood-time and --flood-answers" generate -w y --flood-=5
 exits 2 "'--x' is no option" run tcp -r x.pcap --x
 exits 2 "inkling: '--x' is no option" --x
+
+# What was meant is guessed, if it is near.
+exits 2 "'--verfy' is no option; did you mean '--verify'?" run tcp -r x.pcap --verfy
+exits 2 "'--flwos=5' is no option; did you mean '--flows'?" plan --states 3 --flwos=5
+exits 2 "'--hepl' is no option; did you mean '--help'?" draw --hepl
+exits 2 "inkling: no command 'runn'; did you mean 'run'?" runn tcp -r x.pcap
+exits 2 "inkling: no command 'chekc'; did you mean 'check'?" help chekc
+exits 2 "inkling: no command 'hlep'; did you mean 'help'?" hlep
+exits 2 "inkling: '--verison' is no option; did you mean '--version'?" --verison
+for far in "draw --nonsense" "--nonsense" "nonsense" "run tcp -r x.pcap -z"; do
+	# shellcheck disable=SC2086 # these are several words
+	exits 2 "" $far
+	grep -q "did you mean" said && fail "$far: $(cat said)"
+done
 exits 2 "inkling: '-x' is no option" -x

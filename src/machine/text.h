@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+#include "near.h"
+
 enum {
 	INK_TEXT_MOST = 1 << 20, /* bytes; a machine takes a page */
 	INK_NAME_MOST = 63,
@@ -62,21 +64,5 @@ __attribute__((format(printf, 3, 4))) void ink_text_error(struct ink_text *text,
 							  const char *format, ...);
 __attribute__((format(printf, 3, 4))) void ink_text_warning(struct ink_text *text, uint32_t at,
 							    const char *format, ...);
-
-/* ------------------------------------------------------ names that are near */
-
-/* Finds, of the words it is offered, the one that a misspelt word may have been meant to be. */
-struct ink_near {
-	const char *word;
-	size_t length;
-	const char *best;
-	unsigned distance;
-};
-
-struct ink_near ink_near(const char *word, size_t length);
-void ink_near_offer(struct ink_near *near, const char *candidate);
-
-/* "; did you mean 'x'?", or "" if nothing is near. */
-const char *ink_near_hint(const struct ink_near *near, char hint[96]);
 
 #endif

@@ -40,7 +40,7 @@ int ink_parser_takes(struct ink_parser *p, const char *word)
 struct ink_near ink_parser_near(const struct ink_parser *p)
 {
 	return ink_near(p->text->bytes + p->now.at,
-			p->now.kind == TOKEN_NAME ? p->now.length : INK_NAME_MOST + 1);
+			p->now.kind == TOKEN_NAME ? p->now.length : INK_NEAR_MOST + 1);
 }
 
 int ink_parser_expected_near(struct ink_parser *p, const char *expected, const struct ink_near *near)
