@@ -147,7 +147,7 @@ static int read_options(struct cli_line *line, int argc, char **argv)
 
 /* ----------------------------------------------------------------------- output */
 
-enum { WIDE = 150 }; /* columns: the longest rows that are usual fit */
+enum { LOAD = 8, WIDE = 150 }; /* columns: of the load, and of the longest rows that are usual */
 
 /* Words from column `at` on, and in further lines behind the indentation; columns = 0: in one line. */
 static void put_words(const char *words, int at, int indentation, int columns)
@@ -165,14 +165,14 @@ static void put_words(const char *words, int at, int indentation, int columns)
 	putchar('\n');
 }
 
-/* What stands behind a row, or where that would be too wide, below it. */
-static void put_behind_row(const char *words)
+/* What stands behind a row, and behind what that lacks; or where that would be too wide, below it. */
+static void put_behind_row(const char *words, int lacking)
 {
 	enum { INDENTATION = 4 };
 	int columns = cli_columns();
 
 	if (!columns || columns >= WIDE) {
-		printf("   %s\n", words);
+		printf("%*s   %s\n", lacking, "", words);
 		return;
 	}
 	printf("\n%*s", INDENTATION, "");
@@ -207,9 +207,9 @@ static void show_price(const struct ink_options *o, const struct ink_plan *p)
 	same.geometry.bloom_flags &= ~INK_BLOOM_BLOCKED;
 	if (ink_plan(&same, &plain, NULL))
 		return;
-	printf("%53s %10s %8s", cli_show_share(plain.error, error, sizeof error),
-	       cli_show_share(plain.unsure, unsure, sizeof unsure), "");
-	put_behind_row("as many cells, not in lines");
+	printf("%53s %10s", cli_show_share(plain.error, error, sizeof error),
+	       cli_show_share(plain.unsure, unsure, sizeof unsure));
+	put_behind_row("as many cells, not in lines", 1 + LOAD);
 }
 
 static void tell_bags(FILE *to, const struct ink_plan *p)
@@ -254,7 +254,7 @@ static void show_geometry(const struct ink_plan *p)
 		tell_geometry(to, p);
 		fclose(to);
 	}
-	put_behind_row(text);
+	put_behind_row(text, 0);
 }
 
 static void show(const struct ink_plan *p)
@@ -272,12 +272,15 @@ static void show_head(void)
 {
 	printf("%-8s %12s %10s %9s %10s %10s %8s", "kind", "flows", "KiB", "bits/flow", "error", "unsure",
 	       "load");
-	put_behind_row("geometry");
+	put_behind_row("geometry", 0);
 }
 
 /* ------------------------------------------------------------------------ plans */
 
-/* The smallest error for flows and bytes can be any; what answers most strangers is no table. An error that was asked for is kept. */
+/*
+ * The smallest error for flows and bytes can be any; what answers most strangers is no table. An error that was
+ * asked for is kept.
+ */
 static int plan_within_reach(const struct ink_options *o, struct ink_plan *plan, struct ink_why *why)
 {
 	int error = ink_plan(o, plan, why);
@@ -286,9 +289,10 @@ static int plan_within_reach(const struct ink_options *o, struct ink_plan *plan,
 	if (error || o->error > 0 || plan->error <= .5)
 		return error;
 	snprintf(why->text, sizeof why->text,
-		 "%s: %llu flow%s in %llu bytes are out of reach: %s of strangers would get an answer",
+		 "%s: %llu flow%s in %llu bytes %s out of reach: %s of strangers would get an answer",
 		 cli_kind_name(plan->kind), (unsigned long long)o->flows, cli_plural(o->flows),
-		 (unsigned long long)o->bytes, cli_show_share(plan->error, share, sizeof share));
+		 (unsigned long long)o->bytes, o->flows == 1 ? "is" : "are",
+		 cli_show_share(plan->error, share, sizeof share));
 	return -ERANGE;
 }
 

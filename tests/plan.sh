@@ -62,6 +62,7 @@ for columns in 80 150; do
 	awk 'length && substr($0, 53, 1) == " " && /e-08|0[.]0013/' priced >shifted
 	[ ! -s shifted ] || fail "a row of --blocked is shifted: $(cat shifted)"
 	[ "$(awk -v most=$columns 'length > most' priced)" = "" ] || fail "--blocked is wider than $columns columns"
+	grep -q ' $' priced && fail "a row of --blocked ends in blanks"
 	grep -q "as many cells, not in lines" priced || fail "the price has no name"
 done
 

@@ -129,13 +129,13 @@ static void show_missing(FILE *to, const struct session *first)
 		fprintf(to, "%-*smissing: nobody knows how many, with this kind of table\n", LABEL, "");
 }
 
-/* What was refused goes on in the exact table, if there is one; what was replaced is gone. */
+/* What was refused goes on in the exact table, if there is one, or in the second pass; what was replaced is gone. */
 static int lost_flows(const struct session *s)
 {
 	struct ink_track_stats k = {.size = sizeof k};
 
 	ink_track_stats(s->track, &k);
-	return (k.refused && !s->slow) || stats_of(s->table).replaced;
+	return (k.refused && !s->slow && !s->cautious) || stats_of(s->table).replaced;
 }
 
 static int can_replace(const struct session *s)
@@ -148,7 +148,10 @@ static int can_replace(const struct session *s)
 	return expendable;
 }
 
-/* What can be asked for beside what was. Flows that are replaced are neither refused nor unsure: nothing goes on with them. */
+/*
+ * What can be asked for beside what was. Flows that are replaced are neither refused nor unsure: nothing goes on
+ * with them.
+ */
 static void show_lack_of_room(FILE *to, const struct session *s)
 {
 	int replaces = s->w->table.full == INK_REPLACE;
