@@ -123,14 +123,16 @@ int cli_close(FILE *file, const char *name)
 
 int cli_columns(void)
 {
-	enum { FEWEST = 40 }; /* with fewer, lines would be single words */
+	enum { FEWEST = 40, MOST = 10000 }; /* with fewer, lines would be single words */
 	const char *told = getenv("COLUMNS");
 	struct winsize size = {.ws_col = 0};
-	int columns = told ? atoi(told) : 0;
+	long columns = told ? strtol(told, NULL, 10) : 0;
 
 	if (columns <= 0 && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
 		columns = size.ws_col;
-	return columns > 0 && columns < FEWEST ? FEWEST : columns > 0 ? columns : 0;
+	if (columns <= 0)
+		return 0;
+	return columns < FEWEST ? FEWEST : columns > MOST ? MOST : (int)columns;
 }
 
 void cli_progress(const char *what, double done)

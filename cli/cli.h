@@ -30,6 +30,7 @@ __attribute__((format(printf, 2, 3))) int cli_usage(const struct cli_command *co
 
 /* What plan and run say alike. */
 #define CLI_NO_AGE_BITS "--age-bits is for kinds that count time in bits, and exact keeps it whole"
+#define CLI_NO_ERROR "--error is for kinds that err, and exact does not"
 
 /* Says what failed; returns CLI_FAILED. */
 __attribute__((format(printf, 1, 2))) int cli_failed(const char *format, ...);

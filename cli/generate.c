@@ -95,7 +95,7 @@ static const struct cli_option options[] = {
 	{.name = "unfinished", PART(unfinished)},
 	{.name = "strangers", PART(strangers)},
 	{.name = "reused", PART(reused)},
-	{.name = "concurrent", COUNT(concurrent, 0)},
+	{.name = "concurrent", .how = CLI_NUMBER, .at = AT(concurrent), .least = 1},
 	{.name = "data", COUNT(data, SIM_DATA_MOST)},
 	{.name = "payload", COUNT(payload, SIM_PAYLOAD_MOST)},
 	{.name = "ipv6", PART(ipv6)},
@@ -207,12 +207,19 @@ static void progress(double done)
 	cli_progress("generating", done < 1 ? done : 1);
 }
 
+struct truth_file {
+	FILE *to;
+	int is_new;
+};
+
 /* Before the work: who mistypes a folder learns it at once. For appending: what a file has stays until then. */
-static int open_truth(const struct wish *w, FILE **to)
+static int open_truth(const struct wish *w, struct truth_file *file)
 {
-	if (w->truth)
-		*to = strcmp(w->truth, "-") ? fopen(w->truth, "a") : stdout;
-	return w->truth && !*to ? cli_failed("%s: %s", w->truth, strerror(errno)) : CLI_DONE;
+	if (!w->truth)
+		return CLI_DONE;
+	file->is_new = strcmp(w->truth, "-") && access(w->truth, F_OK);
+	file->to = strcmp(w->truth, "-") ? fopen(w->truth, "a") : stdout;
+	return file->to ? CLI_DONE : cli_failed("%s: %s", w->truth, strerror(errno));
 }
 
 /* Now the old content goes; a pipe or a device has none. */
@@ -273,17 +280,19 @@ static int run(int argc, char **argv)
 				     .rtt = 50000000,
 				     .duration = 60000000000}};
 	struct sim_truth truth;
-	FILE *to = NULL;
+	struct truth_file file = {NULL, 0};
 	int error = parse(argc, argv, &w);
 
 	if (!error)
-		error = open_truth(&w, &to);
+		error = open_truth(&w, &file);
 	if (!error)
 		error = generate(&w, &truth);
-	if (!error && to)
-		error = write_truth(&w, &truth, to);
-	if (to && cli_close(to, w.truth))
+	if (!error && file.to)
+		error = write_truth(&w, &truth, file.to);
+	if (file.to && cli_close(file.to, w.truth))
 		error = CLI_FAILED;
+	if (error && file.is_new)
+		unlink(w.truth);
 	if (!error)
 		show(&w, &truth);
 	return error;

@@ -91,9 +91,10 @@ static int part_of(const char *text, double *part)
 
 	if (parse(text, part, &rest))
 		return -EINVAL;
-	if (*rest == '/' && parse(rest + 1, &below, &rest))
-		return -EINVAL;
-	if (*rest == '%' && below == 1) {
+	if (*rest == '/') {
+		if (parse(rest + 1, &below, &rest))
+			return -EINVAL;
+	} else if (*rest == '%') {
 		below = 100;
 		rest++;
 	}
@@ -265,10 +266,13 @@ static int value_missing(const struct cli_line *line, const struct cli_option *o
 	return cli_usage(line->command, "'%s' wants a value: %s", word, shape_of(o, shape, sizeof shape));
 }
 
+enum { FIRST_LONG = 256, HELP = 'h' }; /* the numbers of options: letters are their own */
+
 /* At a letter that is not the last of its word, getopt_long has not gone on to the next word yet. */
 static int is_letter_of(const char *word)
 {
-	return word && word[0] == '-' && word[1] != '-' && strlen(word) > 2 && strchr(word + 1, optopt);
+	return word && word[0] == '-' && word[1] != '-' && strlen(word) > 2 && optopt < FIRST_LONG &&
+	       strchr(word + 1, optopt);
 }
 
 /* The long options that begin with the word, as "--a, --b and --c"; how many. */
@@ -323,8 +327,6 @@ static int no_option(const struct cli_line *line, char **argv)
 }
 
 /* ---------------------------------------------------------------------- the line */
-
-enum { FIRST_LONG = 256, HELP = 'h' }; /* letters are their own numbers */
 
 struct spelling {
 	char letters[3 * CLI_OPTIONS_MOST];

@@ -46,6 +46,9 @@ enum { SMALL = 100000 };
 static const char *const kinds_and_all[] = {"line",   "compact", "dleft", "exact", "stateful",
 					    "direct", "kbf",     "all",   NULL};
 
+_Static_assert(sizeof kinds_and_all / sizeof kinds_and_all[0] == ALL - INK_LINE + 2,
+	       "all is behind the kinds");
+
 static int counters(const char *text, void *place)
 {
 	char *end;
@@ -119,6 +122,8 @@ static int check_purposes(const struct cli_line *line, unsigned kind)
 	}
 	if (kind == INK_EXACT && cli_given(line, "age-bits"))
 		return cli_usage(&cli_plan, CLI_NO_AGE_BITS);
+	if (kind == INK_EXACT && cli_given(line, "error"))
+		return cli_usage(&cli_plan, CLI_NO_ERROR);
 	return CLI_DONE;
 }
 

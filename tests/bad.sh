@@ -153,6 +153,7 @@ for kind in exact stateful direct kbf; do
 done
 refused 2 "--exact-for is for tables that can be unsure, and exact never is" run tcp -r x.pcap --kind exact --exact-for unsure
 refused 2 "--age-bits is for kinds that count time in bits, and exact keeps it whole" run tcp -r x.pcap --kind exact --age-bits 2
+refused 2 "--error is for kinds that err, and exact does not" run tcp -r x.pcap --kind exact --error 1%
 refused 2 "--community-id is for reports, which -o writes" run flags -r x.pcap --community-id
 sed 's/timeout 1h, //' save.fsm >endless.fsm
 exits 1 "./endless.fsm: has no time-outs, so --age-bits has nothing to count" run ./endless.fsm -r x.pcap --age-bits 1

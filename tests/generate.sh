@@ -84,6 +84,8 @@ exits 1 "/nonexistent/x" generate -w /nonexistent/x
 exits 1 "/nonexistent/x" generate -w fresh.pcap -t /nonexistent/x
 [ ! -e fresh.pcap ] || fail "all the work was done before it was seen that the truth has no place"
 exits 1 "both: is the capture, and cannot be the truth too" generate -w both -t ./both
+exits 1 "no/where: No such file or directory" generate -w no/where -t never.json
+[ ! -e never.json ] || fail "there is a file for the truth about nothing"
 exits 0 "x: " generate -w x -t long.json --flows 100 --video 1
 exits 0 "x: " generate -w x -t long.json --udp 1
 [ "$(grep -c frames long.json)" = 1 ] || fail "the truth was written behind another"

@@ -27,6 +27,7 @@ exits 2 "--counter-bits is for --kind stateful or direct" plan --states 3 --flow
 exits 2 "--threshold is for --kind stateful" plan --states 3 --flows 1M --threshold 2 --kind direct
 exits 2 "--blocked is for --kind stateful" plan --states 3 --flows 1M --blocked --kind all
 exits 2 "--age-bits is for kinds that count time in bits, and exact keeps it whole" plan --states 3 --flows 1M --kind exact --age-bits 2
+exits 2 "--error is for kinds that err, and exact does not" plan --states 3 --flows 1M --kind exact --error 1%
 for shape in "--kind direct --hashes 3" "--kind stateful --threshold 2" "--kind stateful --blocked" "--kind kbf --hashes 3"; do
 	# shellcheck disable=SC2086 # these are several words
 	exits 0 "cells" plan --states 3 --flows 1M $shape

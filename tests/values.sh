@@ -31,13 +31,13 @@ for nonsense in "" many -1 0 1x 1.5.5 "1 M" 1e30 99999999999999999999 1.5 100000
 	no_value -j "$nonsense" "a number from 1 to 256" reproduce dleft
 	no_value --states "$nonsense" "a number from 1 to 255" plan --flows 1k
 	[ "$nonsense" = 0 ] || no_value --flows "$nonsense" "a number from 0 to 100M" generate -w y
-	[ "$nonsense" = 0 ] || no_value --concurrent "$nonsense" "a whole number from 0 to 1e18, as 1500, 1.5M or 1e6" generate -w y
+	no_value --concurrent "$nonsense" "$number" generate -w y
 done
 for nonsense in "" much -1 0 4X 4iB 4Mb 1e30; do
 	no_value --memory "$nonsense" "$size" plan --states 3
 	no_value --memory "$nonsense" "$size" run tcp -r x.pcap
 done
-for nonsense in "" few -0.1 0 1 1.5 200% 0.1x 1/0 0/5 3/2 1/2/3 1/ 0.1%%; do
+for nonsense in "" few -0.1 0 1 1.5 200% 0.1x 1/0 0/5 3/2 1/2/3 1/ 0.1%% 1/1% 1/2%; do
 	no_value --error "$nonsense" "$share" plan --states 3 --flows 1k
 	no_value --error "$nonsense" "$share" run tcp -r x.pcap
 done
@@ -104,6 +104,7 @@ exits 0 "tcp on x.pcap" run tcp -r x.pcap --no-t --kin exact
 exits 2 "'--f' is the beginning of --flows and --full" run tcp -r x.pcap --f 5
 exits 2 "'--flood-=5' is the beginning of --flood-start, --flood-time and --flood-answers" generate -w y --flood-=5
 exits 2 "'--x' is no option" run tcp -r x.pcap --x
+exits 2 "'--strict=1': this option takes no value" check --strict=1 -list
 exits 2 "inkling: '--x' is no option" --x
 
 # What was meant is guessed, if it is near.

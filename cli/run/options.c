@@ -79,6 +79,8 @@ static int in_vain(const struct wishes *w)
 				 "--exact-for is for tables that can be unsure, and exact never is");
 	if (w->table.kind == INK_EXACT && w->table.age_bits)
 		return cli_usage(&cli_run, CLI_NO_AGE_BITS);
+	if (w->table.kind == INK_EXACT && w->table.error > 0)
+		return cli_usage(&cli_run, CLI_NO_ERROR);
 	if (w->community_id && !w->output)
 		return cli_usage(&cli_run, "--community-id is for reports, which -o writes");
 	return CLI_DONE;
