@@ -81,6 +81,9 @@ int cli_options(struct cli_line *line, int argc, char **argv);
 /* Words that are no options are too many: CLI_USAGE. */
 int cli_nothing_more(const struct cli_line *line, int argc, char **argv);
 
+/* Digits alone; for a `take`. 0, or -EINVAL. */
+int cli_digits(const char *text, uint64_t *number);
+
 /* Non-zero: the option of that name was on the line. */
 int cli_given(const struct cli_line *line, const char *name);
 

@@ -71,8 +71,7 @@ static int whole(const char *text, double step, int bytes, uint64_t *number)
 	return 0;
 }
 
-/* Digits alone. */
-static int digits(const char *text, uint64_t *number)
+int cli_digits(const char *text, uint64_t *number)
 {
 	char *end;
 
@@ -157,7 +156,7 @@ static int take_number(const struct cli_option *o, const char *text, void *field
 {
 	uint64_t number;
 	int error = o->how == CLI_SMALL
-			    ? digits(text, &number)
+			    ? cli_digits(text, &number)
 			    : whole(text, o->how == CLI_SIZE ? 1024 : 1000, o->how == CLI_SIZE, &number);
 
 	if (error || !is_within(o, number))

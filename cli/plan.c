@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* inkling plan: what a table will take, and how often it will be mistaken. */
 #include <errno.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+#include "show.h"
 
 static const char help[] =
 	"usage: inkling plan --states S (--flows N | --memory SIZE) [OPTIONS]\n"
@@ -51,12 +52,11 @@ _Static_assert(sizeof kinds_and_all / sizeof kinds_and_all[0] == ALL - INK_LINE 
 
 static int counters(const char *text, void *place)
 {
-	char *end;
-	unsigned long bits = strtoul(text, &end, 10);
+	uint64_t bits = INK_NO_COUNTERS;
 
-	if (strcmp(text, "none") && (*text < '1' || *text > '9' || *end || bits > SMALL))
+	if (strcmp(text, "none") && (*text == '0' || cli_digits(text, &bits) || bits > SMALL))
 		return -1;
-	*(uint32_t *)place = strcmp(text, "none") ? (uint32_t)bits : INK_NO_COUNTERS;
+	*(uint32_t *)place = (uint32_t)bits;
 	return 0;
 }
 
@@ -154,34 +154,17 @@ static int read_options(struct cli_line *line, int argc, char **argv)
 
 enum { LOAD = 8, WIDE = 150 }; /* columns: of the load, and of the longest rows that are usual */
 
-/* Words from column `at` on, and in further lines behind the indentation; columns = 0: in one line. */
-static void put_words(const char *words, int at, int indentation, int columns)
-{
-	while (*words) {
-		int length = (int)strcspn(words, " ");
-
-		if (columns && at > indentation && at + 1 + length > columns)
-			at = printf("\n%*s", indentation, "") - 1;
-		else if (at > indentation)
-			at += printf(" ");
-		at += printf("%.*s", length, words);
-		words += length + (words[length] == ' ');
-	}
-	putchar('\n');
-}
-
 /* What stands behind a row, and behind what that lacks; or where that would be too wide, below it. */
 static void put_behind_row(const char *words, int lacking)
 {
-	enum { INDENTATION = 4 };
 	int columns = cli_columns();
 
 	if (!columns || columns >= WIDE) {
 		printf("%*s   %s\n", lacking, "", words);
 		return;
 	}
-	printf("\n%*s", INDENTATION, "");
-	put_words(words, INDENTATION, INDENTATION, columns);
+	putchar('\n');
+	show_wrapped(words, "    ", "    ", columns, stdout);
 }
 
 static void tell_filter(FILE *to, const struct ink_plan *p)
@@ -324,7 +307,6 @@ static int show_kind(const struct ink_options *o, int first, struct ink_why *sai
 /* Which kind for which job, of those that can do what was asked. */
 static void advise(const unsigned char *planned)
 {
-	enum { INDENTATION = 9 };
 	static const char *const jobs[] = {
 		[INK_LINE] = "the one to take: fast, with time-outs, for one thread or many; its own flows "
 			     "it never mistakes",
@@ -338,11 +320,14 @@ static void advise(const unsigned char *planned)
 		[INK_KBF] = "if no flow may ever be refused and overload must heal; no time-outs",
 	};
 
+	int columns = cli_columns();
+	char name[10];
+
 	putchar('\n');
 	for (unsigned kind = INK_LINE; kind <= INK_KBF; kind++)
 		if (planned[kind]) {
-			printf("%-*s", INDENTATION, cli_kind_name((enum ink_kind)kind));
-			put_words(jobs[kind], INDENTATION, INDENTATION, cli_columns());
+			snprintf(name, sizeof name, "%-9s", cli_kind_name((enum ink_kind)kind));
+			show_wrapped(jobs[kind], name, "         ", columns ? columns : INT_MAX, stdout);
 		}
 }
 

@@ -24,8 +24,9 @@ static int columns_of(const char *text)
 	return columns;
 }
 
-void show_wrapped(const char *text, const char *indent, int width, FILE *to)
+void show_wrapped(const char *text, const char *first, const char *rest, int width, FILE *to)
 {
+	const char *indent = first;
 	int used = 0;
 
 	while (*text) {
@@ -33,6 +34,7 @@ void show_wrapped(const char *text, const char *indent, int width, FILE *to)
 
 		if (used && used + 1 + length > width) {
 			fputc('\n', to);
+			indent = rest;
 			used = 0;
 		}
 		if (length)
@@ -44,7 +46,7 @@ void show_wrapped(const char *text, const char *indent, int width, FILE *to)
 
 static void wrap(const char *text, const char *indent, const struct sheet *sheet)
 {
-	show_wrapped(text, indent, sheet->words, sheet->to);
+	show_wrapped(text, indent, indent, sheet->words, sheet->to);
 }
 
 /* ----------------------------------------------------------------------- tables */
@@ -342,7 +344,7 @@ void show_text(const struct page *page, int columns, FILE *to)
 
 	snprintf(title, sizeof title, "%s: %s (%s)", page->experiment->name, page->experiment->title,
 		 page->experiment->where);
-	show_wrapped(title, "", sheet.table, to);
+	show_wrapped(title, "", "", sheet.table, to);
 	wrap(page->experiment->shows, "  ", &sheet);
 	for (size_t i = 0; i < page->count; i++)
 		show_part(&page->parts[i], &sheet);
