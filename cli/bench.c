@@ -28,16 +28,16 @@
 static const char help[] =
 	"usage: inkling bench [--flows N] [--kind K] [--peers] [--seed N]\n"
 	"\n"
-	"Measures what the library's calls cost on this machine: for a table of each kind,\n"
-	"full of flows in 15 states, the time of an insert, of lookups of live flows (hit)\n"
-	"and of strangers (miss), of modify, step, delete, and churn (a delete and an\n"
-	"insert), by single calls and in batches; and beside them what memory alone costs:\n"
-	"the gather of two random lines. Also the memory, and the errors that were planned\n"
-	"and that came.\n"
+	"Measures what the library's calls cost on this machine: for a table of each\n"
+	"kind, full of flows in 15 states, the time of an insert, of lookups of live\n"
+	"flows (hit) and of strangers (miss), of modify, step, delete, and churn (a\n"
+	"delete and an insert), by single calls and in batches; and beside them what\n"
+	"memory alone costs: the gather of two random lines. Also the memory, and the\n"
+	"errors that were planned and that came.\n"
 	"\n"
 	"  --flows N   flows at once, 1000 to 100M (default 1M)\n"
 	"  --kind K    only line, compact, dleft, exact, stateful, direct or kbf\n"
-	"  --peers     then the same beside boost, absl and DPDK, by ink-bench ('make bench')\n"
+	"  --peers     then the same beside boost, absl and DPDK (what 'make bench' does)\n"
 	"  --seed N    other flows (default 1)\n";
 
 enum { STATES = 15, ROUNDS = 5 };

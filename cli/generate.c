@@ -50,10 +50,10 @@ static const char help[] =
 	"  --ipv6 P          share of IPv6 (default 10%)\n"
 	"  --rtt TIME        round trip (default 50ms)\n"
 	"  --duration TIME   of the capture (default 60s)\n"
-	"  --flood-start TIME, --flood-time TIME   when it begins, how long it lasts (default: all the "
-	"time)\n"
+	"  --flood-start TIME, --flood-time TIME\n"
+	"                    when it begins, how long it lasts (default: all the time)\n"
 	"  --flood-answers P share of the flood that the victim answers (default 0)\n"
-	"  --video-as F      rtp, ts or es: RFC 2250, transport stream, bare (default rtp)\n"
+	"  --video-as F      rtp (RFC 2250; default), ts (transport stream) or es (bare)\n"
 	"  --seed N          a number from 1 on (default 1)\n"
 	"\n"
 	"example: inkling generate -w x.pcap -t x.json --flows 1M --concurrent 500k\n";

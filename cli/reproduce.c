@@ -24,9 +24,9 @@ static const char help[] =
 	"  --quick           smaller, all of them in two minutes\n"
 	"  --full            larger than the papers where that is worth it\n"
 	"  --seeds N         repetitions (default 3)\n"
-	"  --seed N          the first seed (default 1); the same seed gives the same numbers\n"
+	"  --seed N          the first seed (default 1); the same gives the same numbers\n"
 	"  --html FILE       write a report with plots; it needs no other file\n"
-	"  -o FILE           write NDJSON (for both, - = standard output, and no tables there)\n"
+	"  -o FILE           write NDJSON (for both, - = standard output, without tables)\n"
 	"  -j N              threads (default: one for each core)\n"
 	"\n"
 	"example: inkling reproduce table1 --quick --html report.html\n";

@@ -121,3 +121,9 @@ for far in "draw --nonsense" "--nonsense" "nonsense" "run tcp -r x.pcap -z"; do
 	grep -q "did you mean" said && fail "$far: $(cat said)"
 done
 exits 2 "inkling: '-x' is no option" -x
+
+# Help fits a terminal.
+for command in bench check draw generate plan reproduce run; do
+	"$inkling" help $command >help
+	awk 'length($0) > 80 { print; bad = 1 } END { exit bad }' help || fail "help $command is wider than 80 columns"
+done
