@@ -36,6 +36,7 @@ const struct simd_probe PROBE = {
 	.others = word_others,
 	.slots = line_slots,
 	.pair_slots = pair_slots,
+	.pair_may_have = pair_may_have,
 	.look = look,
 	.select = select_bit,
 	.vectors = remainders_are_vectors,

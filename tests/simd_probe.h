@@ -20,6 +20,8 @@ struct simd_probe {
 	uint32_t (*slots)(const struct ink_line_shape *s, const struct ink_line *line, uint32_t fingerprint);
 	uint64_t (*pair_slots)(const struct ink_line_shape *s, const struct ink_line *first,
 			       const struct ink_line *second, uint32_t fingerprint);
+	int (*pair_may_have)(const struct ink_line_shape *s, const struct ink_line *first,
+			     const struct ink_line *second, uint32_t fingerprint);
 	uint32_t (*look)(const struct ink_line_shape *s, const struct ink_line_looks *l,
 			 const struct ink_line *line);
 	/* compact */

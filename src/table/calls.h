@@ -111,14 +111,13 @@ static int verb_step(struct ink_table *t, uint64_t id, unsigned event, struct in
  * way. Asked for all at once, eight are enough to hide a miss to memory behind
  * the others' work, and few enough that what was fetched is still there. Where
  * the work on an item is so short that the memory would be idle before the
- * block is done, it is asked for in turns with the work, and further ahead;
- * not so far if the items of a block are looked at before they are worked on,
- * for then they have longer to wait (make bench, at 1M and 16M flows).
+ * block is done, it is asked for in turns with the work, and further ahead
+ * (make bench, at 1M and 16M flows).
  */
 #ifdef PLACES_AT_ONCE
-enum { BLOCK = 16, BLOCK_SEEN_AHEAD = 12, FETCH_IN_TURNS = 1 };
+enum { BLOCK = 16, FETCH_IN_TURNS = 1 };
 #else
-enum { BLOCK = 8, BLOCK_SEEN_AHEAD = 8, FETCH_IN_TURNS = 0 };
+enum { BLOCK = 8, FETCH_IN_TURNS = 0 };
 #endif
 
 /*
@@ -252,12 +251,10 @@ INK_HOT void given_fetch(const struct ink_batch *b, size_t from, size_t n, enum 
 		__builtin_prefetch((const void *)((uintptr_t)b->events + from * sizeof b->events[0]));
 }
 
-INK_HOT void block_begin(struct block *x, const struct ink_batch *b, size_t from, enum ahead ahead)
+INK_HOT void block_begin(struct block *x, const struct ink_batch *b, size_t from)
 {
-	size_t most = is_seen_ahead(ahead) ? BLOCK_SEEN_AHEAD : BLOCK;
-
 	x->from = from;
-	x->n = b->n - from < most ? b->n - from : most;
+	x->n = b->n - from < BLOCK ? b->n - from : BLOCK;
 }
 
 INK_HOT void block_places(const struct ink_table *t, const struct ink_batch *b, struct block *x,
@@ -279,7 +276,7 @@ INK_HOT void block_places(const struct ink_table *t, const struct ink_batch *b, 
 INK_HOT void block_behind(const struct ink_table *t, const struct ink_batch *b, const struct block *x,
 			  struct block *next, enum ahead ahead)
 {
-	block_begin(next, b, x->from + x->n, ahead);
+	block_begin(next, b, x->from + x->n);
 	block_places(t, b, next, ahead);
 }
 
@@ -363,7 +360,7 @@ INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, struct 
 	int early = ahead >= EARLY_LOOK, first_error = 0;
 
 	given_fetch(b, 0, b->n < GIVEN_AHEAD + BLOCK ? b->n : GIVEN_AHEAD + BLOCK, w.besides);
-	block_begin(now, b, 0, ahead);
+	block_begin(now, b, 0);
 	block_places(t, b, now, ahead);
 	for (size_t i = 0; i < now->n; i++)
 		in_turn(t, b, now, i, ahead);
