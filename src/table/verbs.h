@@ -379,25 +379,20 @@ INK_HOT int modify_cells(struct ink_table *t, const struct place *p, const struc
 	return matches > 1 ? -EMLINK : change_cell(t, &s, c);
 }
 
-/* Not by a struct: that would be put together for every flow, before it is known whether it is sent aside. */
-SELDOM int modify_flagged(struct ink_table *t, uint64_t id, int from, unsigned to)
+static int modify_side(struct ink_table *t, uint32_t e, struct ink_change c)
 {
-	struct place p = place_of(t, id);
-	uint32_t e = side_open(t, place_home(&p), id);
-	struct hint h = cell_look(t, &p);
-
-	if (!e)
-		return modify_cells(t, &p, &h, (struct ink_change){from, to});
-	if (!is_asked(t, ink_side_code(&t->side, e), from))
+	if (!is_asked(t, ink_side_code(&t->side, e), c.from))
 		return ink_side_leave(&t->side), -ENOENT;
-	side_recode(t, e, ink_code(coding_of(t), to));
+	side_recode(t, e, ink_code(coding_of(t), c.to));
 	return 0;
 }
 
 INK_HOT int modify_once(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
 			struct ink_change c)
 {
-	return is_sent_aside(t, p, id) ? modify_flagged(t, id, c.from, c.to) : modify_cells(t, p, h, c);
+	uint32_t e = side_entry(t, p, id);
+
+	return e ? modify_side(t, e, c) : modify_cells(t, p, h, c);
 }
 
 /* Two matches: which is meant cannot be told. */
@@ -408,23 +403,38 @@ static int several(struct ink_table *t, const struct place *p, int mark)
 	return -EBUSY;
 }
 
+/*
+ * For flows that are sent aside, and where one look was not enough: there are two
+ * matches, or with many writers it has changed since, or was absent when it was
+ * looked for, perhaps ahead of its turn. The change is not given as a struct: that
+ * would be put together for every flow, before it is known whether it comes here.
+ */
+SELDOM int modify_slowly(struct ink_table *t, uint64_t id, int from, unsigned to)
+{
+	struct place p = place_of(t, id);
+	int result;
+
+	do {
+		struct hint h = cell_look(t, &p);
+
+		result = modify_once(t, &p, &h, id, (struct ink_change){from, to});
+	} while (CELLS_SHARED && result == -EAGAIN);
+	return result == -EMLINK ? several(t, &p, !cells_keep(t)) : result;
+}
+
 INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
 		      struct ink_change c)
 {
-	struct hint again;
 	int result;
 
 	if (c.to >= t->states)
 		return -EINVAL;
-	result = modify_once(t, p, h, id, c);
-	if (CELLS_SHARED && result == -ENOENT)
-		result =
-			-EAGAIN; /* it was absent when it was looked for, perhaps ahead of its turn; and now? */
-	while (CELLS_SHARED && result == -EAGAIN) {
-		again = cell_look(t, p);
-		result = modify_once(t, p, &again, id, c);
-	}
-	return result == -EMLINK ? several(t, p, !cells_keep(t)) : result;
+	if (is_sent_aside(t, p, id))
+		return modify_slowly(t, id, c.from, c.to);
+	result = modify_cells(t, p, h, c);
+	if (result == -EMLINK || (CELLS_SHARED && (result == -EAGAIN || result == -ENOENT)))
+		return modify_slowly(t, id, c.from, c.to);
+	return result;
 }
 
 INK_HOT int set_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
