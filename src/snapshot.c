@@ -207,7 +207,6 @@ static struct ink_plan plan_of(const struct header *h)
 	struct ink_plan p = {.size = sizeof p,
 			     .kind = (enum ink_kind)h->kind,
 			     .flows = h->flows,
-			     .bytes = ink_table_bytes((enum ink_kind)h->kind, h->writers) + h->body_bytes,
 			     .error = h->error,
 			     .unsure = h->unsure,
 			     .load = h->load,
@@ -217,6 +216,7 @@ static struct ink_plan plan_of(const struct header *h)
 	p.geometry = (struct ink_geometry){h->d,         h->b,           h->h,      h->f, h->q,
 					   h->side,      h->dleft_flags, h->k,      h->m, h->counter_bits,
 					   h->threshold, h->bloom_flags, h->side_id};
+	p.bytes = ink_table_bytes(&p, h->writers) + h->body_bytes;
 	p.bits_per_flow = 8 * (double)p.bytes / (double)p.flows;
 	return p;
 }
@@ -382,9 +382,7 @@ static int check_header(const struct ink_file *f, const struct header *h)
  */
 static void fill_table(struct ink_table *t, const struct header *h)
 {
-	t->plan = plan_of(h);
 	t->states = h->states;
-	t->writers = h->writers;
 	t->full = (enum ink_full)h->full;
 	t->rules_expected = (h->flags & WITH_RULES) != 0;
 	memcpy(t->secret, h->secret, sizeof t->secret);
@@ -432,12 +430,14 @@ struct ink_table *ink_load(const char *path, enum ink_load how, struct ink_why *
 	struct ink_file f = {.path = path, .why = why, .fd = -1};
 	struct ink_table *t = NULL;
 	struct header h;
+	struct ink_plan plan;
 	int error = ink_file_open(&f, &h);
 
 	if (!error)
 		error = check_header(&f, &h);
 	if (!error) {
-		t = ink_table_alloc((enum ink_kind)h.kind, h.writers);
+		plan = plan_of(&h);
+		t = ink_table_alloc(&plan, h.writers);
 		error = t ? load(&f, &h, t, how) : ink_file_wrong(&f, -ENOMEM, "no memory for a table");
 	}
 	ink_file_close(&f);

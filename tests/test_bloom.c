@@ -907,7 +907,7 @@ static void measure(struct formulas *f, const struct ink_options *o)
 	assert_int_equal(ink_plan(o, &plan, NULL), 0);
 	for (uint64_t i = 0; i < TABLES; i++, f->next += STRANGERS_EACH) {
 		make_from(o);
-		assert_int_equal(t->body_bytes + ink_table_bytes(plan.kind, 1), plan.bytes);
+		assert_int_equal(t->body_bytes + ink_table_bytes(&plan, 1), plan.bytes);
 		sample_add(&doubtful, doubts(f->next, o->states));
 		sample_add(&errors, false_positives(f->next));
 	}

@@ -715,26 +715,33 @@ static void a_batch_does_what_its_calls_do_one_after_the_other(void **state)
 	}
 }
 
-static int is_far(uint64_t flows)
+static void assert_far(uint64_t flows, unsigned writers, int far, int locks_apart)
 {
 	struct ink_options o = {
 		.size = sizeof o, .kind = INK_LINE, .states = 15, .age_bits = 1, .error = .001};
 	struct ink_table *t;
-	int far;
 
 	o.flows = flows;
+	o.writers = writers;
 	t = make(&o);
-	far = t->is_far;
+	assert_int_equal(t->is_far, far);
+	assert_int_equal((unsigned char *)ink_lock(t, 1) - (unsigned char *)ink_lock(t, 0),
+			 locks_apart ? 64 : sizeof(uint32_t));
+	assert_true((unsigned char *)ink_lock(t, INK_STRIPES - 1) + sizeof(uint32_t) <=
+			    (unsigned char *)t + ink_table_bytes(&t->plan, writers) ||
+		    writers == 1);
+	assert_int_equal(stats_of(t).bytes, t->plan.bytes);
 	ink_free(t);
-	return far;
 }
 
 static void only_tables_too_large_for_the_caches_have_the_ways_for_these(void **state)
 {
 	(void)state;
-	assert_int_equal(is_far(1000000), 0);
-	assert_int_equal(is_far(5800000), 0);
-	assert_int_equal(is_far(6000000), 1);
+	assert_far(1000000, 1, 0, 0);
+	assert_far(5800000, 1, 0, 0);
+	assert_far(6000000, 1, 1, 0);
+	assert_far(5000000, 2, 0, 0);
+	assert_far(5400000, 2, 1, 1);
 }
 
 /* A flow whose first line and tag are those of the given one, and whose fingerprint is not. */

@@ -306,7 +306,7 @@ static struct errors errors_of(const struct filter *f, const struct ink_plan *p,
 
 static uint64_t bytes_of(const struct filter *f, const struct ink_plan *p)
 {
-	return ink_table_bytes(p->kind, 1) + ink_body_round(ink_cells_bytes(p, f->w->o->full));
+	return ink_table_bytes(p, 1) + ink_body_round(ink_cells_bytes(p, f->w->o->full));
 }
 
 static struct ink_plan with_units(const struct filter *f, uint64_t units)

@@ -168,7 +168,7 @@ static struct ink_plan plan_for(const struct wish *w, const struct shape *s, uin
 	p.geometry.side_id = w->o->geometry.side_id;
 	if (p.geometry.side_id && p.geometry.side)
 		p.error += narrow_error((double)n * p.error, (double)b, p.geometry.side_id);
-	p.bytes = ink_table_bytes(w->o->kind, w->o->writers) +
+	p.bytes = ink_table_bytes(&p, w->o->writers) +
 		  ink_body_round(ink_cells_bytes(&p, w->o->full) + ink_side_bytes(ink_side_form(&p)));
 	p.bits_per_flow = 8 * (double)p.bytes / (double)n;
 	return p;

@@ -13,7 +13,7 @@ static struct ink_plan exact_plan(const struct wish *w, uint64_t slots, uint64_t
 	p.state_bits = w->coding.state_bits;
 	p.geometry = (struct ink_geometry){.d = 1, .b = (uint32_t)slots, .h = 1, .f = 64};
 	p.load = (double)flows / (double)slots;
-	p.bytes = ink_table_bytes(INK_EXACT, 1) + ink_body_round(ink_cells_bytes(&p, w->o->full));
+	p.bytes = ink_table_bytes(&p, 1) + ink_body_round(ink_cells_bytes(&p, w->o->full));
 	p.bits_per_flow = 8 * (double)p.bytes / (double)flows;
 	return p;
 }

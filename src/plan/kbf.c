@@ -114,7 +114,7 @@ static struct ink_plan plan_for(const struct choice *c, uint64_t share, uint64_t
 
 	ink_odds_of(c->odds, c->k, (double)n / (double)share, &p.error, &p.unsure);
 	p.geometry.side = side_entries(c->w, (double)n, p.unsure);
-	p.bytes = ink_table_bytes(INK_KBF, 1) +
+	p.bytes = ink_table_bytes(&p, 1) +
 		  ink_body_round(ink_cells_bytes(&p, c->w->o->full) + ink_side_bytes(ink_side_form(&p)));
 	p.bits_per_flow = 8 * (double)p.bytes / (double)n;
 	return p;

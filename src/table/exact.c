@@ -122,7 +122,7 @@ static int grow(struct ink_table *t)
 		return 0;
 	t->body = body;
 	t->body_bytes = bytes;
-	t->plan.bytes = ink_table_bytes(INK_EXACT, t->writers) + bytes;
+	t->plan.bytes = ink_table_bytes(&t->plan, t->writers) + bytes;
 	t->plan.geometry.b = (uint32_t)(2 * slots);
 	t->shape.exact.mask = 2 * slots - 1;
 	t->aging.cursor = 0;

@@ -221,7 +221,7 @@ static void flag_overflow(struct ink_table *t, const struct place *p)
 /* One lock for many pairs of lines, by the lower of the two: law 2. */
 INK_HOT uint32_t *insert_lock(const struct ink_table *t, const struct place *p)
 {
-	return ink_stripe(t, first_line(p) < second_line(p) ? first_line(p) : second_line(p));
+	return ink_lock(t, first_line(p) < second_line(p) ? first_line(p) : second_line(p));
 }
 
 INK_HOT uint32_t *insert_enter(struct ink_table *t, const struct place *p)

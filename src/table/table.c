@@ -75,22 +75,23 @@ const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers
 
 /* --------------------------------------------------------------- making, freeing */
 
-struct ink_table *ink_table_alloc(enum ink_kind kind, unsigned writers)
+struct ink_table *ink_table_alloc(const struct ink_plan *plan, unsigned writers)
 {
-	return calloc(1, ink_table_bytes(kind, writers));
-}
+	struct ink_table *t = calloc(1, ink_table_bytes(plan, writers));
 
-/*
- * Half of a shared cache of 32 MB, which others use as well; there the two ways
- * to modify and to delete are even (make bench, 3M to 16M flows).
- */
-enum { FAR_BYTES = 16 << 20 };
+	if (t) {
+		t->plan = *plan;
+		t->writers = writers;
+		t->lock_shift = (uint8_t)ink_lock_shift(plan, writers);
+	}
+	return t;
+}
 
 void ink_table_attach(struct ink_table *t)
 {
 	uint64_t cells = ink_cells_bytes(&t->plan, t->full);
 
-	t->is_far = t->body_bytes > FAR_BYTES;
+	t->is_far = (uint8_t)ink_is_far(t->body_bytes);
 	t->coding = ink_coding(t->states, t->plan.age_bits);
 	ink_side_init(&t->side, (unsigned char *)t->body + cells, ink_side_form(&t->plan), t->writers > 1);
 	for (unsigned state = 0; ink_turns_marks(t) && state <= t->coding.unsure; state++) {
@@ -102,7 +103,7 @@ void ink_table_attach(struct ink_table *t)
 
 static int make_body(struct ink_table *t, struct ink_why *why)
 {
-	t->body_bytes = t->plan.bytes - ink_table_bytes(t->plan.kind, t->writers);
+	t->body_bytes = t->plan.bytes - ink_table_bytes(&t->plan, t->writers);
 	t->body = ink_body_alloc(t->body_bytes);
 	return t->body ? 0
 		       : ink_because(why, -ENOMEM, "no memory for %llu bytes",
@@ -110,15 +111,11 @@ static int make_body(struct ink_table *t, struct ink_why *why)
 }
 
 /* `o` is what was asked for, with defaults in place of what was not. */
-static int build(struct ink_table *t, const struct ink_options *asked, const struct ink_options *o,
-		 struct ink_why *why)
+static int build(struct ink_table *t, const struct ink_options *o, struct ink_why *why)
 {
-	int error = ink_plan_resolved(asked, o, &t->plan, why);
+	int error;
 
-	if (error)
-		return error;
 	t->states = o->states;
-	t->writers = o->writers;
 	t->full = o->full;
 	t->ops = ink_kind_ops(&t->plan, o->writers, o->simd);
 	if (!t->ops)
@@ -137,11 +134,14 @@ struct ink_table *ink_create(const struct ink_options *options, struct ink_why *
 {
 	struct ink_table *t = NULL;
 	struct ink_options o;
+	struct ink_plan plan;
 	int error = ink_resolve(options, &o, why);
 
+	if (!error)
+		error = ink_plan_resolved(options, &o, &plan, why);
 	if (!error) {
-		t = ink_table_alloc(o.kind, o.writers);
-		error = t ? build(t, options, &o, why) : ink_because(why, -ENOMEM, "no memory for a table");
+		t = ink_table_alloc(&plan, o.writers);
+		error = t ? build(t, &o, why) : ink_because(why, -ENOMEM, "no memory for a table");
 	}
 	if (!error)
 		return t;
@@ -360,7 +360,7 @@ void ink_stats(const struct ink_table *t, struct ink_stats *stats)
 
 	full = (struct ink_stats){
 		.size = size,
-		.bytes = ink_table_bytes(t->plan.kind, t->writers) + t->body_bytes,
+		.bytes = ink_table_bytes(&t->plan, t->writers) + t->body_bytes,
 		.cells = t->ops->units(t) * t->ops->unit_cells(t),
 		.side_flows = ink_side_count(&t->side),
 		.side_cells = t->side.capacity,

@@ -205,7 +205,7 @@ struct ink_exact_shape {
 
 /*
  * By the number of a line modulo this: in `compact` sequence counters for
- * peeks, in `line` with many writers locks for inserts. In `line` with one
+ * peeks, in `line` with many writers locks for inserts (ink_lock). In `line` with one
  * writer only an entry that moves can be missed, and its fingerprint has the
  * counter; so few that they stay in the nearest cache of who moves entries. In
  * `compact`, where every insert and delete steps one, peeks beside them would
@@ -229,7 +229,8 @@ struct ink_table {
 	unsigned states;
 	unsigned writers;
 	uint8_t rules_expected; /* loaded from a snapshot that had rules */
-	uint8_t is_far; /* too large for the caches, with others in them: calls.h has other ways then */
+	uint8_t is_far;     /* too large for the caches, with others in them: calls.h has other ways then */
+	uint8_t lock_shift; /* between locks: ink_lock_shift */
 	uint64_t secret[2];
 	void *body;
 	uint64_t body_bytes;
@@ -248,14 +249,36 @@ struct ink_table {
 	uint32_t stripes[];
 };
 
-/* What a table takes besides its body. */
-static inline size_t ink_table_bytes(enum ink_kind kind, unsigned writers)
-{
-	size_t stripes = kind == INK_COMPACT || writers > 1 ? INK_STRIPES
-			 : kind == INK_LINE                 ? INK_MOVING_STRIPES
-							    : 0;
+/*
+ * Half of a shared cache of 32 MB, which others use as well; there the two ways
+ * to modify and to delete are even (make bench, 3M to 16M flows).
+ */
+#define INK_FAR_BYTES (16u << 20)
 
-	return sizeof(struct ink_table) + stripes * sizeof(uint32_t);
+static inline int ink_is_far(uint64_t bytes)
+{
+	return bytes > INK_FAR_BYTES;
+}
+
+/*
+ * Close together, locks are fetched quickly, but are lost to other threads again
+ * before they are used; in a large table, where an insert waits for memory anyway,
+ * each has a cache line of its own (docs/tables.md). Locks are so far apart as
+ * 1 << this; what there is to know of the plan is its lines.
+ */
+static inline unsigned ink_lock_shift(const struct ink_plan *plan, unsigned writers)
+{
+	return writers > 1 && ink_is_far((uint64_t)plan->geometry.b * sizeof(struct ink_line)) ? 4 : 0;
+}
+
+/* What a table takes besides its body. */
+static inline size_t ink_table_bytes(const struct ink_plan *plan, unsigned writers)
+{
+	size_t stripes = plan->kind == INK_COMPACT || writers > 1 ? INK_STRIPES
+			 : plan->kind == INK_LINE                 ? INK_MOVING_STRIPES
+								  : 0;
+
+	return sizeof(struct ink_table) + (stripes * sizeof(uint32_t) << ink_lock_shift(plan, writers));
 }
 
 /* ----------------------------------------------------------------- a kind */
@@ -313,7 +336,7 @@ extern const struct ink_ops *const ink_stateful, *const ink_direct, *const ink_k
 const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers, enum ink_simd simd);
 
 /* A table of nothing, all zeros, or NULL. */
-struct ink_table *ink_table_alloc(enum ink_kind kind, unsigned writers);
+struct ink_table *ink_table_alloc(const struct ink_plan *plan, unsigned writers);
 
 /* Gives a table whose plan, operations and body are set its coding, shape and side table. */
 void ink_table_attach(struct ink_table *t);
@@ -443,6 +466,11 @@ static inline void ink_note_expiry(struct ink_table *t, unsigned code)
 static inline uint32_t *ink_stripe(const struct ink_table *t, uint32_t number)
 {
 	return (uint32_t *)&t->stripes[number % INK_STRIPES];
+}
+
+static inline uint32_t *ink_lock(const struct ink_table *t, uint32_t number)
+{
+	return (uint32_t *)&t->stripes[number % INK_STRIPES << t->lock_shift];
 }
 
 static inline void ink_disturb(struct ink_table *t, uint32_t line)
