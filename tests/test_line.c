@@ -361,7 +361,7 @@ static void all_instruction_sets_find_the_same_slots(void **state)
 			}
 }
 
-/* Where it is quicker, the rests of entries are taken for tags: it may say yes too often, but seldom. */
+/* Where it is quicker, the rests of entries are taken for tags: it may say yes in vain, but seldom. */
 static void most_lines_are_known_not_to_have_a_fingerprint(void **state)
 {
 	struct ink_line_shape s = ink_line_shape(3, 5, 100);

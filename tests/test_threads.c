@@ -1631,7 +1631,7 @@ static void two_threads_do_the_same_to_the_same_flows(void **state)
 #define CROWDED .b = 12, .h = 24, .side = FLOWS  /* so few lines that most flows overflow */
 #define CONFUSED .b = 12, .h = 32, .side = FLOWS /* so few fingerprints that most flows have a double */
 #define WIDE .b = 4000, .h = 24                  /* so many lines that those who tick do nothing else */
-#define LARGE .b = 270000, .h = 24               /* beyond the caches: locks stand apart */
+#define LARGE .b = 270000, .h = 24               /* so many lines that locks stand apart */
 
 #define K 1000
 #define M 1000000
@@ -1656,8 +1656,8 @@ int main(void)
 		cmocka_unit_test_setup(a_peek_needs_no_side_table, no_trouble_yet),
 		STEP("best", INK_SIMD_BEST, M_STATES, {0}, 50 * M, 0, 0),
 		STEP("portable", INK_SIMD_NONE, M_STATES, {0}, 4 * M, 0, 0),
-		STEP("large, best", INK_SIMD_BEST, M_STATES, {LARGE}, 2 * M, 0, 0),
-		STEP("large, portable", INK_SIMD_NONE, M_STATES, {LARGE}, 1 * M, 0, 0),
+		STEP("beyond the caches, best", INK_SIMD_BEST, M_STATES, {LARGE}, 2 * M, 0, 0),
+		STEP("beyond the caches, portable", INK_SIMD_NONE, M_STATES, {LARGE}, 1 * M, 0, 0),
 		STEP("crowded, best", INK_SIMD_BEST, M_STATES, {CROWDED}, 2 * M, 0, 0),
 		STEP("crowded, portable", INK_SIMD_NONE, M_STATES, {CROWDED}, 2 * M, 0, 0),
 		STEP("confused, best", INK_SIMD_BEST, 250, {CONFUSED}, 2 * M, 0, 1),

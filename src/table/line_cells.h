@@ -602,7 +602,7 @@ static inline int displace_word(struct ink_table *t, uint32_t line, unsigned wor
 	uint32_t free[4], lane, best = 0;
 
 	word_others_one_by_one(s, line, seen, others);
-#pragma GCC unroll 4 /* then nothing goes through memory */
+#pragma GCC unroll 4 /* so that the other lines are asked for from registers */
 	for (lane = 0; lane < s->lanes; lane++) {
 		uint32_t room;
 

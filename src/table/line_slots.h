@@ -45,7 +45,7 @@ static inline struct line_place line_place(const struct ink_line_shape *s, uint6
 static inline void word_others_one_by_one(const struct ink_line_shape *s, uint32_t line, uint64_t word,
 					  uint64_t others[4])
 {
-#pragma GCC unroll 4
+#pragma GCC unroll 4 /* as in displace_word */
 	for (uint32_t lane = 0; lane < s->lanes; lane++) {
 		uint32_t entry = ink_line_entry(s, word, lane * s->column_bits);
 

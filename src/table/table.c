@@ -91,7 +91,7 @@ void ink_table_attach(struct ink_table *t)
 {
 	uint64_t cells = ink_cells_bytes(&t->plan, t->full);
 
-	t->is_far = (uint8_t)ink_is_far(t->body_bytes);
+	t->is_far = (uint8_t)ink_is_far(&t->plan);
 	t->coding = ink_coding(t->states, t->plan.age_bits);
 	ink_side_init(&t->side, (unsigned char *)t->body + cells, ink_side_form(&t->plan), t->writers > 1);
 	for (unsigned state = 0; ink_turns_marks(t) && state <= t->coding.unsure; state++) {

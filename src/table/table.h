@@ -230,7 +230,7 @@ struct ink_table {
 	unsigned writers;
 	uint8_t rules_expected; /* loaded from a snapshot that had rules */
 	uint8_t is_far;     /* too large for the caches, with others in them: calls.h has other ways then */
-	uint8_t lock_shift; /* between locks: ink_lock_shift */
+	uint8_t lock_shift; /* ink_lock_shift */
 	uint64_t secret[2];
 	void *body;
 	uint64_t body_bytes;
@@ -250,25 +250,29 @@ struct ink_table {
 };
 
 /*
- * Half of a shared cache of 32 MB, which others use as well; there the two ways
- * to modify and to delete are even (make bench, 3M to 16M flows).
+ * Are its lines too many for the caches? Half of a shared cache of 32 MB, which
+ * others use as well: there the two ways to modify and to delete are even (make
+ * bench, 3M to 16M flows). Only `line` has other ways then.
  */
 #define INK_FAR_BYTES (16u << 20)
 
-static inline int ink_is_far(uint64_t bytes)
+static inline int ink_is_far(const struct ink_plan *plan)
 {
-	return bytes > INK_FAR_BYTES;
+	return plan->kind == INK_LINE && (uint64_t)plan->geometry.b * sizeof(struct ink_line) > INK_FAR_BYTES;
 }
 
 /*
  * Close together, locks are fetched quickly, but are lost to other threads again
  * before they are used; in a large table, where an insert waits for memory anyway,
- * each has a cache line of its own (docs/tables.md). Locks are so far apart as
- * 1 << this; what there is to know of the plan is its lines.
+ * each has a cache line of its own (docs/tables.md).
  */
+enum { INK_LOCK_APART = 4 };
+
+_Static_assert(sizeof(uint32_t) << INK_LOCK_APART == sizeof(struct ink_line), "a cache line");
+
 static inline unsigned ink_lock_shift(const struct ink_plan *plan, unsigned writers)
 {
-	return writers > 1 && ink_is_far((uint64_t)plan->geometry.b * sizeof(struct ink_line)) ? 4 : 0;
+	return writers > 1 && ink_is_far(plan) ? INK_LOCK_APART : 0;
 }
 
 /* What a table takes besides its body. */
@@ -335,7 +339,7 @@ extern const struct ink_ops *const ink_stateful, *const ink_direct, *const ink_k
 /* The operations for a plan, or NULL where the processor lacks the instructions asked for. */
 const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers, enum ink_simd simd);
 
-/* A table of nothing, all zeros, or NULL. */
+/* A table with its plan; all the rest is zeros. Or NULL. */
 struct ink_table *ink_table_alloc(const struct ink_plan *plan, unsigned writers);
 
 /* Gives a table whose plan, operations and body are set its coding, shape and side table. */

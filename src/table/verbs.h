@@ -406,8 +406,10 @@ static int several(struct ink_table *t, const struct place *p, int mark)
 /*
  * For flows that are sent aside, and where one look was not enough: there are two
  * matches, or with many writers it has changed since, or was absent when it was
- * looked for, perhaps ahead of its turn. The change is not given as a struct: that
- * would be put together for every flow, before it is known whether it comes here.
+ * looked for, perhaps ahead of its turn. (Cells may be looked at before the side
+ * table: nothing moves from one to the other, so who is missed in both was absent
+ * at some moment.) The change is not given as a struct: that would be put together
+ * for every flow, before it is known whether it comes here.
  */
 SELDOM int modify_slowly(struct ink_table *t, uint64_t id, int from, unsigned to)
 {
@@ -511,7 +513,7 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct h
 		return delete_flagged(t, p, id, only);
 	result = delete_once(t, p, h, only);
 	if (CELLS_SHARED && result == -ENOENT)
-		result = -EAGAIN; /* as in modify_at */
+		result = -EAGAIN; /* absent when it was looked for, perhaps ahead of its turn; and now? */
 	return __builtin_expect(result == -EAGAIN, 0) ? delete_again(t, p, only) : result;
 }
 
