@@ -161,9 +161,10 @@ struct work {
  * EARLY is for tables that are too large for the caches. Memory is so far away
  * there that what is needed to make room is asked for a block earlier, and so
  * slow that who is changed or deleted is looked for in steps: churn at 16M flows
- * takes a tenth less time for the one, and as much again for the other. Within the caches each
- * would cost 4 % or more: by the time an item is worked on, more of the room
- * that was found ahead is taken; and looking in two steps is more work.
+ * takes a tenth less time for the one, and as much again for the other. Within
+ * the caches each would cost 4 % or more: by the time an item is worked on, more
+ * of the room that was found ahead is taken; and looking in two steps is more
+ * work.
  */
 enum ahead {
 	AHEAD_READ, /* nothing is seen ahead */

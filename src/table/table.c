@@ -82,6 +82,7 @@ struct ink_table *ink_table_alloc(const struct ink_plan *plan, unsigned writers)
 	if (t) {
 		t->plan = *plan;
 		t->writers = writers;
+		t->is_far = (uint8_t)ink_is_far(plan);
 		t->lock_shift = (uint8_t)ink_lock_shift(plan, writers);
 	}
 	return t;
@@ -91,7 +92,6 @@ void ink_table_attach(struct ink_table *t)
 {
 	uint64_t cells = ink_cells_bytes(&t->plan, t->full);
 
-	t->is_far = (uint8_t)ink_is_far(&t->plan);
 	t->coding = ink_coding(t->states, t->plan.age_bits);
 	ink_side_init(&t->side, (unsigned char *)t->body + cells, ink_side_form(&t->plan), t->writers > 1);
 	for (unsigned state = 0; ink_turns_marks(t) && state <= t->coding.unsure; state++) {

@@ -205,11 +205,11 @@ struct ink_exact_shape {
 
 /*
  * By the number of a line modulo this: in `compact` sequence counters for
- * peeks, in `line` with many writers locks for inserts (ink_lock). In `line` with one
- * writer only an entry that moves can be missed, and its fingerprint has the
- * counter; so few that they stay in the nearest cache of who moves entries. In
- * `compact`, where every insert and delete steps one, peeks beside them would
- * take a third longer with so few.
+ * peeks, in `line` with many writers locks for inserts (ink_lock). In `line`
+ * with one writer only an entry that moves can be missed, and its fingerprint
+ * has the counter; so few that they stay in the nearest cache of who moves
+ * entries. In `compact`, where every insert and delete steps one, peeks beside
+ * them would take a third longer with so few.
  */
 #define INK_STRIPES 1024u
 #define INK_MOVING_STRIPES 64u
@@ -230,7 +230,7 @@ struct ink_table {
 	unsigned writers;
 	uint8_t rules_expected; /* loaded from a snapshot that had rules */
 	uint8_t is_far;     /* too large for the caches, with others in them: calls.h has other ways then */
-	uint8_t lock_shift; /* ink_lock_shift */
+	uint8_t lock_shift; /* how far apart its locks are: ink_lock_shift */
 	uint64_t secret[2];
 	void *body;
 	uint64_t body_bytes;
