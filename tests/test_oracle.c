@@ -731,14 +731,6 @@ static void insert_some(struct ink_table *t)
 		assert_int_equal(ink_lookup(t, ids[i]), states[i]);
 }
 
-/* Each is in its place, and nobody has it. */
-static void assert_locks(struct ink_table *t, int apart)
-{
-	assert_int_equal((char *)ink_lock(t, 1) - (char *)ink_lock(t, 0), apart ? 64 : sizeof(uint32_t));
-	for (uint32_t i = 0; i < INK_STRIPES; i++)
-		assert_int_equal(__atomic_exchange_n(ink_lock(t, i), 0, __ATOMIC_RELAXED), 0);
-}
-
 /* What was planned is what a table takes besides, and the body. */
 static void assert_body(const struct ink_table *t)
 {
@@ -747,24 +739,56 @@ static void assert_body(const struct ink_table *t)
 	assert_int_equal(t->body_bytes, ink_body_round(body));
 }
 
-static void only_tables_too_large_for_the_caches_have_the_ways_for_these(void **state)
+static void only_tables_too_large_for_the_second_cache_are_far(void **state)
 {
-	struct ink_options o = {
-		.size = sizeof o, .kind = INK_LINE, .states = 15, .age_bits = 1, .geometry = {.h = 24}};
+	struct ink_options o = {.size = sizeof o, .states = 15, .age_bits = 1, .geometry = {.h = 24}};
 
 	(void)state;
 	for (unsigned k = 0; k < 4; k++) {
 		int far = k % 2;
 		struct ink_table *t;
 
-		o.geometry.b = (16 << 20) / 64 + (uint32_t)far;
-		o.writers = 1 + k / 2;
+		o.kind = k < 2 ? INK_LINE : INK_COMPACT;
+		o.geometry.b = (4 << 20) / 64 + (uint32_t)far;
 		t = make(&o);
 		assert_int_equal(t->is_far, far);
 		assert_body(t);
 		insert_some(t);
-		if (o.writers > 1)
-			assert_locks(t, far);
+		ink_free(t);
+	}
+}
+
+/* So many lines, and the locks that these have. */
+static const struct {
+	uint32_t lines, locks;
+} locks_of[] = {{1, 16}, {3071, 16}, {3072, 32}, {49151, 256}, {49152, 512}, {1 << 20, 512}};
+
+static void every_lock_has_a_cache_line_of_its_own(void **state)
+{
+	struct ink_options o = {.size = sizeof o,
+				.kind = INK_LINE,
+				.states = 15,
+				.age_bits = 1,
+				.writers = 2,
+				.geometry = {.h = 24}};
+
+	(void)state;
+	for (unsigned k = 0; k < sizeof locks_of / sizeof locks_of[0]; k++) {
+		uint32_t locks = locks_of[k].locks;
+		struct ink_table *t;
+		char *end;
+
+		o.geometry.b = locks_of[k].lines;
+		t = make(&o);
+		end = (char *)t + (stats_of(t).bytes - t->body_bytes);
+		if (k)
+			insert_some(t);
+		for (uint32_t i = 0; i < locks; i++) {
+			assert_ptr_equal(ink_lock(t, i), ink_lock(t, i + locks));
+			assert_int_equal((char *)ink_lock(t, i) - (char *)ink_lock(t, 0), i * 64);
+			assert_int_equal(__atomic_exchange_n(ink_lock(t, i), 0, __ATOMIC_RELAXED), 0);
+		}
+		assert_int_equal(end - (char *)ink_lock(t, 0), locks * 64);
 		ink_free(t);
 	}
 }
@@ -811,8 +835,8 @@ static struct ink_table *make_hidden(const struct ink_options *o, uint64_t *ids,
 }
 
 /*
- * When the second flow is looked for ahead, the first is still there, and hides it where lines are looked at in steps.
- * A modify has to find it behind the other, a delete after the other has gone.
+ * When the second flow is looked for ahead, the first is still there, and its tag is seen first. A modify has to find
+ * it behind the other, a delete after the other has gone.
  */
 static void hidden_flows_are_found(const struct ink_options *o, unsigned behind, uint8_t is_far)
 {
@@ -949,7 +973,8 @@ int main(void)
 		cmocka_unit_test(flows_of_the_side_table_expire_as_the_others_do),
 		cmocka_unit_test(programs_hold),
 		cmocka_unit_test(a_batch_does_what_its_calls_do_one_after_the_other),
-		cmocka_unit_test(only_tables_too_large_for_the_caches_have_the_ways_for_these),
+		cmocka_unit_test(only_tables_too_large_for_the_second_cache_are_far),
+		cmocka_unit_test(every_lock_has_a_cache_line_of_its_own),
 		cmocka_unit_test(who_was_hidden_by_another_is_found),
 		cmocka_unit_test(an_empty_batch_needs_no_arrays),
 		cmocka_unit_test(all_instruction_sets_make_the_same_table),

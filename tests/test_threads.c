@@ -1631,7 +1631,7 @@ static void two_threads_do_the_same_to_the_same_flows(void **state)
 #define CROWDED .b = 12, .h = 24, .side = FLOWS  /* so few lines that most flows overflow */
 #define CONFUSED .b = 12, .h = 32, .side = FLOWS /* so few fingerprints that most flows have a double */
 #define WIDE .b = 4000, .h = 24                  /* so many lines that those who tick do nothing else */
-#define LARGE .b = 270000, .h = 24               /* so many lines that locks stand apart */
+#define LARGE .b = 270000, .h = 24               /* so many lines that there are the most locks */
 
 #define K 1000
 #define M 1000000

@@ -8,19 +8,15 @@
  *
  *   struct place            where a flow may stand; computed from its id alone
  *   place_of(t, id)         the place
- *   PLACES_AT_ONCE, and places_of(t, ids, n, places)    if the kind has a quicker way for many ids;
- *                                    memory is then asked for in turns with the work
  *   place_fetch(t, place, state)     asks for its memory; the state if a flow is to be stored in it, else
  *                                    INK_ANY_STATE, or INK_UNCHANGED if it will only be read
+ *   PLACES_AT_ONCE                   if the kind has a quicker way for many ids; memory is then asked for in
+ *   places_of(t, ids, n, places)     turns with the work, and there is a way for tables that are far:
+ *   place_fetch_far(t, place)        asks for its memory, as far as the second cache
  *   LOOKS_FOR_ROOM                   if the kind looks ahead for where flows could be stored,
  *   place_prepare(t, place)          when the memory is there; 1 if room will have to be made, and then, for
- *   place_fetch_more(t, place)       all of a block: asks for what that needs besides
+ *   place_fetch_more(t, place, far)  all of a block: asks for what that needs besides
  *   struct hint, cell_look(t, place) what a glance at the place's memory shows
- *   LOOKS_IN_STEPS                   if most of what is there is seen in a part of that memory,
- *   place_fetch_first(t, place)      asks for that part,
- *   cell_look_first(t, place)        looks at it, and asks for the rest if that is needed,
- *   cell_look_on(t, place, hint)     and when that is there, completes the hint: it is empty only if there is
- *                                    nothing in all of the memory, but may lead to what has gone
  *   enum { ENTRIES_STAY }            1: where they are, while others are deleted; a hint then still leads
  *                                    to the entry, or to what shows that it has gone
  *
@@ -113,12 +109,22 @@ static int verb_step(struct ink_table *t, uint64_t id, unsigned event, struct in
  * the work on an item is so short that the memory would be idle before the
  * block is done, it is asked for in turns with the work, and further ahead
  * (make bench, at 1M and 16M flows).
+ *
+ * Tables that are far (ink_is_far) are asked for three blocks ahead, and into the
+ * second cache: the first one has so few misses under way at once that they, and
+ * not the memory, would be the limit.
  */
 #ifdef PLACES_AT_ONCE
 enum { BLOCK = 16, FETCH_IN_TURNS = 1 };
 #else
 enum { BLOCK = 8, FETCH_IN_TURNS = 0 };
+static inline void place_fetch_far(const struct ink_table *t, const struct place *p)
+{
+	place_fetch(t, p, INK_ANY_STATE);
+}
 #endif
+
+enum reach { NEAR = 1, FAR = 3 }; /* so many blocks are under way before the one that is worked on */
 
 /*
  * What the caller gives comes from memory too, if it was not just computed, and
@@ -156,23 +162,22 @@ struct work {
  * What the loop does with a block before its items are worked on. Where these
  * only change codes, or delete what stays in its place, it looks at all of them
  * first: a look would have to wait for the stores before it. Those that are only
- * read are read when it is their turn.
- *
- * EARLY is for tables that are too large for the caches. Memory is so far away
- * there that what is needed to make room is asked for a block earlier, and so
- * slow that who is changed or deleted is looked for in steps: churn at 16M flows
- * takes a tenth less time for the one, and as much again for the other. Within
- * the caches each would cost 4 % or more: by the time an item is worked on, more
- * of the room that was found ahead is taken; and looking in two steps is more
- * work.
+ * read are read when it is their turn. Where flows are stored it looks for room;
+ * in tables that are far a block earlier, for what is needed to make room comes
+ * from memory, too. (Within the caches more of what was found would be taken by
+ * the time an item is worked on, and inserts would take 4 % longer.)
  */
 enum ahead {
 	AHEAD_READ, /* nothing is seen ahead */
 	AHEAD_NOTHING,
 	AHEAD_LOOK,
-	AHEAD_STORE,
-	EARLY_LOOK, /* from here on, a block earlier */
-	EARLY_STORE
+	AHEAD_STORE
+};
+
+/* How a batch is done: both are constants wherever it is used, so that each way gets a loop of its own. */
+struct batch_way {
+	enum ahead ahead;
+	enum reach reach;
 };
 
 #ifdef LOOKS_FOR_ROOM
@@ -186,55 +191,29 @@ static inline unsigned place_prepare(const struct ink_table *t, struct place *p)
 	return 0;
 }
 
-static inline void place_fetch_more(const struct ink_table *t, const struct place *p)
+static inline void place_fetch_more(const struct ink_table *t, const struct place *p, int far)
 {
 	(void)t;
 	(void)p;
+	(void)far;
 }
 #endif
-
-#ifdef LOOKS_IN_STEPS
-enum { HAS_STEPS = 1 };
-#else
-enum { HAS_STEPS = 0 };
-static inline void place_fetch_first(const struct ink_table *t, const struct place *p)
-{
-	place_fetch(t, p, INK_ANY_STATE);
-}
-
-static inline struct hint cell_look_first(const struct ink_table *t, const struct place *p)
-{
-	return cell_look(t, p);
-}
-
-static inline struct hint cell_look_on(const struct ink_table *t, const struct place *p, struct hint h)
-{
-	(void)t;
-	(void)p;
-	return h;
-}
-#endif
-
-INK_HOT int is_store(enum ahead ahead)
-{
-	return ahead == AHEAD_STORE || ahead == EARLY_STORE;
-}
 
 /* Is a block looked at, or prepared, before its items are worked on? */
-INK_HOT int is_seen_ahead(enum ahead ahead)
+INK_HOT int is_seen_ahead(struct batch_way way)
 {
-	return is_store(ahead) ? PREPARES : ahead > AHEAD_NOTHING;
+	return way.ahead == AHEAD_STORE ? PREPARES : way.ahead == AHEAD_LOOK;
 }
 
 /* The state is known only where it is given, not where a row leads to it. */
 INK_HOT void item_fetch(const struct ink_table *t, const struct ink_batch *b, const struct block *x, size_t i,
-			enum ahead ahead)
+			struct batch_way way)
 {
-	int unknown = ahead == AHEAD_READ ? INK_UNCHANGED : INK_ANY_STATE;
-	int state = is_store(ahead) ? b->states[x->from + i] : unknown;
+	int unknown = way.ahead == AHEAD_READ ? INK_UNCHANGED : INK_ANY_STATE;
+	int state = way.ahead == AHEAD_STORE ? b->states[x->from + i] : unknown;
 
-	if (ahead == EARLY_LOOK)
-		place_fetch_first(t, &x->places[i]);
+	if (way.reach == FAR)
+		place_fetch_far(t, &x->places[i]);
 	else
 		place_fetch(t, &x->places[i], state);
 }
@@ -252,15 +231,12 @@ INK_HOT void given_fetch(const struct ink_batch *b, size_t from, size_t n, enum 
 		__builtin_prefetch((const void *)((uintptr_t)b->events + from * sizeof b->events[0]));
 }
 
-INK_HOT void block_begin(struct block *x, const struct ink_batch *b, size_t from)
+/* The memory of a block whose kind asks for it at once; else its items follow in_turn. */
+INK_HOT void block_begin(const struct ink_table *t, const struct ink_batch *b, struct block *x, size_t from,
+			 struct batch_way way)
 {
-	x->from = from;
-	x->n = b->n - from < BLOCK ? b->n - from : BLOCK;
-}
-
-INK_HOT void block_places(const struct ink_table *t, const struct ink_batch *b, struct block *x,
-			  enum ahead ahead)
-{
+	x->from = from < b->n ? from : b->n;
+	x->n = b->n - x->from < BLOCK ? b->n - x->from : BLOCK;
 #ifdef PLACES_AT_ONCE
 	if (x->n)
 		places_of(t, b->ids + x->from, x->n, x->places);
@@ -269,75 +245,60 @@ INK_HOT void block_places(const struct ink_table *t, const struct ink_batch *b, 
 #ifndef PLACES_AT_ONCE
 		x->places[i] = place_of(t, b->ids[x->from + i]);
 #endif
-		item_fetch(t, b, x, i, ahead);
+		item_fetch(t, b, x, i, way);
 	}
 }
 
-/* The block after that one. */
-INK_HOT void block_behind(const struct ink_table *t, const struct ink_batch *b, const struct block *x,
-			  struct block *next, enum ahead ahead)
+/* Asks for an item of a later block, in turn with the work on one of this. */
+INK_HOT void in_turn(const struct ink_table *t, const struct ink_batch *b, const struct block *later,
+		     size_t i, struct batch_way way)
 {
-	block_begin(next, b, x->from + x->n);
-	block_places(t, b, next, ahead);
-}
-
-/* Asks for an item of the next block, in turn with the work on one of this. */
-INK_HOT void in_turn(const struct ink_table *t, const struct ink_batch *b, const struct block *next, size_t i,
-		     enum ahead ahead)
-{
-	if (FETCH_IN_TURNS && i < next->n)
-		item_fetch(t, b, next, i, ahead);
+	if (FETCH_IN_TURNS && i < later->n)
+		item_fetch(t, b, later, i, way);
 }
 
 INK_HOT void look_ahead(struct ink_table *t, const struct ink_batch *b, struct block *x,
-			const struct block *next, enum ahead ahead)
+			const struct block *later, struct batch_way way)
 {
 	for (size_t i = 0; i < x->n; i++) {
-		in_turn(t, b, next, i, ahead);
-		x->hints[i] =
-			ahead == EARLY_LOOK ? cell_look_first(t, &x->places[i]) : cell_look(t, &x->places[i]);
+		in_turn(t, b, later, i, way);
+		x->hints[i] = cell_look(t, &x->places[i]);
 	}
-}
-
-INK_HOT void look_on(struct ink_table *t, struct block *x)
-{
-	for (size_t i = 0; i < x->n; i++)
-		x->hints[i] = cell_look_on(t, &x->places[i], x->hints[i]);
 }
 
 /* Those for which room has to be made are gathered first: a branch for each would be mispredicted. */
 INK_HOT void prepare(struct ink_table *t, const struct ink_batch *b, struct block *x,
-		     const struct block *next, enum ahead ahead)
+		     const struct block *later, struct batch_way way)
 {
 	uint32_t full = 0;
 
 	for (size_t i = 0; i < x->n; i++) {
-		in_turn(t, b, next, i, ahead);
+		in_turn(t, b, later, i, way);
 		full |= (uint32_t)place_prepare(t, &x->places[i]) << i;
 	}
 	for (; full; full &= full - 1)
-		place_fetch_more(t, &x->places[__builtin_ctz(full)]);
+		place_fetch_more(t, &x->places[__builtin_ctz(full)], way.reach == FAR);
 }
 
-/* What is done with a block ahead, while the next is asked for. */
+/* What is done with a block ahead, while a later one is asked for. */
 INK_HOT void see_ahead(struct ink_table *t, const struct ink_batch *b, struct block *x,
-		       const struct block *next, enum ahead ahead)
+		       const struct block *later, struct batch_way way)
 {
-	if (!is_seen_ahead(ahead))
+	if (!is_seen_ahead(way))
 		return;
-	if (is_store(ahead))
-		prepare(t, b, x, next, ahead);
+	if (way.ahead == AHEAD_STORE)
+		prepare(t, b, x, later, way);
 	else
-		look_ahead(t, b, x, next, ahead);
+		look_ahead(t, b, x, later, way);
 }
 
-/* `w` and `ahead` are constants wherever it is called: each gets a loop of its own. The first error, or 0. */
+/* The first error, or 0. */
 INK_HOT int block_work(struct ink_table *t, const struct ink_batch *b, const struct block *x,
-		       const struct block *next, struct work w, enum ahead ahead)
+		       const struct block *later, struct work w, struct batch_way way)
 {
 	int first_error = 0, unasked[BLOCK];
 	size_t n = x->n, from = x->from;
-	int *errors = ahead != AHEAD_READ && b->errors ? b->errors + from : unasked;
+	int *errors = way.ahead != AHEAD_READ && b->errors ? b->errors + from : unasked;
 	const struct place *p = x->places;
 	const struct hint *h = x->hints;
 
@@ -345,8 +306,8 @@ INK_HOT int block_work(struct ink_table *t, const struct ink_batch *b, const str
 		struct item item = {b, from + i, p++, h++, &errors[i]};
 		int error;
 
-		if (!is_seen_ahead(ahead))
-			in_turn(t, b, next, i, ahead);
+		if (!is_seen_ahead(way))
+			in_turn(t, b, later, i, way);
 		error = w.item(t, &item);
 		if (__builtin_expect(error != 0, 0) && !first_error)
 			first_error = error;
@@ -354,42 +315,48 @@ INK_HOT int block_work(struct ink_table *t, const struct ink_batch *b, const str
 	return first_error;
 }
 
-INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, struct work w, enum ahead ahead)
+/* The blocks that are under way before the loop begins; one has to be seen before it, if they are seen early. */
+INK_HOT void first_blocks(struct ink_table *t, const struct ink_batch *b, struct block *blocks,
+			  int sees_early, struct batch_way way)
+{
+	const struct block none = {.n = 0};
+
+	for (size_t k = 0; k < (size_t)way.reach; k++) {
+		block_begin(t, b, &blocks[k], k * BLOCK, way);
+		for (size_t i = 0; i < blocks[k].n; i++)
+			in_turn(t, b, &blocks[k], i, way);
+	}
+	if (sees_early)
+		see_ahead(t, b, &blocks[0], &none, way);
+}
+
+INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, struct work w, struct batch_way way)
 {
 	const struct ink_batch batch = *given, *b = &batch;
-	struct block blocks[3], *now = &blocks[0], *next = &blocks[1], *later = &blocks[2];
-	int early = ahead >= EARLY_LOOK, first_error = 0;
+	struct block blocks[FAR + 1], *last = &blocks[way.reach], *now = blocks, *asked = last;
+	int sees_early = way.reach == FAR && way.ahead == AHEAD_STORE, first_error = 0;
 
 	given_fetch(b, 0, b->n < GIVEN_AHEAD + BLOCK ? b->n : GIVEN_AHEAD + BLOCK, w.besides);
-	block_begin(now, b, 0);
-	block_places(t, b, now, ahead);
-	for (size_t i = 0; i < now->n; i++)
-		in_turn(t, b, now, i, ahead);
-	if (early) {
-		block_behind(t, b, now, next, ahead);
-		see_ahead(t, b, now, next, ahead);
-	}
-	while (now->n) {
-		struct block *seen = early ? next : now, *asked = early ? later : next, *done = now;
+	first_blocks(t, b, blocks, sees_early, way);
+	for (size_t from = (size_t)way.reach * BLOCK; now->n; from += BLOCK) {
+		struct block *next = now == last ? blocks : now + 1;
 		int error;
 
-		block_behind(t, b, seen, asked, ahead);
-		given_fetch(b, asked->from + GIVEN_AHEAD, BLOCK, w.besides);
-		see_ahead(t, b, seen, asked, ahead);
-		if (ahead == EARLY_LOOK)
-			look_on(t, now);
-		error = block_work(t, b, now, asked, w, ahead);
+		block_begin(t, b, asked, from, way);
+		given_fetch(b, from + GIVEN_AHEAD, BLOCK, w.besides);
+		see_ahead(t, b, sees_early ? next : now, asked, way);
+		error = block_work(t, b, now, asked, w, way);
 		first_error = first_error ? first_error : error;
+		asked = now;
 		now = next;
-		next = later;
-		later = done;
 	}
 	return first_error;
 }
 
-INK_HOT int with_look(struct ink_table *t, const struct ink_batch *b, struct work w)
+INK_HOT int batch(struct ink_table *t, const struct ink_batch *b, struct work w, enum ahead ahead)
 {
-	return HAS_STEPS && t->is_far ? in_batch(t, b, w, EARLY_LOOK) : in_batch(t, b, w, AHEAD_LOOK);
+	return FETCH_IN_TURNS && t->is_far ? in_batch(t, b, w, (struct batch_way){ahead, FAR})
+					   : in_batch(t, b, w, (struct batch_way){ahead, NEAR});
 }
 
 INK_HOT int told(const struct item *x, int error)
@@ -450,38 +417,37 @@ static const struct work lookup_work = {item_lookup, NOTHING_BESIDES},
 
 static void verb_lookup_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	in_batch(t, b, lookup_work, AHEAD_READ);
+	batch(t, b, lookup_work, AHEAD_READ);
 }
 
 static void verb_peek_batch(const struct ink_table *t, const struct ink_batch *b)
 {
-	in_batch((struct ink_table *)t, b, peek_work, AHEAD_READ);
+	batch((struct ink_table *)t, b, peek_work, AHEAD_READ);
 }
 
 static int verb_insert_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return PREPARES && t->is_far ? in_batch(t, b, insert_work, EARLY_STORE)
-				     : in_batch(t, b, insert_work, AHEAD_STORE);
+	return batch(t, b, insert_work, AHEAD_STORE);
 }
 
 static int verb_set_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return in_batch(t, b, set_work, AHEAD_NOTHING);
+	return batch(t, b, set_work, AHEAD_NOTHING);
 }
 
 static int verb_modify_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return with_look(t, b, modify_work);
+	return batch(t, b, modify_work, AHEAD_LOOK);
 }
 
 static int verb_delete_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return ENTRIES_STAY ? with_look(t, b, delete_work) : in_batch(t, b, delete_work, AHEAD_NOTHING);
+	return batch(t, b, delete_work, ENTRIES_STAY ? AHEAD_LOOK : AHEAD_NOTHING);
 }
 
 static int verb_step_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return in_batch(t, b, step_work, AHEAD_NOTHING);
+	return batch(t, b, step_work, AHEAD_NOTHING);
 }
 
 /* ------------------------------------------------------------------ the kind */

@@ -144,7 +144,7 @@ static inline unsigned line_count(const struct ink_compact_shape *s, const uint6
 }
 
 /* The bits of the two words below a bit of the window, without a branch on which word it is in. */
-static inline void window_below(unsigned at, uint64_t below[2])
+INK_HOT void window_below(unsigned at, uint64_t below[2])
 {
 	uint64_t in_high = 0 - (uint64_t)(at >> 6), part = (1ull << at % 64) - 1;
 
@@ -153,7 +153,7 @@ static inline void window_below(unsigned at, uint64_t below[2])
 }
 
 /* Puts a 1 in front of the metadata from a bit on; the flags above stay. */
-static inline void meta_open(const struct ink_compact_shape *s, uint64_t *w, unsigned at)
+INK_HOT void meta_open(const struct ink_compact_shape *s, uint64_t *w, unsigned at)
 {
 	uint64_t *low = &w[COMPACT_META_WORD], *high = low + 1, below[2], move[2];
 
@@ -166,7 +166,7 @@ static inline void meta_open(const struct ink_compact_shape *s, uint64_t *w, uns
 }
 
 /* Takes the bit there out. */
-static inline void meta_close(const struct ink_compact_shape *s, uint64_t *w, unsigned at)
+INK_HOT void meta_close(const struct ink_compact_shape *s, uint64_t *w, unsigned at)
 {
 	uint64_t *low = &w[COMPACT_META_WORD], *high = low + 1, below[2], move[2];
 

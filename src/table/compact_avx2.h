@@ -18,19 +18,19 @@
 
 #define CELLS_SIMD "avx2"
 
-static inline uint64_t *line_open(struct compact_line *line, struct compact_line *copy)
+INK_HOT uint64_t *line_open(struct compact_line *line, struct compact_line *copy)
 {
 	(void)copy;
 	return line->word;
 }
 
-static inline void line_close(struct compact_line *line, const uint64_t *w)
+INK_HOT void line_close(struct compact_line *line, const uint64_t *w)
 {
 	(void)line;
 	(void)w;
 }
 
-static inline unsigned select_bit(uint64_t bits, unsigned k)
+INK_HOT unsigned select_bit(uint64_t bits, unsigned k)
 {
 	return (unsigned)_tzcnt_u64(_pdep_u64(1ull << k, bits));
 }
@@ -40,7 +40,7 @@ static inline unsigned select_bit(uint64_t bits, unsigned k)
  * address skips the whole bytes below it, at most eight: without a branch. (A
  * peek that finds the line half changed may ask for the bit behind the last.)
  */
-static inline uint64_t window_from(const uint64_t *w, unsigned at)
+INK_HOT uint64_t window_from(const uint64_t *w, unsigned at)
 {
 	unsigned bytes = (at / 8) & (7 + at / 64);
 	uint64_t bits;
@@ -54,13 +54,13 @@ static inline uint64_t window_from(const uint64_t *w, unsigned at)
  * there on, not by words: then no bits of others are among them but the flags,
  * which are last.
  */
-static inline int meta_is_halves(const struct ink_compact_shape *s)
+INK_HOT int meta_is_halves(const struct ink_compact_shape *s)
 {
 	return s->slots == 32 && s->meta_start == 32;
 }
 
 /* 64 bits of them from a half on. */
-static inline uint64_t halves_from(const uint64_t *w, unsigned half)
+INK_HOT uint64_t halves_from(const uint64_t *w, unsigned half)
 {
 	uint64_t bits;
 
@@ -69,12 +69,12 @@ static inline uint64_t halves_from(const uint64_t *w, unsigned half)
 }
 
 /* The metadata from that bit of theirs on, as many as there can be slots. */
-static inline uint64_t bits_from(const struct ink_compact_shape *s, const uint64_t *w, unsigned at)
+INK_HOT uint64_t bits_from(const struct ink_compact_shape *s, const uint64_t *w, unsigned at)
 {
 	return meta_is_halves(s) ? halves_from(w, at / 32) >> at % 32 : window_from(w, s->meta_start + at);
 }
 
-static inline unsigned ones_below_in_halves(const uint64_t *w, unsigned at)
+INK_HOT unsigned ones_below_in_halves(const uint64_t *w, unsigned at)
 {
 	uint32_t last = (uint32_t)(w[COMPACT_META_WORD + 1] >> 32);
 	unsigned below = at > 64 ? at - 64 : 0; /* in the last half */
@@ -84,7 +84,7 @@ static inline unsigned ones_below_in_halves(const uint64_t *w, unsigned at)
 }
 
 /* The 1s of the metadata below a bit of the window. Is it in the second word, bzhi takes all of the first. */
-static inline unsigned ones_below(const struct ink_compact_shape *s, const uint64_t *w, unsigned at)
+INK_HOT unsigned ones_below(const struct ink_compact_shape *s, const uint64_t *w, unsigned at)
 {
 	uint64_t in_high = 0 - (uint64_t)(at >> 6), low, high;
 
@@ -96,31 +96,31 @@ static inline unsigned ones_below(const struct ink_compact_shape *s, const uint6
 			  _mm_popcnt_u64(high & (s->meta[1] | COMPACT_FLAGS))); /* flags are never below */
 }
 
-static inline __m256i half_of(const uint64_t *w, unsigned half)
+INK_HOT __m256i half_of(const uint64_t *w, unsigned half)
 {
 	return _mm256_load_si256((const __m256i *)(const void *)w + half);
 }
 
-static inline void half_put(uint64_t *w, unsigned half, __m256i bytes)
+INK_HOT void half_put(uint64_t *w, unsigned half, __m256i bytes)
 {
 	_mm256_store_si256((__m256i *)(void *)w + half, bytes);
 }
 
 /* --------------------------------------------------------------------- places */
 
-static inline __m256i in_each(uint64_t bits)
+INK_HOT __m256i in_each(uint64_t bits)
 {
 	return _mm256_set1_epi64x((long long)bits);
 }
 
 /* The upper 64 bits of 96: high and low, of which the lower halves count, times a factor. */
-static inline __m256i product(__m256i high, __m256i low, __m256i factor)
+INK_HOT __m256i product(__m256i high, __m256i low, __m256i factor)
 {
 	return _mm256_add_epi64(_mm256_mul_epu32(high, factor),
 				_mm256_srli_epi64(_mm256_mul_epu32(low, factor), 32));
 }
 
-static inline __m256i others_of_four(uint32_t lines, __m256i first, __m256i stored)
+INK_HOT __m256i others_of_four(uint32_t lines, __m256i first, __m256i stored)
 {
 	__m256i mixed = _mm256_add_epi64(
 		_mm256_mul_epu32(stored, in_each(COMPACT_MIX >> 32)),
@@ -167,23 +167,23 @@ INK_HOT void compact_places(const struct ink_compact_shape *s, uint32_t lines, c
 /* ---------------------------------------------------------------------- slots */
 
 /* Bytes in a remainder that the vector code knows, or 0. */
-static inline unsigned vector_bytes(const struct ink_compact_shape *s)
+INK_HOT unsigned vector_bytes(const struct ink_compact_shape *s)
 {
 	return s->remainder_bits == 8 ? 1 : s->remainder_bits == 16 ? 2 : 0;
 }
 
-static inline uint32_t remainder_get(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot)
+INK_HOT uint32_t remainder_get(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot)
 {
 	return any_remainder_get(s, w, slot);
 }
 
-static inline int remainders_are_vectors(const struct ink_compact_shape *s)
+INK_HOT int remainders_are_vectors(const struct ink_compact_shape *s)
 {
 	return vector_bytes(s) != 0;
 }
 
 /* Half a line is enough for up to 32 slots. */
-static inline uint64_t match_bytes(const struct ink_compact_shape *s, const uint64_t *w, uint32_t remainder)
+INK_HOT uint64_t match_bytes(const struct ink_compact_shape *s, const uint64_t *w, uint32_t remainder)
 {
 	__m256i wanted = _mm256_set1_epi8((char)remainder);
 	uint64_t slots = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(half_of(w, 0), wanted));
@@ -195,7 +195,7 @@ static inline uint64_t match_bytes(const struct ink_compact_shape *s, const uint
 }
 
 /* One bit of each pair of bytes. */
-static inline uint64_t match_pairs(const struct ink_compact_shape *s, const uint64_t *w, uint32_t remainder)
+INK_HOT uint64_t match_pairs(const struct ink_compact_shape *s, const uint64_t *w, uint32_t remainder)
 {
 	__m256i wanted = _mm256_set1_epi16((short)remainder);
 	__m256i low = _mm256_cmpeq_epi16(half_of(w, 0), wanted),
@@ -206,8 +206,7 @@ static inline uint64_t match_pairs(const struct ink_compact_shape *s, const uint
 }
 
 /* The slots that hold the remainder; free ones may be among them. */
-static inline uint64_t remainder_slots(const struct ink_compact_shape *s, const uint64_t *w,
-				       uint32_t remainder)
+INK_HOT uint64_t remainder_slots(const struct ink_compact_shape *s, const uint64_t *w, uint32_t remainder)
 {
 	return vector_bytes(s) == 1 ? match_bytes(s, w, remainder) : match_pairs(s, w, remainder);
 }
@@ -215,7 +214,7 @@ static inline uint64_t remainder_slots(const struct ink_compact_shape *s, const 
 /* ------------------------------------------------------------ moving remainders */
 
 /* The numbers of the bytes of a half. */
-static inline __m256i byte_numbers(unsigned half)
+INK_HOT __m256i byte_numbers(unsigned half)
 {
 	__m256i first = _mm256_set_epi8(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15,
 					14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
@@ -224,7 +223,7 @@ static inline __m256i byte_numbers(unsigned half)
 }
 
 /* All ones in the bytes from .. to-1. */
-static inline __m256i bytes_between(unsigned half, unsigned from, unsigned to)
+INK_HOT __m256i bytes_between(unsigned half, unsigned from, unsigned to)
 {
 	__m256i numbers = byte_numbers(half);
 
@@ -233,7 +232,7 @@ static inline __m256i bytes_between(unsigned half, unsigned from, unsigned to)
 }
 
 /* The line's bytes moved up by one slot, in that half; zeros come in at the bottom. */
-static inline __m256i half_up(__m256i low, __m256i high, unsigned half, unsigned bytes)
+INK_HOT __m256i half_up(__m256i low, __m256i high, unsigned half, unsigned bytes)
 {
 	__m256i own = half ? high : low;
 	__m256i before =
@@ -242,7 +241,7 @@ static inline __m256i half_up(__m256i low, __m256i high, unsigned half, unsigned
 	return bytes == 1 ? _mm256_alignr_epi8(own, before, 15) : _mm256_alignr_epi8(own, before, 14);
 }
 
-static inline __m256i half_down(__m256i low, __m256i high, unsigned half, unsigned bytes)
+INK_HOT __m256i half_down(__m256i low, __m256i high, unsigned half, unsigned bytes)
 {
 	__m256i own = half ? high : low;
 	__m256i after = half ? _mm256_permute2x128_si256(high, high, 0x81)
@@ -251,8 +250,8 @@ static inline __m256i half_down(__m256i low, __m256i high, unsigned half, unsign
 	return bytes == 1 ? _mm256_alignr_epi8(after, own, 1) : _mm256_alignr_epi8(after, own, 2);
 }
 
-static inline void remainder_open(const struct ink_compact_shape *s, uint64_t *w, unsigned slot,
-				  unsigned count, uint32_t remainder)
+INK_HOT void remainder_open(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned count,
+			    uint32_t remainder)
 {
 	unsigned bytes = vector_bytes(s), from = (slot + 1) * bytes, to = (count + 1) * bytes;
 	__m256i low = half_of(w, 0), high = half_of(w, 1);
@@ -268,8 +267,7 @@ static inline void remainder_open(const struct ink_compact_shape *s, uint64_t *w
 	bits_put(w, slot * s->remainder_bits, s->remainder_bits, remainder);
 }
 
-static inline void remainder_close(const struct ink_compact_shape *s, uint64_t *w, unsigned slot,
-				   unsigned count)
+INK_HOT void remainder_close(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned count)
 {
 	unsigned bytes = vector_bytes(s), from = slot * bytes, to = (count - 1) * bytes;
 	__m256i low = half_of(w, 0), high = half_of(w, 1);
@@ -292,24 +290,24 @@ static inline void remainder_close(const struct ink_compact_shape *s, uint64_t *
  * With 32 slots and remainders of 8 bits the planes are the first 32-bit lanes
  * of the second half, and the lanes behind them (metadata) must stay.
  */
-static inline int planes_are_lanes(const struct ink_compact_shape *s)
+INK_HOT int planes_are_lanes(const struct ink_compact_shape *s)
 {
 	return s->slots == 32 && s->remainder_bits == 8;
 }
 
-static inline __m256i lane_numbers(void)
+INK_HOT __m256i lane_numbers(void)
 {
 	return _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
 }
 
 /* All ones in the lanes that are planes. */
-static inline __m256i plane_lanes(const struct ink_compact_shape *s)
+INK_HOT __m256i plane_lanes(const struct ink_compact_shape *s)
 {
 	return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)s->planes), lane_numbers());
 }
 
 /* All ones in lane j for bit j of the code. */
-static inline __m256i spread_code(unsigned code)
+INK_HOT __m256i spread_code(unsigned code)
 {
 	__m256i bits = _mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1);
 
@@ -317,7 +315,7 @@ static inline __m256i spread_code(unsigned code)
 }
 
 /* The slot's bit of every lane becomes the sign, and the signs make the code. */
-static inline unsigned code_get(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot)
+INK_HOT unsigned code_get(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot)
 {
 	__m256i signs;
 
@@ -327,7 +325,7 @@ static inline unsigned code_get(const struct ink_compact_shape *s, const uint64_
 	return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(signs)) & ((1u << s->planes) - 1);
 }
 
-static inline void code_put(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned code)
+INK_HOT void code_put(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned code)
 {
 	__m256i at = _mm256_and_si256(plane_lanes(s), _mm256_set1_epi32((int)(1u << slot % 32)));
 	__m256i lanes = half_of(w, 1), flips = _mm256_xor_si256(lanes, spread_code(code));
@@ -347,18 +345,18 @@ static inline void code_put(const struct ink_compact_shape *s, uint64_t *w, unsi
  * in a plane and slot + bucket in the metadata, where a bit that leaves one
  * lane enters the next.
  */
-static inline int half_is_lanes(const struct ink_compact_shape *s)
+INK_HOT int half_is_lanes(const struct ink_compact_shape *s)
 {
 	return planes_are_lanes(s) && s->meta_start == (s->planes - 4) * 32;
 }
 
-static inline __m256i flag_bits(void)
+INK_HOT __m256i flag_bits(void)
 {
 	return _mm256_set_epi32((int)(uint32_t)(COMPACT_FLAGS >> 32), 0, 0, 0, 0, 0, 0, 0);
 }
 
 /* The place in every lane, counted from the beginning of the plane or of the metadata. */
-static inline __m256i lane_places(const struct ink_compact_shape *s, unsigned slot, uint32_t bucket)
+INK_HOT __m256i lane_places(const struct ink_compact_shape *s, unsigned slot, uint32_t bucket)
 {
 	__m256i buckets = _mm256_andnot_si256(plane_lanes(s), _mm256_set1_epi32((int)bucket));
 
@@ -366,7 +364,7 @@ static inline __m256i lane_places(const struct ink_compact_shape *s, unsigned sl
 }
 
 /* Where the lanes begin, counted so. */
-static inline __m256i lane_starts(const struct ink_compact_shape *s)
+INK_HOT __m256i lane_starts(const struct ink_compact_shape *s)
 {
 	__m256i metadata = _mm256_sub_epi32(lane_numbers(), _mm256_set1_epi32((int)s->planes));
 
@@ -374,7 +372,7 @@ static inline __m256i lane_starts(const struct ink_compact_shape *s)
 }
 
 /* The bits of the lanes below the places. A lane that is wholly below has all, and one wholly above none. */
-static inline __m256i lanes_below(const struct ink_compact_shape *s, __m256i places)
+INK_HOT __m256i lanes_below(const struct ink_compact_shape *s, __m256i places)
 {
 	__m256i ends = _mm256_add_epi32(lane_starts(s), _mm256_set1_epi32(32));
 	__m256i above = _mm256_max_epi32(_mm256_sub_epi32(ends, places), _mm256_setzero_si256());
@@ -383,7 +381,7 @@ static inline __m256i lanes_below(const struct ink_compact_shape *s, __m256i pla
 }
 
 /* The bit at the place, in lanes that have it. */
-static inline __m256i lane_bits(const struct ink_compact_shape *s, __m256i places)
+INK_HOT __m256i lane_bits(const struct ink_compact_shape *s, __m256i places)
 {
 	return _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_sub_epi32(places, lane_starts(s)));
 }
@@ -402,8 +400,7 @@ INK_HOT __m256i lanes_open(const struct ink_compact_shape *s, __m256i lanes, uns
 	return _mm256_add_epi32(_mm256_add_epi32(lanes, moved), entered);
 }
 
-static inline __m256i lanes_close(const struct ink_compact_shape *s, __m256i lanes, unsigned slot,
-				  uint32_t bucket)
+INK_HOT __m256i lanes_close(const struct ink_compact_shape *s, __m256i lanes, unsigned slot, uint32_t bucket)
 {
 	__m256i bits = _mm256_andnot_si256(flag_bits(), lanes);
 	__m256i carried = _mm256_slli_epi32(_mm256_srli_si256(bits, 4), 31);
@@ -428,8 +425,7 @@ INK_HOT void halves_open(const struct ink_compact_shape *s, uint64_t *w, unsigne
 	*from = (unsigned char)e.remainder;
 }
 
-static inline void halves_close(const struct ink_compact_shape *s, uint64_t *w, unsigned slot,
-				uint32_t bucket)
+INK_HOT void halves_close(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, uint32_t bucket)
 {
 	unsigned char *to = (unsigned char *)w + slot;
 	__m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)(to + 1)), lanes = half_of(w, 1);
@@ -450,7 +446,7 @@ INK_HOT void entry_open(const struct ink_compact_shape *s, uint64_t *w, unsigned
 	meta_open(s, w, meta_of(s, slot, e.bucket));
 }
 
-static inline void entry_close(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, uint32_t bucket)
+INK_HOT void entry_close(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, uint32_t bucket)
 {
 	if (half_is_lanes(s)) {
 		halves_close(s, w, slot, bucket);

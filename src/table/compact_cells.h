@@ -70,6 +70,12 @@ INK_HOT void place_fetch(const struct ink_table *t, const struct place *p, int s
 	__builtin_prefetch(place_line(t, p, 1));
 }
 
+INK_HOT void place_fetch_far(const struct ink_table *t, const struct place *p)
+{
+	__builtin_prefetch(place_line(t, p, 0), 0, INK_SECOND_CACHE);
+	__builtin_prefetch(place_line(t, p, 1), 0, INK_SECOND_CACHE);
+}
+
 static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)
 {
 	return ink_calm(t, first_line(p), second_line(p));
@@ -145,7 +151,7 @@ static inline uint64_t choose(uint64_t first, uint64_t second, uint64_t mask)
 }
 
 /* The k-th set bit of two words. */
-static inline unsigned select_in(uint64_t low, uint64_t high, unsigned k)
+INK_HOT unsigned select_in(uint64_t low, uint64_t high, unsigned k)
 {
 	unsigned in_low = (unsigned)__builtin_popcountll(low);
 	uint64_t mask = 0 - (uint64_t)(k >= in_low);

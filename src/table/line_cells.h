@@ -18,7 +18,7 @@
  *     line and then in the other was therefore absent at some moment between.
  *  4. Lookups, peeks, modifies and deletes wait for nobody (but for the side
  *     table's lock where a line's flag sends them there). Inserts wait for
- *     inserts with the same lock (1 of 1024), and for nothing while they hold it
+ *     inserts with the same lock (1 of 512), and for nothing while they hold it
  *     but the side table's.
  *  5. The sweep of a tick reads, and changes only words in which an entry
  *     expires, by compare-and-swap. So an entry that is touched before that is
@@ -104,20 +104,34 @@ INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n,
 /*
  * Lines that other threads change are fetched for changing: to read them first,
  * and then to ask once more before changing one, would be two turns to another
- * core's cache.
+ * core's cache. Not so in a table that is far: of its lines few are there.
  */
-INK_HOT void line_fetch(const struct ink_line *line, int changes)
+enum fetch { FETCH_TO_READ, FETCH_TO_CHANGE, FETCH_FAR };
+
+INK_HOT void line_fetch(const struct ink_line *line, enum fetch how)
 {
-	if (CELLS_SHARED && changes)
+	if (how == FETCH_FAR)
+		__builtin_prefetch(line, 0, INK_SECOND_CACHE);
+	else if (CELLS_SHARED && how == FETCH_TO_CHANGE)
 		__builtin_prefetch(line, 1);
 	else
 		__builtin_prefetch(line);
 }
 
+INK_HOT void lines_fetch(const struct ink_table *t, const struct place *p, enum fetch how)
+{
+	line_fetch(place_line(t, p, 0), how);
+	line_fetch(place_line(t, p, 1), how);
+}
+
 INK_HOT void place_fetch(const struct ink_table *t, const struct place *p, int state)
 {
-	line_fetch(place_line(t, p, 0), state != INK_UNCHANGED);
-	line_fetch(place_line(t, p, 1), state != INK_UNCHANGED);
+	lines_fetch(t, p, state == INK_UNCHANGED ? FETCH_TO_READ : FETCH_TO_CHANGE);
+}
+
+INK_HOT void place_fetch_far(const struct ink_table *t, const struct place *p)
+{
+	lines_fetch(t, p, FETCH_FAR);
 }
 
 /* The stripe of entries that move: with one writer, no others can be missed. */
@@ -281,10 +295,7 @@ __attribute__((noinline)) static struct spot find_slowly(const struct ink_table 
 	return spot;
 }
 
-/*
- * The slots of both lines that have the tag, or had it when they were looked at;
- * in steps, those of the second line only if the first has none.
- */
+/* The slots of both lines that have the tag, or had it when they were looked at. */
 struct hint {
 	uint64_t slots;
 };
@@ -295,34 +306,6 @@ INK_HOT struct hint cell_look(const struct ink_table *t, const struct place *p)
 {
 	return (struct hint){
 		pair_slots(shape_of(t), place_line(t, p, 0), place_line(t, p, 1), p->at.fingerprint)};
-}
-
-/*
- * In steps: who has been seen in the first line is not looked for in the second.
- * Whom the hint leads to may be another with the same tag, or may have gone
- * since; cell_found and delete_at look again then, at both lines. A fetch of the
- * line that is already there costs less than a branch.
- */
-#define LOOKS_IN_STEPS
-INK_HOT void place_fetch_first(const struct ink_table *t, const struct place *p)
-{
-	line_fetch(place_line(t, p, 0), 1);
-}
-
-INK_HOT struct hint cell_look_first(const struct ink_table *t, const struct place *p)
-{
-	uint32_t slots = line_slots(shape_of(t), place_line(t, p, 0), p->at.fingerprint);
-
-	line_fetch(place_line(t, p, !slots), 1);
-	return (struct hint){slots};
-}
-
-INK_HOT struct hint cell_look_on(const struct ink_table *t, const struct place *p, struct hint h)
-{
-	unsigned second = !h.slots;
-	uint64_t slots = line_slots(shape_of(t), place_line(t, p, second), p->at.fingerprint);
-
-	return (struct hint){h.slots | slots << 32 * second};
 }
 
 #define CELL_MAY_MATCH

@@ -147,14 +147,14 @@ INK_HOT unsigned place_prepare(const struct ink_table *t, struct place *p)
 	return CELLS_SHARED ? 0 : p->at.room / LINE_NO_ROOM % 2;
 }
 
-INK_HOT void place_fetch_more(const struct ink_table *t, const struct place *p)
+INK_HOT void place_fetch_more(const struct ink_table *t, const struct place *p, int far)
 {
 	const struct ink_line_shape *s = shape_of(t);
 	uint64_t others[4];
 
 	word_others(s, first_line(p), word_read(&place_line(t, p, 0)->word[asked_word(p, 0)]), others);
 	for (uint32_t lane = 0; lane < s->lanes; lane++)
-		__builtin_prefetch(line_at(t, (uint32_t)others[lane]));
+		line_fetch(line_at(t, (uint32_t)others[lane]), far ? FETCH_FAR : FETCH_TO_READ);
 }
 
 #endif

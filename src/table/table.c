@@ -83,7 +83,7 @@ struct ink_table *ink_table_alloc(const struct ink_plan *plan, unsigned writers)
 		t->plan = *plan;
 		t->writers = writers;
 		t->is_far = (uint8_t)ink_is_far(plan);
-		t->lock_shift = (uint8_t)ink_lock_shift(plan, writers);
+		t->locks = ink_locks(plan);
 	}
 	return t;
 }

@@ -12,7 +12,7 @@
  *   struct place            where a flow may stand; computed from its id alone
  *   struct spot             an entry that was found; has a member `code`
  *
- *   place_of, place_fetch, and LOOKS_FOR_ROOM, LOOKS_IN_STEPS with what belongs to them    as in calls.h
+ *   place_of, place_fetch, and PLACES_AT_ONCE, LOOKS_FOR_ROOM with what belongs to them    as in calls.h
  *   place_home(place)       the home of the flow in the side table
  *   place_calm / place_still_calm    see ink_calm
  *   side_flagged(t, place, class)    is the side table to be asked? See side.h
