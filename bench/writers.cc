@@ -104,6 +104,12 @@ public:
 		}
 	}
 
+	/* As good as waited: a turn that has to be done again. */
+	void lost(double seconds)
+	{
+		waited += seconds;
+	}
+
 	bool insist() const
 	{
 		return waited < 60;
@@ -206,8 +212,10 @@ bool race::round(op o, samples &one, samples &two)
 	cores.wait();
 	double both = two_threads(second);
 
-	if (cores.insist() && !cores.are_there())
+	if (cores.insist() && !cores.are_there()) {
+		cores.lost(alone + both);
 		return false;
+	}
 	one.add(alone / double(2 * slice_size) * 1e9);
 	two.add(both / double(2 * slice_size) * 1e9);
 	return true;

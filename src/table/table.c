@@ -84,6 +84,8 @@ struct ink_table *ink_table_alloc(const struct ink_plan *plan, unsigned writers)
 		t->writers = writers;
 		t->is_far = (uint8_t)ink_is_far(plan);
 		t->locks = ink_locks(plan);
+		t->aging.expired = (uint64_t *)(void *)(t->stripes + ink_stripes(plan, writers));
+		t->aging.after = (uint16_t *)(t->aging.expired + ink_state_codes(plan));
 	}
 	return t;
 }

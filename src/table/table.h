@@ -13,6 +13,7 @@
 #define INKLING_TABLE_H
 
 #include <inkling/inkling.h>
+#include <stddef.h>
 
 /* For what a batch does to each item: a call would cost as much as the work. */
 #define INK_HOT __attribute__((always_inline)) static inline
@@ -99,19 +100,19 @@ static inline ink_answer ink_code_answer(const struct ink_coding *c, unsigned co
 
 /* What the tick that is under way does to an entry with a given code. */
 struct ink_aging {
-	uint64_t now;              /* the table has arrived there */
-	uint64_t target;           /* > now while a tick is under way */
-	uint64_t cursor;           /* units (lines, buckets, slots) below it have been visited */
-	int idle;                  /* no code changes; only overflow flags are to be cleared */
-	int single;                /* one age bit, and at most one look at any state: see ink_looks_at */
-	int all_due;               /* ... one look at every state: the paper's phase */
-	int flags_due;             /* overflow flags were set before this tick began */
-	int flagged;               /* overflow flags were set since */
-	int ever_flagged;          /* ... or before, or may be in the snapshot that was loaded */
-	uint32_t busy;             /* held by the thread that ticks */
-	struct ink_counts expired; /* since the caller was told */
-	uint16_t after[INK_CODES];
-	uint64_t view;                      /* of kinds that turn their marks, as the next: see turn.h */
+	uint64_t now;      /* the table has arrived there */
+	uint64_t target;   /* > now while a tick is under way */
+	uint64_t cursor;   /* units (lines, buckets, slots) below it have been visited */
+	int idle;          /* no code changes; only overflow flags are to be cleared */
+	int single;        /* one age bit, and at most one look at any state: see ink_looks_at */
+	int all_due;       /* ... one look at every state: the paper's phase */
+	int flags_due;     /* overflow flags were set before this tick began */
+	int flagged;       /* overflow flags were set since */
+	int ever_flagged;  /* ... or before, or may be in the snapshot that was loaded */
+	uint32_t busy;     /* held by the thread that ticks */
+	uint64_t *expired; /* by state, don't-know the last one: since the caller was told */
+	uint16_t *after;   /* by code; this and the last stand behind the stripes */
+	uint64_t view;     /* of kinds that turn their marks, as the next: see turn.h */
 	uint16_t fresh[2][INK_STATE_CODES]; /* by state, the stored code of an entry just touched */
 };
 
@@ -284,16 +285,38 @@ static inline uint32_t ink_locks(const struct ink_plan *plan)
 	return locks;
 }
 
-/* What a table takes besides its body. */
+static inline size_t ink_stripes(const struct ink_plan *plan, unsigned writers)
+{
+	if (writers > 1)
+		return ink_locks(plan) * INK_LOCK_WORDS;
+	return plan->kind == INK_COMPACT ? INK_STRIPES : plan->kind == INK_LINE ? INK_MOVING_STRIPES : 0;
+}
+
+/* `direct` has no states in its cells, and does not say how many there are. */
+static inline size_t ink_state_codes(const struct ink_plan *plan)
+{
+	return plan->kind == INK_DIRECT ? INK_STATE_CODES : (size_t)1 << plan->state_bits;
+}
+
+static inline size_t ink_codes(const struct ink_plan *plan)
+{
+	return ink_state_codes(plan) << plan->age_bits;
+}
+
+/*
+ * What a table takes besides its body:
+ *
+ *     struct ink_table | stripes, 4 bytes each | expired, 8 | after, 2
+ */
 static inline size_t ink_table_bytes(const struct ink_plan *plan, unsigned writers)
 {
-	size_t stripes = writers > 1                 ? ink_locks(plan) * INK_LOCK_WORDS
-			 : plan->kind == INK_COMPACT ? INK_STRIPES
-			 : plan->kind == INK_LINE    ? INK_MOVING_STRIPES
-						     : 0;
-
-	return sizeof(struct ink_table) + stripes * sizeof(uint32_t);
+	return sizeof(struct ink_table) + ink_stripes(plan, writers) * sizeof(uint32_t) +
+	       ink_state_codes(plan) * sizeof(uint64_t) + ink_codes(plan) * sizeof(uint16_t);
 }
+
+_Static_assert(offsetof(struct ink_table, stripes) % sizeof(uint64_t) == 0 && INK_MOVING_STRIPES % 2 == 0 &&
+		       INK_LOCK_WORDS % 2 == 0,
+	       "what stands behind the stripes is aligned");
 
 /* ----------------------------------------------------------------- a kind */
 
@@ -454,14 +477,7 @@ static inline int ink_can_step(const struct ink_table *t, unsigned event, struct
 /* Notes expiries of the tick that is under way. */
 static inline void ink_note_expiries(struct ink_table *t, unsigned code, unsigned n)
 {
-	unsigned state = ink_code_state(&t->coding, code);
-	struct ink_counts *c = &t->aging.expired;
-
-	c->total += n;
-	if (state == t->coding.unsure)
-		c->unsure += n;
-	else
-		c->state[state] += n;
+	t->aging.expired[ink_code_state(&t->coding, code)] += n;
 }
 
 static inline void ink_note_expiry(struct ink_table *t, unsigned code)

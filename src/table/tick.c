@@ -63,7 +63,7 @@ static void plan_state(struct ink_table *t, unsigned state, unsigned most)
 
 static void plan_codes(struct ink_table *t, unsigned most)
 {
-	for (unsigned code = 0; code < INK_CODES; code++)
+	for (size_t code = 0; code < ink_codes(&t->plan); code++)
 		t->aging.after[code] = (uint16_t)code;
 	t->aging.idle = t->aging.all_due = 1;
 	t->aging.single = t->coding.age_bits == 1;
@@ -114,12 +114,26 @@ static int under_way(const struct ink_table *t)
 	return t->aging.target != t->aging.now;
 }
 
+/* What has expired since it was last told, told and forgotten. */
+static struct ink_counts take_expired(struct ink_table *t)
+{
+	uint64_t *expired = t->aging.expired;
+	struct ink_counts counts = {.unsure = expired[t->coding.unsure]};
+
+	counts.total = counts.unsure;
+	for (unsigned state = 0; state < t->states; state++)
+		counts.total += counts.state[state] = expired[state];
+	memset(expired, 0, ink_state_codes(&t->plan) * sizeof *expired);
+	return counts;
+}
+
 static void hand_over(struct ink_table *t, struct ink_counts *expired)
 {
-	__atomic_fetch_add(&t->counters.expired, t->aging.expired.total, __ATOMIC_RELAXED);
+	struct ink_counts counts = take_expired(t);
+
+	__atomic_fetch_add(&t->counters.expired, counts.total, __ATOMIC_RELAXED);
 	if (expired)
-		*expired = t->aging.expired;
-	memset(&t->aging.expired, 0, sizeof t->aging.expired);
+		*expired = counts;
 }
 
 static void release(struct ink_table *t)
