@@ -205,6 +205,16 @@ INK_HOT int is_seen_ahead(struct batch_way way)
 	return way.ahead == AHEAD_STORE ? PREPARES : way.ahead == AHEAD_LOOK;
 }
 
+/*
+ * ... and is a later block asked for in turns with that, or with the work? Stores
+ * look for so long that memory would be idle meanwhile; but where looks are short
+ * and memory far away, it is the work that takes longer (deletes at 16M flows 13 %).
+ */
+INK_HOT int asks_ahead(struct batch_way way)
+{
+	return is_seen_ahead(way) && !(way.ahead == AHEAD_LOOK && way.reach == FAR);
+}
+
 /* The state is known only where it is given, not where a row leads to it. */
 INK_HOT void item_fetch(const struct ink_table *t, const struct ink_batch *b, const struct block *x, size_t i,
 			struct batch_way way)
@@ -261,7 +271,8 @@ INK_HOT void look_ahead(struct ink_table *t, const struct ink_batch *b, struct b
 			const struct block *later, struct batch_way way)
 {
 	for (size_t i = 0; i < x->n; i++) {
-		in_turn(t, b, later, i, way);
+		if (asks_ahead(way))
+			in_turn(t, b, later, i, way);
 		x->hints[i] = cell_look(t, &x->places[i]);
 	}
 }
@@ -306,7 +317,7 @@ INK_HOT int block_work(struct ink_table *t, const struct ink_batch *b, const str
 		struct item item = {b, from + i, p++, h++, &errors[i]};
 		int error;
 
-		if (!is_seen_ahead(way))
+		if (!asks_ahead(way))
 			in_turn(t, b, later, i, way);
 		error = w.item(t, &item);
 		if (__builtin_expect(error != 0, 0) && !first_error)
