@@ -158,6 +158,36 @@ same "drops" "$(of dropped_by_kernel out.json)" 0
 [ $crossing -ge $((12 * 7 + 5 * 2)) ] || fail "only $crossing packets crossed"
 grep -q "^packets  *read  *$crossing" said || fail "no summary after an interrupt"
 
+# ------------------------------------------------------------------ what is told at once
+
+cat >tell.fsm <<'fsm'
+machine tell
+key connection
+event syn = tcp and syn and not ack
+absent : syn -> seen / report "seen"
+seen   : syn
+fsm
+has_told() { # N
+	[ "$(grep -c '"type":"report"' out.json)" = "$1" ]
+}
+listen ./tell.fsm -i ink0 --flows 1000
+"$talk" knock $far $closed 1
+wait_until "a report while it listens" has_told 1
+"$talk" knock $far $closed 2
+wait_until "two more" has_told 3
+kill -INT $runner
+ends_with 0
+
+# Where records cannot go out, it ends.
+: >err
+"$inkling" run ./tell.fsm -i ink0 --flows 1000 -o /dev/full >said 2>err </dev/null &
+runner=$!
+wait_until "inkling run -o /dev/full" is_listening
+"$talk" knock $far $closed 1
+ends_with 1
+grep -q "/dev/full: cannot be written: No space left on device" err || fail "not a word about a full device: $(cat err)"
+same "words about a full device" "$(grep -c 'No space left' err)" 1
+
 # ------------------------------------------------------------------ what is lost
 
 # While it sleeps the kernel's buffer overflows; nothing goes uncounted.

@@ -431,6 +431,12 @@ static int pass_time(struct session *s)
 			      (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - HELD_BACK);
 }
 
+/* On an interface somebody may wait for the records. Where they cannot go out, there is no use in going on. */
+static int has_handed_out(struct session *s)
+{
+	return !s->w->interface || !s->records || fflush(s->records) == 0;
+}
+
 static int pass_packets(struct session *s)
 {
 	static struct ink_packet packet[BATCH];
@@ -446,6 +452,8 @@ static int pass_packets(struct session *s)
 		s->read += p.n;
 		if (p.n ? ink_track_packets(s->track, &p) : pass_time(s))
 			return cli_failed("the table has lost its rules");
+		if (!has_handed_out(s))
+			break; /* closing them tells why */
 		answer_signals(s);
 		if (++batches % 1024 == 0)
 			show_progress(s, size);
