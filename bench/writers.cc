@@ -12,9 +12,9 @@
  *
  * Two cores of a virtual machine may be two threads of one real core for some
  * seconds, and no two threads gain much there. So arithmetic, which needs a core and
- * nothing else, is tried by both before and after each turn. It begins when that
- * gains 1.7x, and is done again if it does no more at the end; how often that was is
- * printed.
+ * nothing else, is tried by both before each turn and after those of two threads.
+ * A turn begins when that gains 1.7x, and is done again if it does no more at the
+ * end; how often that was is printed, and if it could not be waited for.
  */
 #include "sections.h"
 
@@ -61,7 +61,7 @@ double together(const own_core &core, const std::function<void()> &here, const s
 	return end - start;
 }
 
-/* Half a millisecond of arithmetic, of which a core can do several at once. */
+/* Less than a millisecond of arithmetic, of which a core can do several at once. */
 void compute()
 {
 	uint64_t x[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
@@ -205,6 +205,7 @@ double race::two_threads(const work &w)
 /* Returns whether it counts: it was on two cores all the time, or nobody insists any more. */
 bool race::round(op o, samples &one, samples &two)
 {
+	double start = wall_seconds();
 	work first = prepare(o);
 	cores.wait();
 	double alone = one_thread(first);
@@ -213,7 +214,7 @@ bool race::round(op o, samples &one, samples &two)
 	double both = two_threads(second);
 
 	if (cores.insist() && !cores.are_there()) {
-		cores.lost(alone + both);
+		cores.lost(wall_seconds() - start);
 		return false;
 	}
 	one.add(alone / double(2 * slice_size) * 1e9);
@@ -232,7 +233,8 @@ double race::measure(op o, const char *name, report &out)
 
 	printf("%-21s %18s %18s %22s", name, rate_cell(one, 1e3).c_str(), rate_cell(two, 1e3).c_str(),
 	       cell(faster, "%.2fx (%.2f-%.2f)").c_str());
-	printf(again ? "   %u again\n" : "\n", again);
+	printf(again ? "   %u again" : "", again);
+	printf("%s\n", cores.insist() ? "" : "   on whatever cores there were");
 	out.record({ "writers", n, "one thread" }, name, "ns", one);
 	out.record({ "writers", n, "two threads" }, name, "ns", two);
 	return faster.median();

@@ -289,15 +289,22 @@ static int no_such_shape(const struct ink_file *f, const struct header *h)
 			      h->d, h->b, h->h, h->f, h->q, code);
 }
 
-static int check_shape(const struct ink_file *f, const struct header *h)
+static int check_state_bits(const struct ink_file *f, const struct header *h)
 {
 	uint32_t state_bits = ink_state_bits((enum ink_kind)h->kind, h->states, h->counter_bits);
+
+	if (h->state_bits == state_bits)
+		return 0;
+	return ink_file_wrong(f, -EBADMSG, "state bits (byte 40) is %u; %u states take %u", h->state_bits,
+			      h->states, state_bits);
+}
+
+/* After check_state_bits: a plan takes them at their word. */
+static int check_shape(const struct ink_file *f, const struct header *h)
+{
 	struct ink_plan plan = plan_of(h);
 	struct ink_side_form form = ink_side_form(&plan);
 
-	if (h->state_bits != state_bits)
-		return ink_file_wrong(f, -EBADMSG, "state bits (byte 40) is %u; %u states take %u",
-				      h->state_bits, h->states, state_bits);
 	if (!shape_fits(h))
 		return no_such_shape(f, h);
 	if ((h->side_id && h->side_id < INK_SIDE_LEAST_ID) || ink_side_width(form) > 8)
@@ -365,6 +372,8 @@ static int check_header(const struct ink_file *f, const struct header *h)
 		error = ink_file_reserved(f, h, offsetof(struct header, reserved));
 	if (!error)
 		error = check_fields(f, h);
+	if (!error)
+		error = check_state_bits(f, h);
 	if (!error)
 		error = check_shape(f, h);
 	if (!error)

@@ -779,6 +779,7 @@ static void every_lock_has_a_cache_line_of_its_own(void **state)
 
 		o.geometry.b = locks_of[k].lines;
 		t = make(&o);
+		assert_body(t);
 		if (k)
 			insert_some(t);
 		for (uint32_t i = 0; i < locks; i++) {
@@ -815,7 +816,7 @@ static int is_in_its_first_line(const struct ink_table *t, uint64_t id)
 	return ink_line_find(s, (struct ink_line *)t->body + p.first, p.fingerprint, &spot) != 0;
 }
 
-enum { IN_A_BATCH = 40 };
+enum { IN_A_BATCH = 70 }; /* more than are under way at once */
 
 /* Two such flows, among strangers in a batch: the first of it and one behind, in the second line of its own. */
 static struct ink_table *make_hidden(const struct ink_options *o, uint64_t *ids, unsigned behind)

@@ -880,6 +880,8 @@ static void fields_out_of_range_are_named(void **state)
 	assert_field_refused(i, AT_FULL, 4, "full policy");
 	assert_field_refused(i, AT_FLAGS, 2, "flags");
 	assert_field_refused(i, AT_STATE_BITS, get32(i, AT_STATE_BITS) + 1, "state bits");
+	assert_field_refused(i, AT_STATE_BITS, 64, "state bits");
+	assert_field_refused(i, AT_STATE_BITS, UINT32_MAX, "state bits");
 	assert_field_refused(i, AT_D, 9, "d (byte 44)");
 	assert_field_refused(i, AT_B, get32(i, AT_B) == 0, "b (byte 48)");
 	assert_field_refused(i, AT_H, 65, "h (byte 52)");

@@ -314,6 +314,7 @@ static void scene_new(struct scene *s, const struct table_case *c)
 		s->ids[g] = ids_new(s->n[g]);
 	scene_fill(s);
 	s->changes = scaled(c->changes);
+	s->t->is_far = c->far;
 }
 
 static void scene_free(struct scene *s)
@@ -333,7 +334,6 @@ static void pass_one(struct scene *s)
 	scene_insert(s, PASSING, i);
 }
 
-/* In batches, each in the other way than the one before. */
 static void pass_many(struct scene *s)
 {
 	size_t from = roll_below(&s->dice, s->n[PASSING] - MANY);
@@ -341,7 +341,6 @@ static void pass_many(struct scene *s)
 	uint8_t states[MANY];
 	struct ink_batch b = {.n = MANY, .ids = ids, .states = states};
 
-	s->t->is_far = !s->t->is_far;
 	if (ink_delete_batch(s->t, &b) != 0)
 		complain("of a batch of flows that are there, one cannot be deleted");
 	for (size_t i = 0; i < MANY; i++) {
@@ -1610,7 +1609,7 @@ static void two_threads_do_the_same_to_the_same_flows(void **state)
 		}                                                                                            \
 	}
 
-#define PEEK(about, ...) CASE(a_peek_beside_the_writer_is_right, about, table_case, __VA_ARGS__, 0)
+#define PEEK(about, ...) CASE(a_peek_beside_the_writer_is_right, about, table_case, __VA_ARGS__)
 #define TURN(about, ...) CASE(a_peek_does_not_read_who_took_the_place, about, table_case, __VA_ARGS__, 0)
 #define STEP(about, ...) CASE(two_threads_step_and_delete_the_same_flows, about, round_case, __VA_ARGS__)
 #define TICK(about, ...) CASE(two_threads_tick_while_two_step, about, round_case, __VA_ARGS__)
@@ -1639,17 +1638,21 @@ static void two_threads_do_the_same_to_the_same_flows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		PEEK("line, portable", INK_SIMD_NONE, FULL_LINE, 1000 * K),
-		PEEK("line, best", INK_SIMD_BEST, FULL_LINE, 3000 * K),
-		PEEK("line, coarse, portable", INK_SIMD_NONE, COARSE_LINE, 300 * K),
-		PEEK("line, coarse, best", INK_SIMD_BEST, COARSE_LINE, 300 * K),
-		PEEK("compact of 8 bits, portable", INK_SIMD_NONE, FULL_COMPACT(8, 32, 13), 150 * K),
-		PEEK("compact of 8 bits, best", INK_SIMD_BEST, FULL_COMPACT(8, 32, 13), 500 * K),
-		PEEK("compact of 24 bits, portable", INK_SIMD_NONE, FULL_COMPACT(24, 15, 27), 150 * K),
-		PEEK("compact of 16 bits, best", INK_SIMD_BEST, FULL_COMPACT(16, 18, 23), 300 * K),
-		PEEK("compact of 12 bits, best", INK_SIMD_BEST, FULL_COMPACT(12, 23, 18), 300 * K),
-		PEEK("compact, coarse, portable", INK_SIMD_NONE, COARSE_COMPACT, 150 * K),
-		PEEK("compact, coarse, best", INK_SIMD_BEST, COARSE_COMPACT, 300 * K),
+		PEEK("line, portable", INK_SIMD_NONE, FULL_LINE, 500 * K, 0),
+		PEEK("line, portable, large", INK_SIMD_NONE, FULL_LINE, 500 * K, 1),
+		PEEK("line, best", INK_SIMD_BEST, FULL_LINE, 1500 * K, 0),
+		PEEK("line, best, large", INK_SIMD_BEST, FULL_LINE, 1500 * K, 1),
+		PEEK("line, coarse, portable", INK_SIMD_NONE, COARSE_LINE, 300 * K, 0),
+		PEEK("line, coarse, best, large", INK_SIMD_BEST, COARSE_LINE, 300 * K, 1),
+		PEEK("compact of 8 bits, portable, large", INK_SIMD_NONE, FULL_COMPACT(8, 32, 13), 150 * K,
+		     1),
+		PEEK("compact of 8 bits, best", INK_SIMD_BEST, FULL_COMPACT(8, 32, 13), 250 * K, 0),
+		PEEK("compact of 8 bits, best, large", INK_SIMD_BEST, FULL_COMPACT(8, 32, 13), 250 * K, 1),
+		PEEK("compact of 24 bits, portable", INK_SIMD_NONE, FULL_COMPACT(24, 15, 27), 150 * K, 0),
+		PEEK("compact of 16 bits, best, large", INK_SIMD_BEST, FULL_COMPACT(16, 18, 23), 300 * K, 1),
+		PEEK("compact of 12 bits, best", INK_SIMD_BEST, FULL_COMPACT(12, 23, 18), 300 * K, 0),
+		PEEK("compact, coarse, portable", INK_SIMD_NONE, COARSE_COMPACT, 150 * K, 0),
+		PEEK("compact, coarse, best, large", INK_SIMD_BEST, COARSE_COMPACT, 300 * K, 1),
 		TURN("line, portable", INK_SIMD_NONE, LINE, 0),
 		TURN("line, best", INK_SIMD_BEST, LINE, 0),
 		TURN("compact, best", INK_SIMD_BEST, FULL_COMPACT(8, 32, 13), 0),

@@ -241,7 +241,7 @@ INK_HOT void given_fetch(const struct ink_batch *b, size_t from, size_t n, enum 
 		__builtin_prefetch((const void *)((uintptr_t)b->events + from * sizeof b->events[0]));
 }
 
-/* The memory of a block whose kind asks for it at once; else its items follow in_turn. */
+/* The items from that one on, and their places; where memory is not asked for in_turn, it is asked for here. */
 INK_HOT void block_begin(const struct ink_table *t, const struct ink_batch *b, struct block *x, size_t from,
 			 struct batch_way way)
 {
@@ -346,10 +346,11 @@ INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, struct 
 	const struct ink_batch batch = *given, *b = &batch;
 	struct block blocks[FAR + 1], *last = &blocks[way.reach], *now = blocks, *asked = last;
 	int sees_early = way.reach == FAR && way.ahead == AHEAD_STORE, first_error = 0;
+	size_t from = (size_t)way.reach * BLOCK;
 
-	given_fetch(b, 0, b->n < GIVEN_AHEAD + BLOCK ? b->n : GIVEN_AHEAD + BLOCK, w.besides);
+	given_fetch(b, 0, b->n < from + GIVEN_AHEAD ? b->n : from + GIVEN_AHEAD, w.besides);
 	first_blocks(t, b, blocks, sees_early, way);
-	for (size_t from = (size_t)way.reach * BLOCK; now->n; from += BLOCK) {
+	for (; now->n; from += BLOCK) {
 		struct block *next = now == last ? blocks : now + 1;
 		int error;
 

@@ -18,8 +18,8 @@
  *     line and then in the other was therefore absent at some moment between.
  *  4. Lookups, peeks, modifies and deletes wait for nobody (but for the side
  *     table's lock where a line's flag sends them there). Inserts wait for
- *     inserts with the same lock (1 of 512), and for nothing while they hold it
- *     but the side table's.
+ *     inserts with the same lock (1 of up to 512), and for nothing while they
+ *     hold it but the side table's.
  *  5. The sweep of a tick reads, and changes only words in which an entry
  *     expires, by compare-and-swap. So an entry that is touched before that is
  *     looked at again, as touched. When its lines are done, it publishes the

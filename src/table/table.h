@@ -110,7 +110,7 @@ struct ink_aging {
 	int flagged;       /* overflow flags were set since */
 	int ever_flagged;  /* ... or before, or may be in the snapshot that was loaded */
 	uint32_t busy;     /* held by the thread that ticks */
-	uint64_t *expired; /* by state, don't-know the last one: since the caller was told */
+	uint64_t *expired; /* by state code, since the caller was told */
 	uint16_t *after;   /* by code; this and the last stand behind the stripes */
 	uint64_t view;     /* of kinds that turn their marks, as the next: see turn.h */
 	uint16_t fresh[2][INK_STATE_CODES]; /* by state, the stored code of an entry just touched */
@@ -270,7 +270,8 @@ enum { INK_SECOND_CACHE = 2 }; /* for __builtin_prefetch: fetch it there, and no
  * The locks of many writers, a power of two. Each has a cache line of its own:
  * close together, one that was fetched ahead is lost again to another thread that
  * takes its neighbour (docs/tables.md). So they are held to a hundredth of the
- * table, and to what leaves room in the nearest cache.
+ * table, if it is not so small that 16 are more, and to what leaves room in the
+ * nearest cache.
  */
 enum { INK_LOCK_WORDS = 16, INK_LINES_FOR_A_LOCK = 96, INK_FEWEST_LOCKS = 16, INK_MOST_LOCKS = 512 };
 
