@@ -72,7 +72,7 @@ exits 0 " 1 line of 16, fingerprints of 28 bits; side table of 17" plan --flows 
 grep -q " 3 x 1 bucket of 6, " said || fail "1 bucket is not many"
 exits 1 "line: 1 byte is too few" plan --memory 1 --states 3
 grep -q "stateful: no flow has room at error 0.000976562 in 1 byte\$" said || fail "1 bytes"
-exits 1 "take 10080 bytes, 1 is allowed" plan --memory 1 --flows 10 --states 15
+exits 1 "take 6192 bytes, 1 is allowed" plan --memory 1 --flows 10 --states 15
 
 # The manual's examples: the command behind '$', and up to .Ed what it prints.
 inkling() { "$inkling" "$@"; }
