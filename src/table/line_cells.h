@@ -104,7 +104,10 @@ INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n,
 /*
  * Lines that other threads change are fetched for changing: to read them first,
  * and then to ask once more before changing one, would be two turns to another
- * core's cache. Not so in a table that is far: of its lines few are there.
+ * core's cache. Not so in a table that is far: of its lines few are there, and
+ * fetching for changing leads to the first cache. That is a choice for threads that
+ * share the last cache: 6.5 instead of 8.4 ns a modify at 16M flows for two of them,
+ * 12 instead of 16 for one; for two on different dies it is 18.6 instead of 10.6.
  */
 enum fetch { FETCH_TO_READ, FETCH_TO_CHANGE, FETCH_FAR };
 
