@@ -44,12 +44,7 @@ public:
 	{
 		uint64_t sum = 0;
 
-		auto add = [&](uint64_t *word) { sum += *word; };
-
-		if (is_far)
-			each_word(s, fetch_far, add);
-		else
-			each_word(s, fetch_to_read, add);
+		each_word(s, fetch_to_read, [&](uint64_t *word) { sum += *word; });
 		return sum;
 	}
 
@@ -75,10 +70,7 @@ public:
 	/* For threads that write into the same memory; what is written is what was there. */
 	uint64_t modify(const slice &s) override
 	{
-		if (is_far)
-			each_word(s, fetch_far, write_again);
-		else
-			each_word(s, fetch_to_write, write_again);
+		each_word(s, fetch_to_write, write_again);
 		return 0;
 	}
 
@@ -122,7 +114,16 @@ private:
 		__atomic_store_n(word, seen, __ATOMIC_RELAXED);
 	}
 
-	template <class Fetch, class Work> void each_word(const slice &s, Fetch fetch, Work work)
+	/* `near`: how its memory is asked for where it is not far. */
+	template <class Fetch, class Work> void each_word(const slice &s, Fetch near, Work work)
+	{
+		if (is_far)
+			walk(s, fetch_far, work);
+		else
+			walk(s, near, work);
+	}
+
+	template <class Fetch, class Work> void walk(const slice &s, Fetch fetch, Work work)
 	{
 		for (size_t i = 0; i < s.n; i++) {
 			if (i + AHEAD < s.n)

@@ -37,30 +37,6 @@ void wait_for(const std::atomic<bool> &flag)
 		std::this_thread::yield();
 }
 
-/* Seconds in which the first is done here and the second on another core, from when both threads are there. */
-double together(const own_core &core, const std::function<void()> &here, const std::function<void()> &there)
-{
-	std::atomic<bool> sent(false), ready(false), off(false), done(false);
-	std::thread other([&] {
-		wait_for(sent);
-		ready = true;
-		wait_for(off);
-		there();
-		done = true;
-	});
-
-	core.send(other.native_handle(), 1);
-	sent = true;
-	wait_for(ready);
-	double start = wall_seconds();
-	off = true;
-	here();
-	wait_for(done);
-	double end = wall_seconds();
-	other.join();
-	return end - start;
-}
-
 /* Less than a millisecond of arithmetic, of which a core can do several at once. */
 void compute()
 {
@@ -74,15 +50,14 @@ void compute()
 }
 
 /*
- * Says whether both threads have a core of their own, and waits for that; not
- * longer than a minute in all, after which turns are measured as they are.
+ * Two threads on a core each. Says whether they really have one, and waits for
+ * that; not longer than a minute in all, after which turns are measured as they are.
  */
 class two_cores
 {
 public:
-	explicit two_cores(const own_core &core) : core(core)
-	{
-	}
+	/* Seconds in which the first is done here and the second on the other core, from when both threads are there. */
+	double together(const std::function<void()> &here, const std::function<void()> &there) const;
 
 	bool are_there() const
 	{
@@ -90,7 +65,7 @@ public:
 
 		compute();
 		compute();
-		return (wall_seconds() - start) / together(core, compute, compute) >= 1.7;
+		return (wall_seconds() - start) / together(compute, compute) >= 1.7;
 	}
 
 	void wait()
@@ -116,9 +91,32 @@ public:
 	}
 
 private:
-	const own_core &core;
+	own_core core;
 	double waited = 0;
 };
+
+double two_cores::together(const std::function<void()> &here, const std::function<void()> &there) const
+{
+	std::atomic<bool> sent(false), ready(false), off(false), done(false);
+	std::thread other([&] {
+		wait_for(sent);
+		ready = true;
+		wait_for(off);
+		there();
+		done = true;
+	});
+
+	core.send(other.native_handle(), 1);
+	sent = true;
+	wait_for(ready);
+	double start = wall_seconds();
+	off = true;
+	here();
+	wait_for(done);
+	double end = wall_seconds();
+	other.join();
+	return end - start;
+}
 
 /* One round's work of each half. */
 struct work {
@@ -129,11 +127,11 @@ struct work {
 class race
 {
 public:
-	race(const settings &s, size_t n, table_ptr table, const own_core &core, two_cores &cores)
+	race(const settings &s, size_t n, table_ptr table, two_cores &cores)
 	    : n(n), rounds(s.quick ? 7 : 21),
 	      slice_size(std::min(n / 2, size_t(500000))), halves{ flows(n / 2),
 								   flows(n / 2, uint64_t(1) << 40) },
-	      t(std::move(table)), core(core), cores(cores)
+	      t(std::move(table)), cores(cores)
 	{
 		for (flows &f : halves)
 			if (t->insert(f.fill(0, f.size())))
@@ -155,7 +153,6 @@ private:
 	size_t slice_size;
 	flows halves[2];
 	table_ptr t;
-	const own_core &core;
 	two_cores &cores;
 };
 
@@ -198,8 +195,7 @@ double race::one_thread(const work &w)
 
 double race::two_threads(const work &w)
 {
-	return together(
-		core, [&] { half(w, 0); }, [&] { half(w, 1); });
+	return cores.together([&] { half(w, 0); }, [&] { half(w, 1); });
 }
 
 /* Returns whether it counts: it was on two cores all the time, or nobody insists any more. */
@@ -245,9 +241,8 @@ double race::measure(op o, const char *name, report &out)
 void compare_threads(const settings &s, report &out, size_t n)
 {
 	table_ptr line = make_inkling(options_of(variety::line_writers, n), hashing::given, true);
-	own_core core;
-	two_cores cores(core);
-	race control(s, n, make_gather(line->bytes(), 1), core, cores), r(s, n, std::move(line), core, cores);
+	two_cores cores;
+	race control(s, n, make_gather(line->bytes(), 1), cores), r(s, n, std::move(line), cores);
 
 	out.section("writers: two threads beside one, `line` for many writers, %s flows, batched, M/s of "
 		    "wall time",

@@ -301,7 +301,8 @@ static const uint64_t *line_of(const struct bench *b, uint64_t id, int second)
 /* The memory is zero, and so is the sum of it: what is returned is the number of wrong words. */
 static uint64_t gather(const struct bench *b)
 {
-	enum { AHEAD = 64, SECOND_CACHE = 2 }; /* as in ink-bench, whose head says why */
+	/* Into the second cache: 5 % slower than into the first at 1M flows, but twice as quick at 16M. */
+	enum { AHEAD = 64, SECOND_CACHE = 2 };
 	const struct slice *s = &b->slice;
 	uint64_t sum = 0;
 

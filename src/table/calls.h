@@ -206,9 +206,11 @@ INK_HOT int is_seen_ahead(struct batch_way way)
 }
 
 /*
- * ... and is a later block asked for in turns with that, or with the work? Stores
- * look for so long that memory would be idle meanwhile; but where looks are short
- * and memory far away, it is the work that takes longer (deletes at 16M flows 13 %).
+ * ... and is a later block asked for in turns with that, or with the work? With
+ * whichever takes longer, for what is asked for in a burst waits: to look for room is
+ * as long as to store, but to look for an entry is short. Where memory is far,
+ * modifies and deletes take a sixth less time if the work asks (16M flows); where
+ * it is near, 3 % more.
  */
 INK_HOT int asks_ahead(struct batch_way way)
 {
