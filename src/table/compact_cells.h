@@ -331,9 +331,9 @@ static int displace(struct ink_table *t, const struct place *p, struct entry e);
  * Into the emptier line, ties to the first; two full lines make room by moving
  * an entry.
  */
-INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned code)
+INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned state)
 {
-	struct entry e = {p->bucket, p->remainder, code};
+	struct entry e = {p->bucket, p->remainder, ink_code(coding_of(t), state)};
 	const struct ink_compact_shape *s = shape_of(t);
 	unsigned first = line_count(s, place_line(t, p, 0)->word);
 	unsigned second = line_count(s, place_line(t, p, 1)->word);

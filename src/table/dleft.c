@@ -279,7 +279,7 @@ static inline int cell_found(struct ink_table *t, const struct place *p, const s
 }
 
 /* Into the bucket with most room, ties to the left. */
-static inline int cell_put(struct ink_table *t, const struct place *p, unsigned code)
+static inline int cell_put(struct ink_table *t, const struct place *p, unsigned state)
 {
 	uint64_t cell = 0;
 	int most = 0;
@@ -295,7 +295,7 @@ static inline int cell_put(struct ink_table *t, const struct place *p, unsigned 
 	}
 	if (!most)
 		return -ENOSPC;
-	cell_write(t, cell, p->fingerprint | (uint64_t)code << shape_of(t)->f);
+	cell_write(t, cell, p->fingerprint | (uint64_t)ink_code(&t->coding, state) << shape_of(t)->f);
 	return 0;
 }
 
@@ -319,7 +319,7 @@ static inline int cell_recode(struct ink_table *t, struct spot *spot, unsigned c
 		return 1;
 	}
 	cell_clear(t, spot);
-	return cell_put(t, spot->place, code) == 0;
+	return cell_put(t, spot->place, ink_code_state(c, code)) == 0;
 }
 
 typedef unsigned (*change_fn)(struct ink_table *t, unsigned code);

@@ -137,6 +137,10 @@ static inline struct ink_line_shape ink_line_shape(uint32_t lanes, uint32_t code
 	.column_bits = 16, .low_bits = 16, .rest_bits = 5, .tag_bits = 16, .fp_bits = 16, .above_shift = 32, \
 	.code_bits = 5, .code_at = 48, .code_step = 5
 
+/* The bits of its lanes (ink_line_lane); and those of them that are the state. */
+#define LINE_USUAL_LANES 0x001f00000000ffff, 0x03e00000ffff0000, 0x7c00ffff00000000
+#define LINE_USUAL_STATES 0x001e000000000000, 0x03c0000000000000, 0x7800000000000000
+
 /* ------------------------------------------------------------------- places */
 
 /* The other line of an entry, from either of them. */
@@ -247,13 +251,10 @@ static inline uint64_t ink_line_recode(const struct ink_line_shape *s, uint64_t 
 	return word ^ (uint64_t)change << ink_line_code_at(s, column);
 }
 
-/* The word with that lane empty. */
-static inline uint64_t ink_line_clear(const struct ink_line_shape *s, uint64_t word, uint32_t column)
+/* All bits of a lane. */
+static inline uint64_t ink_line_lane(const struct ink_line_shape *s, uint32_t column)
 {
-	uint64_t lane = (uint64_t)s->low_mask << column | (uint64_t)s->rest_mask
-								  << ink_line_rest_at(s, column);
-
-	return word & ~lane;
+	return (uint64_t)s->low_mask << column | (uint64_t)s->rest_mask << ink_line_rest_at(s, column);
 }
 
 /* ---------------------------------------------------------------- searching */

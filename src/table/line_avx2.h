@@ -106,6 +106,12 @@ INK_HOT __m256i equal_columns(const struct ink_line_shape *s, __m256i words, uin
 	return _mm256_cmpeq_epi16(tags, _mm256_set1_epi16((short)fingerprint));
 }
 
+/* The first of some slots of two lines, or LINE_NO_ROOM. */
+INK_HOT uint32_t first_slot(uint64_t slots)
+{
+	return (uint32_t)_tzcnt_u64(slots);
+}
+
 /* Slots, and bits between them. Packing takes the words in the order of line_slots.h. */
 INK_HOT uint32_t line_matches(const struct ink_line_shape *s, const struct ink_line *line,
 			      uint32_t fingerprint)

@@ -69,6 +69,12 @@ static inline struct ink_line *line_at(const struct ink_table *t, uint32_t line)
 	return (struct ink_line *)t->body + line;
 }
 
+/* The number of the line that a word is in. */
+INK_HOT uint32_t word_line(const struct ink_table *t, const uint64_t *word)
+{
+	return (uint32_t)((uint64_t)(word - (const uint64_t *)t->body) / INK_LINE_WORDS);
+}
+
 INK_HOT struct place place_of(const struct ink_table *t, uint64_t id)
 {
 	return (struct place){line_place(shape_of(t), id)};
@@ -328,7 +334,7 @@ INK_HOT int is_ours(const struct ink_line_shape *s, const struct ink_line_spot *
 /*
  * What was found may be another entry after all: where only the tags agree, or
  * with many writers, where the word has changed between the look and now. Peeks
- * beside one writer and deletes ask cell_is_ours.
+ * beside one writer ask cell_is_ours, and deletes see it when they clear the entry.
  */
 INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct hint *h, struct spot *spot)
 {
@@ -360,7 +366,7 @@ INK_HOT int cell_is_ours(const struct ink_table *t, const struct place *p, const
 
 INK_HOT unsigned cell_code(const struct ink_table *t, const struct spot *spot, unsigned state)
 {
-	uint64_t line = (uint64_t)(spot->at.word - (uint64_t *)t->body) / INK_LINE_WORDS;
+	uint32_t line = word_line(t, spot->at.word);
 	unsigned fresh =
 		CELLS_SHARED ? ink_fresh(t, spot->view, line, state) : ink_fresh_alone(t, line, state);
 
@@ -402,10 +408,19 @@ INK_HOT int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
 	return 1;
 }
 
+#define CELL_UNSURE
+INK_HOT int cell_unsure(const struct ink_table *t, const struct spot *spot)
+{
+	return !(~spot->at.seen & state_bits(t, spot->at.column));
+}
+
+/* 0 if it was removed since it was seen: with one writer, by a delete before it in its block. */
 INK_HOT int cell_clear(struct ink_table *t, struct spot *spot)
 {
-	return word_swap(spot->at.word, spot->at.seen,
-			 ink_line_clear(shape_of(t), spot->at.seen, spot->at.column));
+	uint64_t cleared = spot->at.seen & ~lane_bits(t, spot->at.column);
+
+	return __builtin_expect(cleared != spot->at.seen, 1) &&
+	       word_swap(spot->at.word, spot->at.seen, cleared);
 }
 
 static void cell_mark_all(struct ink_table *t, const struct place *p)
@@ -434,10 +449,9 @@ INK_HOT unsigned fresh_code(const struct ink_table *t, uint32_t line, unsigned s
 	return fresh;
 }
 
-INK_HOT uint32_t fresh_entry(const struct ink_table *t, uint32_t line, uint32_t fingerprint, unsigned code)
+INK_HOT uint32_t fresh_entry(const struct ink_table *t, uint32_t line, uint32_t fingerprint, unsigned state)
 {
-	return ink_line_make_entry(shape_of(t), fingerprint,
-				   fresh_code(t, line, ink_code_state(coding_of(t), code)));
+	return ink_line_make_entry(shape_of(t), fingerprint, fresh_code(t, line, state));
 }
 
 INK_HOT int is_free(const struct ink_line_shape *s, const struct ink_line_spot *at)
@@ -452,12 +466,10 @@ INK_HOT int is_free(const struct ink_line_shape *s, const struct ink_line_spot *
 INK_HOT uint32_t find_room(const struct ink_table *t, const struct place *p)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	uint32_t first = line_slots(s, place_line(t, p, 0), 0);
-	uint32_t second = line_slots(s, place_line(t, p, 1), 0);
-	uint32_t swap = 0 - (uint32_t)(__builtin_popcount(second) > __builtin_popcount(first));
-	uint32_t free = first ^ ((first ^ second) & swap);
+	uint64_t first = line_slots(s, place_line(t, p, 0), 0);
+	uint64_t second = (uint64_t)line_slots(s, place_line(t, p, 1), 0) << 32;
 
-	return (uint32_t)__builtin_ctzll(free | 1ull << LINE_NO_ROOM) + (swap & 64);
+	return first_slot(__builtin_popcountll(second) > __builtin_popcountll(first) ? second : first);
 }
 
 INK_HOT int is_room(uint32_t room)
@@ -465,15 +477,14 @@ INK_HOT int is_room(uint32_t room)
 	return !(room & LINE_NO_ROOM);
 }
 
-static int displace(struct ink_table *t, const struct place *p, unsigned code);
+static int displace(struct ink_table *t, const struct place *p, unsigned state);
 
 /* 0 if it is taken. */
-INK_HOT int room_fill(struct ink_table *t, const struct place *p, uint32_t room, unsigned code)
+INK_HOT int room_fill(struct ink_table *t, const struct place *p, uint32_t room, unsigned state)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	uint32_t word = p->at.words[room / 64], slot = room % 32;
-	struct ink_line_spot at = slot_spot((uint64_t *)t->body + word + slot_word(slot), slot);
-	unsigned fresh = fresh_code(t, word / INK_LINE_WORDS, ink_code_state(coding_of(t), code));
+	struct ink_line_spot at = place_spot(t, p, room);
+	unsigned fresh = fresh_code(t, word_line(t, at.word), state);
 
 	return is_free(s, &at) &&
 	       word_swap(at.word, at.seen, at.seen | ink_line_lay(s, at.column, p->at.fingerprint, fresh));
@@ -484,23 +495,23 @@ INK_HOT int room_fill(struct ink_table *t, const struct place *p, uint32_t room,
  * seen full still are: inserts by one writer do not change that. Two full lines
  * make room by moving an entry.
  */
-__attribute__((noinline)) static int put_slowly(struct ink_table *t, const struct place *p, unsigned code)
+__attribute__((noinline)) static int put_slowly(struct ink_table *t, const struct place *p, unsigned state)
 {
 	uint32_t room = !CELLS_SHARED && p->at.room == LINE_NO_ROOM ? LINE_NO_ROOM : find_room(t, p);
 
 	for (; is_room(room); room = find_room(t, p))
-		if (room_fill(t, p, room, code))
+		if (room_fill(t, p, room, state))
 			return 0;
-	return CELLS_SHARED ? -ENOSPC : displace(t, p, code);
+	return CELLS_SHARED ? -ENOSPC : displace(t, p, state);
 }
 
-INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned code)
+INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned state)
 {
 	uint32_t room = p->at.room;
 
-	if (__builtin_expect(is_room(room) && room_fill(t, p, room, code), 1))
+	if (__builtin_expect(is_room(room) && room_fill(t, p, room, state), 1))
 		return 0;
-	return put_slowly(t, p, code);
+	return put_slowly(t, p, state);
 }
 
 #include "line_displace.h"

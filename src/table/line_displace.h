@@ -120,12 +120,12 @@ INK_HOT uint32_t asked_word(const struct place *p, unsigned i)
 }
 
 /* Nineteen times of twenty the first word will do, and place_fetch_more has had its lines fetched. */
-static int displace(struct ink_table *t, const struct place *p, unsigned code)
+static int displace(struct ink_table *t, const struct place *p, unsigned state)
 {
 	for (unsigned i = 0; i < 2 * INK_LINE_WORDS; i++) {
 		uint32_t line = p->at.words[i / INK_LINE_WORDS] / INK_LINE_WORDS;
 
-		if (displace_word(t, line, asked_word(p, i), fresh_entry(t, line, p->at.fingerprint, code)))
+		if (displace_word(t, line, asked_word(p, i), fresh_entry(t, line, p->at.fingerprint, state)))
 			return 0;
 	}
 	return -ENOSPC;
@@ -144,7 +144,7 @@ INK_HOT unsigned place_prepare(const struct ink_table *t, struct place *p)
 	p->at.room = find_room(t, p);
 	if (CELLS_SHARED)
 		__builtin_prefetch(insert_lock(t, p), 1);
-	return CELLS_SHARED ? 0 : p->at.room / LINE_NO_ROOM % 2;
+	return CELLS_SHARED ? 0 : p->at.room / LINE_NO_ROOM;
 }
 
 INK_HOT void place_fetch_more(const struct ink_table *t, const struct place *p, int far)

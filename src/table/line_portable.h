@@ -31,6 +31,12 @@ static inline uint32_t column_slots(uint64_t columns)
 	return (uint32_t)(columns | columns >> 15 | columns >> 30 | columns >> 45) & 0xf;
 }
 
+/* The first of some slots of two lines, or LINE_NO_ROOM. */
+static inline uint32_t first_slot(uint64_t slots)
+{
+	return slots ? (uint32_t)__builtin_ctzll(slots) : LINE_NO_ROOM;
+}
+
 /* The slots of a line with the tag of that fingerprint; of 0: the free ones. */
 static inline uint32_t line_slots(const struct ink_line_shape *s, const struct ink_line *line,
 				  uint32_t fingerprint)

@@ -19,10 +19,10 @@
 /*
  * Where a flow may stand, as a search wants it: not the numbers of its lines,
  * but of their first words, which lead to them without another shift. Room for a
- * new entry is told as its slot, and 64 more if it is in the second line; no slot
- * has the bit of LINE_NO_ROOM, which alone says that both lines were seen full.
+ * new entry is told as its slot; no slot has the bit of LINE_NO_ROOM, which alone
+ * says that both lines were seen full.
  */
-enum { LINE_NO_ROOM = 32, LINE_NOT_SEEN = 64 + LINE_NO_ROOM };
+enum { LINE_NO_ROOM = 64, LINE_NOT_SEEN = 128 + LINE_NO_ROOM };
 
 struct line_place {
 	uint32_t words[2];

@@ -24,12 +24,13 @@
  *   cell_found(t, place, hint, spot) matches: 0, 1 or 2; the spot is the first
  *   CELL_MAY_MATCH, and cell_may_match(t, place)    if the kind is quicker to say that there is no match than
  *                                    where it is; it may say yes where cell_found says 0
- *   cell_is_ours(t, place, spot)     0 if the entry was exchanged since it was seen: for peeks, and for
- *                                    deletes that were seen ahead (ENTRIES_STAY, in calls.h)
+ *   cell_is_ours(t, place, spot)     0 if the entry was exchanged since it was seen: for peeks
+ *   CELL_UNSURE, and cell_unsure(t, spot)    if the kind is quicker to say "don't know" than the code
  *   cell_code(t, spot, state)        the code that an entry there has in that state, just touched
  *   cell_recode(t, spot, code)       writes such a code; 0: it has changed, look again
- *   cell_clear(t, spot)              removes the entry; likewise
- *   cell_put(t, place, code)         stores a new entry; 0 or -ENOSPC
+ *   cell_clear(t, spot)              removes the entry; likewise, and 0 if it was removed since it was seen
+ *                                    ahead (ENTRIES_STAY, in calls.h)
+ *   cell_put(t, place, state)        stores a new entry; 0 or -ENOSPC
  *   cell_touch_all, cell_mark_all    for places with two matches
  *   cell_drop_expendable(t, place)   makes room; 1 if it did
  *   cells_copy, cells_reinsert, cells_keep    the choices of `dleft`
@@ -107,12 +108,12 @@ static void side_drop(struct ink_table *t, uint32_t e)
 	flag_side(t, home, side_classes(t, home));
 }
 
-static int side_put(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+static int side_put(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
 	uint32_t e;
 
 	ink_side_enter(&t->side);
-	e = ink_side_add(&t->side, place_home(p), id, code);
+	e = ink_side_add(&t->side, place_home(p), id, ink_code(coding_of(t), state));
 	if (e)
 		flag_side(t, place_home(p), side_classes(t, place_home(p)));
 	ink_side_leave(&t->side);
@@ -236,13 +237,13 @@ static int refuse(struct ink_table *t)
 }
 
 /* Nothing in either line, by displacement or in the side table is free. */
-static int no_room(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+static int no_room(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
 	if (t->full == INK_REPLACE) {
 		struct place again = place_of(t, id); /* nothing is known of it that was seen before */
 
-		if ((cell_drop_expendable(t, p) && cell_put(t, &again, code) == 0) ||
-		    (side_drop_expendable(t) && side_put(t, p, id, code) == 0)) {
+		if ((cell_drop_expendable(t, p) && cell_put(t, &again, state) == 0) ||
+		    (side_drop_expendable(t) && side_put(t, p, id, state) == 0)) {
 			ink_bump(&t->counters.replaced);
 			return 0;
 		}
@@ -254,27 +255,27 @@ static int no_room(struct ink_table *t, const struct place *p, uint64_t id, unsi
 	return refuse(t);
 }
 
-INK_HOT int put_new(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+INK_HOT int put_new(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
-	if (__builtin_expect(cell_put(t, p, code) == 0, 1))
+	if (__builtin_expect(cell_put(t, p, state) == 0, 1))
 		return 0;
-	if (side_put(t, p, id, code) != 0)
-		return no_room(t, p, id, code);
+	if (side_put(t, p, id, state) != 0)
+		return no_room(t, p, id, state);
 	ink_bump(&t->counters.overflowed);
 	return 0;
 }
 
 /* Another flow's entry cannot be told from ours: by id, or, where there is no room, nobody knows any more. */
-static int put_collision(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+static int put_collision(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
 	ink_bump(&t->counters.collisions);
-	if (side_put(t, p, id, code) == 0)
+	if (side_put(t, p, id, state) == 0)
 		return 0;
 	if (t->full != INK_REPLACE) {
 		cell_mark_all(t, p);
 		return refuse(t);
 	}
-	if (!side_drop_expendable(t) || side_put(t, p, id, code) != 0)
+	if (!side_drop_expendable(t) || side_put(t, p, id, state) != 0)
 		return refuse(t);
 	ink_bump(&t->counters.replaced);
 	return 0;
@@ -289,39 +290,38 @@ INK_HOT int cell_may_match(struct ink_table *t, const struct place *p)
 }
 #endif
 
-SELDOM int insert_checked(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+SELDOM int insert_checked(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
 	struct spot s;
 
-	return cell_find(t, p, &s) ? put_collision(t, p, id, code) : put_new(t, p, id, code);
+	return cell_find(t, p, &s) ? put_collision(t, p, id, state) : put_new(t, p, id, state);
 }
 
-INK_HOT int insert_cells(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+INK_HOT int insert_cells(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
 	if (!cells_copy(t) && __builtin_expect(cell_may_match(t, p), 0))
-		return insert_checked(t, p, id, code);
-	return put_new(t, p, id, code);
+		return insert_checked(t, p, id, state);
+	return put_new(t, p, id, state);
 }
 
-SELDOM int insert_flagged(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+SELDOM int insert_flagged(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
 	uint32_t e = side_open(t, place_home(p), id);
 
 	if (e)
 		return ink_side_leave(&t->side), -EEXIST;
-	return insert_cells(t, p, id, code);
+	return insert_cells(t, p, id, state);
 }
 
 INK_HOT int insert_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
-	unsigned code = ink_code(coding_of(t), state);
 	uint32_t *lock;
 	int result;
 
 	if (state >= t->states)
 		return -EINVAL;
 	lock = insert_enter(t, p);
-	result = is_sent_aside(t, p, id) ? insert_flagged(t, p, id, code) : insert_cells(t, p, id, code);
+	result = is_sent_aside(t, p, id) ? insert_flagged(t, p, id, state) : insert_cells(t, p, id, state);
 	insert_leave(lock);
 	return result;
 }
@@ -329,7 +329,7 @@ INK_HOT int insert_at(struct ink_table *t, const struct place *p, uint64_t id, u
 /* ------------------------------------------------------ set, modify, delete */
 
 /* The flow was not found; with many writers another thread may have stored it since: -EAGAIN. */
-static inline int put_if_absent(struct ink_table *t, const struct place *p, uint64_t id, unsigned code)
+static inline int put_if_absent(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
 	uint32_t e = 0, *lock = insert_enter(t, p);
 	struct spot s;
@@ -342,7 +342,7 @@ static inline int put_if_absent(struct ink_table *t, const struct place *p, uint
 	if (CELLS_SHARED && (e || cell_find(t, p, &s)))
 		result = -EAGAIN;
 	else
-		result = put_new(t, p, id, code);
+		result = put_new(t, p, id, state);
 	insert_leave(lock);
 	return result;
 }
@@ -441,7 +441,6 @@ INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct h
 
 INK_HOT int set_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
-	unsigned code = ink_code(coding_of(t), state);
 	int result;
 
 	if (state >= t->states)
@@ -451,7 +450,7 @@ INK_HOT int set_at(struct ink_table *t, const struct place *p, uint64_t id, unsi
 
 		result = modify_once(t, p, &h, id, (struct ink_change){INK_ANY_STATE, state});
 		if (result == -ENOENT)
-			result = put_if_absent(t, p, id, code);
+			result = put_if_absent(t, p, id, state);
 	} while (CELLS_SHARED && result == -EAGAIN);
 	return result == -EMLINK ? several(t, p, 1) : result;
 }
@@ -463,6 +462,13 @@ static int delete_side(struct ink_table *t, uint32_t e)
 	return 0;
 }
 
+#ifndef CELL_UNSURE
+INK_HOT int cell_unsure(const struct ink_table *t, const struct spot *s)
+{
+	return ink_code_unsure(coding_of(t), s->code);
+}
+#endif
+
 /* -EAGAIN: what was found has changed since, look again. */
 INK_HOT int delete_once(struct ink_table *t, const struct place *p, const struct hint *h, int only)
 {
@@ -473,9 +479,7 @@ INK_HOT int delete_once(struct ink_table *t, const struct place *p, const struct
 		return -ENOENT;
 	if (matches > 1)
 		return -EBUSY;
-	if (!cell_is_ours(t, p, &s))
-		return -EAGAIN;
-	if (ink_code_unsure(coding_of(t), s.code))
+	if (cell_unsure(t, &s))
 		return -EBUSY;
 	if (!is_asked(t, s.code, only))
 		return -ENOENT;
@@ -561,7 +565,7 @@ static int step_new(struct ink_table *t, const struct place *p, uint64_t id, uns
 	if (collides)
 		result = insert_at(t, p, id, (unsigned)row.next);
 	else
-		result = put_if_absent(t, p, id, ink_code(coding_of(t), (unsigned)row.next));
+		result = put_if_absent(t, p, id, (unsigned)row.next);
 	if (result == -ENOSPC)
 		m->to = INK_ABSENT;
 	return result == -EEXIST ? -EAGAIN : result;
