@@ -698,6 +698,60 @@ static inline int perform_batch(struct ink_table *t, enum verb verb, const struc
 	}
 }
 
+static inline int is_full(const struct ink_table *t, uint32_t number)
+{
+	const struct ink_line *line = (const struct ink_line *)t->body + number;
+	int full = 1;
+
+	for (unsigned i = 0; i < INK_LINE_WORDS; i++)
+		full &= !ink_line_columns(&t->shape.line, line->word[i], 0);
+	return full;
+}
+
+/* Has it to make room, so that its turn comes after others'? */
+static inline int waits(const struct ink_table *t, enum verb verb, uint64_t id)
+{
+	struct ink_line_place place;
+
+	if (verb != INSERT || t->plan.kind != INK_LINE || t->writers > 1)
+		return 0;
+	place = ink_line_place(&t->shape.line, id);
+	return is_full(t, place.first) && is_full(t, place.second);
+}
+
+/*
+ * The order in which the items of a batch are worked on, for who does it by single
+ * calls: who has to make room waits until the batch ends, or a block of it with too
+ * many of them.
+ */
+struct turns {
+	const struct ink_table *t;
+	enum verb verb;
+	const uint64_t *ids;
+	unsigned n, next;
+	unsigned waiting, served, at[BATCH];
+	int serving; /* those who wait, in order */
+};
+
+/* The number of the next item, or -1. What was done with the last one has to be done before. */
+static inline int next_turn(struct turns *o)
+{
+	for (;;) {
+		if (o->serving && o->served < o->waiting)
+			return (int)o->at[o->served++];
+		if (o->serving)
+			o->serving = 0, o->waiting = 0, o->served = 0;
+		if (o->next == o->n && !o->waiting)
+			return -1;
+		o->serving = o->next == o->n || (o->next % INK_BLOCK == 0 && o->waiting > INK_WAITING);
+		if (o->serving)
+			continue;
+		if (!waits(o->t, o->verb, o->ids[o->next]))
+			return (int)o->next++;
+		o->at[o->waiting++] = o->next++;
+	}
+}
+
 static inline struct call choose_call(struct program *p, enum verb verb, int properly);
 
 static inline void batch_both(struct program *p)
@@ -706,18 +760,21 @@ static inline void batch_both(struct program *p)
 	unsigned n = next_byte(p) % (BATCH + 1);
 	struct arrays x = {.errors = {0}};
 	struct ink_batch b = {n, x.ids, x.states, x.events, x.answers, x.moves, x.errors};
+	struct turns turns = {.t = p->first, .verb = verb, .ids = x.ids, .n = n};
+	struct call calls[BATCH];
 	struct result first[BATCH];
 	int error = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		struct call c = choose_call(p, verb, 0);
-
-		x.ids[i] = p->flows[c.flow].id;
-		x.states[i] = (uint8_t)c.state;
-		x.events[i] = (uint16_t)c.event;
-		first[i] = call_first(p, &c);
-		error = error ? error : first[i].error;
+		calls[i] = choose_call(p, verb, 0);
+		x.ids[i] = p->flows[calls[i].flow].id;
+		x.states[i] = (uint8_t)calls[i].state;
+		x.events[i] = (uint16_t)calls[i].event;
 	}
+	for (int i = next_turn(&turns); i >= 0; i = next_turn(&turns))
+		first[i] = call_first(p, &calls[i]);
+	for (unsigned i = 0; i < n; i++)
+		error = error ? error : first[i].error;
 	must(p, perform_batch(p->second, verb, &b) == error, "a batch returns another error than its calls");
 	for (unsigned i = 0; i < n; i++) {
 		struct result second = {x.errors[i], x.answers[i], x.moves[i]};

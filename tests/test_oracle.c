@@ -6,6 +6,7 @@
  * as the plan says, and sound. Batches do what single calls do, and instruction
  * sets what portable code does, to the byte.
  */
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -671,24 +672,39 @@ static void random_arrays(struct arrays *x, const struct ink_table *t, unsigned 
 	}
 }
 
+/* Nobody overtakes the same flow: of its items none before this one is still to come. */
+static void assert_in_order(const struct arrays *x, const uint8_t *done, int item)
+{
+	for (int i = 0; i < item; i++)
+		if (x->ids[i] == x->ids[item] && !done[i])
+			fail_msg("item %d comes before item %d, which is the same flow", item, i);
+}
+
 /* One table in one batch, the other by single calls. */
 static void assert_batch_is_its_calls(struct pair *p, enum verb verb, unsigned n, int with_errors)
 {
 	struct arrays x = {.errors = {0}};
 	struct ink_batch b = {
 		n, x.ids, x.states, x.events, x.answers, x.moves, with_errors ? x.errors : NULL};
-	int first_error = 0, error;
+	struct turns turns = {.t = p->other, .verb = verb, .ids = x.ids, .n = n};
+	int first = INT_MAX, first_error = 0, error;
+	uint8_t done[BATCH] = {0};
 
 	random_arrays(&x, p->one, 400);
 	error = perform_batch(p->one, verb, &b);
-	for (unsigned i = 0; i < n; i++) {
+	for (int i = next_turn(&turns); i >= 0; i = next_turn(&turns)) {
 		struct call c = {verb, 0, x.states[i], x.events[i]};
 		struct result single = perform(p->other, x.ids[i], &c);
 		struct result item = {with_errors ? x.errors[i] : single.error, x.answers[i], x.moves[i]};
 
 		if (!same(&single, &item))
-			fail_msg("verb %d, item %u of %u differs", verb, i, n);
-		first_error = first_error ? first_error : single.error;
+			fail_msg("verb %d, item %d of %u differs", verb, i, n);
+		if (single.error && i < first) {
+			first = i;
+			first_error = single.error;
+		}
+		assert_in_order(&x, done, i);
+		done[i] = 1;
 	}
 	assert_int_equal(error, first_error);
 }
@@ -697,7 +713,7 @@ static void assert_batch_is_its_calls(struct pair *p, enum verb verb, unsigned n
  * Few flows and a small table: items of one batch meet each other, and the table is full at times. In both ways: as in
  * tables within the caches, and as in larger ones.
  */
-static void a_batch_does_what_its_calls_do_one_after_the_other(void **state)
+static void a_batch_does_what_its_calls_do_in_their_turn(void **state)
 {
 	(void)state;
 	for (unsigned k = 0; k < 2 * SHAPES; k++) {
@@ -971,7 +987,7 @@ int main(void)
 		cmocka_unit_test(flows_that_are_moved_during_a_tick_expire_neither_early_nor_late),
 		cmocka_unit_test(flows_of_the_side_table_expire_as_the_others_do),
 		cmocka_unit_test(programs_hold),
-		cmocka_unit_test(a_batch_does_what_its_calls_do_one_after_the_other),
+		cmocka_unit_test(a_batch_does_what_its_calls_do_in_their_turn),
 		cmocka_unit_test(only_tables_too_large_for_the_second_cache_are_far),
 		cmocka_unit_test(every_lock_has_a_cache_line_of_its_own),
 		cmocka_unit_test(who_was_hidden_by_another_is_found),

@@ -321,8 +321,11 @@ int ink_step(struct ink_table *table, uint64_t id, unsigned event, struct ink_mo
 
 /*
  * Many operations in one call, with memory fetched ahead; any n. The effect is
- * that of the single calls in order. Returns 0, or the first error; all items
- * are tried.
+ * that of the single calls in order, with one exception: of inserts into `line` with
+ * one writer, those for whom others have to move come after those who have room
+ * (inserts of one flow keep their order). That shows only where there is not room for
+ * all, in who is refused. Returns 0, or the error of the first item that has one; all
+ * items are tried.
  */
 struct ink_batch {
 	size_t n;

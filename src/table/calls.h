@@ -10,12 +10,12 @@
  *   place_of(t, id)         the place
  *   place_fetch(t, place, state)     asks for its memory; the state if a flow is to be stored in it, else
  *                                    INK_ANY_STATE, or INK_UNCHANGED if it will only be read
- *   PLACES_AT_ONCE                   if the kind has a quicker way for many ids; memory is then asked for in
- *   places_of(t, ids, n, places)     turns with the work, and there is a way for tables that are far:
- *   place_fetch_far(t, place)        asks for its memory, as far as the second cache
+ *   PLACES_AT_ONCE                   in place of that, if a place is two lines, and the kind has a quicker way
+ *   places_of(t, ids, n, places)     for many ids; memory is then asked for in turns with the work,
+ *   place_fetch_line(t, place, which, how)    line by line
  *   LOOKS_FOR_ROOM                   if the kind looks ahead for where flows could be stored,
- *   place_prepare(t, place)          when the memory is there; 1 if room will have to be made, and then, for
- *   place_fetch_more(t, place, far)  all of a block: asks for what that needs besides
+ *   place_prepare(t, place)          when the memory is there
+ *   INSERT_BATCH                     if the kind has a way of its own to insert a batch: the file that has it
  *   struct hint, cell_look(t, place) what a glance at the place's memory shows
  *   enum { ENTRIES_STAY }            1: where they are, while others are deleted; a hint then still leads
  *                                    to the entry, or to what shows that it has gone
@@ -29,6 +29,7 @@
  *   step_at(t, place, id, event, move)
  */
 #include <stddef.h>
+#include <string.h>
 
 /* ------------------------------------------------------------- single calls */
 
@@ -115,13 +116,9 @@ static int verb_step(struct ink_table *t, uint64_t id, unsigned event, struct in
  * not the memory, would be the limit.
  */
 #ifdef PLACES_AT_ONCE
-enum { BLOCK = 16, FETCH_IN_TURNS = 1 };
+enum { BLOCK = INK_BLOCK, FETCH_IN_TURNS = 1 };
 #else
 enum { BLOCK = 8, FETCH_IN_TURNS = 0 };
-static inline void place_fetch_far(const struct ink_table *t, const struct place *p)
-{
-	place_fetch(t, p, INK_ANY_STATE);
-}
 #endif
 
 enum reach { NEAR = 1, FAR = 3 }; /* so many blocks are under way before the one that is worked on */
@@ -147,7 +144,6 @@ struct item {
 	size_t i;
 	const struct place *p;
 	const struct hint *h;
-	int *error; /* for the caller, or for nobody */
 };
 
 /* What is done with each item, and what it needs besides its id. */
@@ -184,18 +180,10 @@ struct batch_way {
 enum { PREPARES = 1 };
 #else
 enum { PREPARES = 0 };
-static inline unsigned place_prepare(const struct ink_table *t, struct place *p)
+static inline void place_prepare(const struct ink_table *t, struct place *p)
 {
 	(void)t;
 	(void)p;
-	return 0;
-}
-
-static inline void place_fetch_more(const struct ink_table *t, const struct place *p, int far)
-{
-	(void)t;
-	(void)p;
-	(void)far;
 }
 #endif
 
@@ -205,30 +193,61 @@ INK_HOT int is_seen_ahead(struct batch_way way)
 	return way.ahead == AHEAD_STORE ? PREPARES : way.ahead == AHEAD_LOOK;
 }
 
+/* What of an item of a later block is asked for: lines, one bit each. */
+enum lines { NO_LINE = 0, FIRST_LINE = 1, SECOND_LINE = 2, BOTH_LINES = 3 };
+
 /*
- * ... and is a later block asked for in turns with that, or with the work? With
- * whichever takes longer, for what is asked for in a burst waits: to look for room is
- * as long as to store, but to look for an entry is short. Where memory is far,
- * modifies and deletes take a sixth less time if the work asks (16M flows); where
- * it is near, 3 % more.
+ * A later block is asked for in turns with the look at this one, and with the work
+ * on it. What is asked for in a burst waits, so each should ask for as much as it is
+ * long. To look for room is as long as to store, but nothing is gained by dividing
+ * what they ask for. To look for an entry is short: there each asks for one line
+ * (modifies and deletes at 1M flows 3 % less time than if the look asks for both),
+ * and where memory is far, the work asks for both (a sixth less at 16M flows).
  */
-INK_HOT int asks_ahead(struct batch_way way)
+INK_HOT enum lines look_asks(struct batch_way way)
 {
-	return is_seen_ahead(way) && !(way.ahead == AHEAD_LOOK && way.reach == FAR);
+	if (!FETCH_IN_TURNS || !is_seen_ahead(way))
+		return NO_LINE;
+	return way.ahead == AHEAD_STORE ? BOTH_LINES : way.reach == FAR ? NO_LINE : FIRST_LINE;
+}
+
+INK_HOT enum lines work_asks(struct batch_way way)
+{
+	return FETCH_IN_TURNS ? BOTH_LINES & ~look_asks(way) : NO_LINE;
+}
+
+#ifdef PLACES_AT_ONCE
+INK_HOT void item_fetch(const struct ink_table *t, const struct place *p, struct batch_way way,
+			enum lines lines)
+{
+	enum ink_fetch near = way.ahead == AHEAD_READ ? FETCH_TO_READ : FETCH_TO_CHANGE;
+
+	for (unsigned which = 0; which < 2; which++)
+		if (lines >> which & 1)
+			place_fetch_line(t, p, which, way.reach == FAR ? FETCH_FAR : near);
+}
+#else
+INK_HOT void item_fetch(const struct ink_table *t, const struct place *p, struct batch_way way,
+			enum lines lines)
+{
+	(void)t;
+	(void)p;
+	(void)way;
+	(void)lines;
 }
 
 /* The state is known only where it is given, not where a row leads to it. */
-INK_HOT void item_fetch(const struct ink_table *t, const struct ink_batch *b, const struct block *x, size_t i,
-			struct batch_way way)
+INK_HOT void places_fetch(const struct ink_table *t, const struct ink_batch *b, struct block *x,
+			  struct batch_way way)
 {
 	int unknown = way.ahead == AHEAD_READ ? INK_UNCHANGED : INK_ANY_STATE;
-	int state = way.ahead == AHEAD_STORE ? b->states[x->from + i] : unknown;
 
-	if (way.reach == FAR)
-		place_fetch_far(t, &x->places[i]);
-	else
-		place_fetch(t, &x->places[i], state);
+	for (size_t i = 0; i < x->n; i++) {
+		x->places[i] = place_of(t, b->ids[x->from + i]);
+		place_fetch(t, &x->places[i], way.ahead == AHEAD_STORE ? b->states[x->from + i] : unknown);
+	}
 }
+#endif
 
 /* Of n items, from that one on; to ask for what lies behind the last one is no error. */
 INK_HOT void given_fetch(const struct ink_batch *b, size_t from, size_t n, enum besides besides)
@@ -243,126 +262,134 @@ INK_HOT void given_fetch(const struct ink_batch *b, size_t from, size_t n, enum 
 		__builtin_prefetch((const void *)((uintptr_t)b->events + from * sizeof b->events[0]));
 }
 
-/* The items from that one on, and their places; where memory is not asked for in_turn, it is asked for here. */
+/* The items from that one on, and their places; where memory is not asked for in turns, it is asked for here. */
 INK_HOT void block_begin(const struct ink_table *t, const struct ink_batch *b, struct block *x, size_t from,
 			 struct batch_way way)
 {
 	x->from = from < b->n ? from : b->n;
 	x->n = b->n - x->from < BLOCK ? b->n - x->from : BLOCK;
 #ifdef PLACES_AT_ONCE
+	(void)way;
 	if (x->n)
 		places_of(t, b->ids + x->from, x->n, x->places);
+#else
+	places_fetch(t, b, x, way);
 #endif
-	for (size_t i = 0; i < x->n && !FETCH_IN_TURNS; i++) {
-#ifndef PLACES_AT_ONCE
-		x->places[i] = place_of(t, b->ids[x->from + i]);
-#endif
-		item_fetch(t, b, x, i, way);
-	}
 }
 
-/* Asks for an item of a later block, in turn with the work on one of this. */
-INK_HOT void in_turn(const struct ink_table *t, const struct ink_batch *b, const struct block *later,
-		     size_t i, struct batch_way way)
+INK_HOT void look_ahead(struct ink_table *t, struct block *x, const struct block *later, struct batch_way way)
 {
-	if (FETCH_IN_TURNS && i < later->n)
-		item_fetch(t, b, later, i, way);
+	size_t i = 0, n = x->n, asked = look_asks(way) ? later->n : 0;
+	const struct place *p = x->places, *q = later->places;
+
+	for (; i < asked; i++, p++, q++) {
+		item_fetch(t, q, way, look_asks(way));
+		x->hints[i] = cell_look(t, p);
+	}
+	for (; i < n; i++, p++)
+		x->hints[i] = cell_look(t, p);
 }
 
-INK_HOT void look_ahead(struct ink_table *t, const struct ink_batch *b, struct block *x,
-			const struct block *later, struct batch_way way)
+INK_HOT void prepare(struct ink_table *t, struct block *x, const struct block *later, struct batch_way way)
 {
-	for (size_t i = 0; i < x->n; i++) {
-		if (asks_ahead(way))
-			in_turn(t, b, later, i, way);
-		x->hints[i] = cell_look(t, &x->places[i]);
-	}
-}
+	size_t i = 0, n = x->n, asked = look_asks(way) ? later->n : 0;
+	const struct place *q = later->places;
+	struct place *p = x->places;
 
-/* Those for which room has to be made are gathered first: a branch for each would be mispredicted. */
-INK_HOT void prepare(struct ink_table *t, const struct ink_batch *b, struct block *x,
-		     const struct block *later, struct batch_way way)
-{
-	uint32_t full = 0;
-
-	for (size_t i = 0; i < x->n; i++) {
-		in_turn(t, b, later, i, way);
-		full |= (uint32_t)place_prepare(t, &x->places[i]) << i;
+	for (; i < asked; i++, p++, q++) {
+		item_fetch(t, q, way, look_asks(way));
+		place_prepare(t, p);
 	}
-	for (; full; full &= full - 1)
-		place_fetch_more(t, &x->places[__builtin_ctz(full)], way.reach == FAR);
+	for (; i < n; i++, p++)
+		place_prepare(t, p);
 }
 
 /* What is done with a block ahead, while a later one is asked for. */
-INK_HOT void see_ahead(struct ink_table *t, const struct ink_batch *b, struct block *x,
-		       const struct block *later, struct batch_way way)
+INK_HOT void see_ahead(struct ink_table *t, struct block *x, const struct block *later, struct batch_way way)
 {
 	if (!is_seen_ahead(way))
 		return;
 	if (way.ahead == AHEAD_STORE)
-		prepare(t, b, x, later, way);
+		prepare(t, x, later, way);
 	else
-		look_ahead(t, b, x, later, way);
+		look_ahead(t, x, later, way);
+}
+
+/* What is given for the items from that one on. */
+INK_HOT struct ink_batch batch_from(const struct ink_batch *b, size_t from)
+{
+	return (struct ink_batch){b->n - from,
+				  b->ids + from,
+				  b->states ? b->states + from : NULL,
+				  b->events ? b->events + from : NULL,
+				  b->answers ? b->answers + from : NULL,
+				  b->moves ? b->moves + from : NULL,
+				  b->errors ? b->errors + from : NULL};
+}
+
+INK_HOT int item_work(struct ink_table *t, const struct item *x, struct work w)
+{
+	int error = w.item(t, x);
+
+	if (__builtin_expect(error != 0, 0) && x->b->errors)
+		x->b->errors[x->i] = error;
+	return error;
 }
 
 /* The first error, or 0. */
 INK_HOT int block_work(struct ink_table *t, const struct ink_batch *b, const struct block *x,
 		       const struct block *later, struct work w, struct batch_way way)
 {
-	int first_error = 0, unasked[BLOCK];
-	size_t n = x->n, from = x->from;
-	int *errors = way.ahead != AHEAD_READ && b->errors ? b->errors + from : unasked;
-	const struct place *p = x->places;
-	const struct hint *h = x->hints;
+	struct ink_batch here = batch_from(b, x->from);
+	const struct place *q = later->places, *asked = q + (work_asks(way) ? later->n : 0);
+	struct item item = {&here, 0, x->places, x->hints};
+	size_t n = x->n;
+	int first_error = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		struct item item = {b, from + i, p++, h++, &errors[i]};
+	if (way.ahead != AHEAD_READ && here.errors)
+		memset(here.errors, 0, n * sizeof here.errors[0]);
+	for (; item.i < n; item.i++, item.p++, item.h++, q++) {
 		int error;
 
-		if (!asks_ahead(way))
-			in_turn(t, b, later, i, way);
-		error = w.item(t, &item);
+		if (__builtin_expect(q < asked, 1))
+			item_fetch(t, q, way, work_asks(way));
+		error = item_work(t, &item, w);
 		if (__builtin_expect(error != 0, 0) && !first_error)
 			first_error = error;
 	}
 	return first_error;
 }
 
-/* The blocks that are under way before the loop begins; one has to be seen before it, if they are seen early. */
+/* The blocks that are under way before the loop begins. */
 INK_HOT void first_blocks(struct ink_table *t, const struct ink_batch *b, struct block *blocks,
-			  int sees_early, struct batch_way way)
+			  struct batch_way way)
 {
-	const struct block none = {.n = 0};
-
 	for (size_t k = 0; k < (size_t)way.reach; k++) {
 		block_begin(t, b, &blocks[k], k * BLOCK, way);
 		for (size_t i = 0; i < blocks[k].n; i++)
-			in_turn(t, b, &blocks[k], i, way);
+			item_fetch(t, &blocks[k].places[i], way, BOTH_LINES);
 	}
-	if (sees_early)
-		see_ahead(t, b, &blocks[0], &none, way);
 }
 
 INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, struct work w, struct batch_way way)
 {
 	const struct ink_batch batch = *given, *b = &batch;
 	struct block blocks[FAR + 1], *last = &blocks[way.reach], *now = blocks, *asked = last;
-	int sees_early = way.reach == FAR && way.ahead == AHEAD_STORE, first_error = 0;
 	size_t from = (size_t)way.reach * BLOCK;
+	int first_error = 0;
 
 	given_fetch(b, 0, b->n < from + GIVEN_AHEAD ? b->n : from + GIVEN_AHEAD, w.besides);
-	first_blocks(t, b, blocks, sees_early, way);
+	first_blocks(t, b, blocks, way);
 	for (; now->n; from += BLOCK) {
-		struct block *next = now == last ? blocks : now + 1;
 		int error;
 
 		block_begin(t, b, asked, from, way);
 		given_fetch(b, from + GIVEN_AHEAD, BLOCK, w.besides);
-		see_ahead(t, b, sees_early ? next : now, asked, way);
+		see_ahead(t, now, asked, way);
 		error = block_work(t, b, now, asked, w, way);
 		first_error = first_error ? first_error : error;
 		asked = now;
-		now = next;
+		now = now == last ? blocks : now + 1;
 	}
 	return first_error;
 }
@@ -371,11 +398,6 @@ INK_HOT int batch(struct ink_table *t, const struct ink_batch *b, struct work w,
 {
 	return FETCH_IN_TURNS && t->is_far ? in_batch(t, b, w, (struct batch_way){ahead, FAR})
 					   : in_batch(t, b, w, (struct batch_way){ahead, NEAR});
-}
-
-INK_HOT int told(const struct item *x, int error)
-{
-	return *x->error = error;
 }
 
 INK_HOT int item_lookup(struct ink_table *t, const struct item *x)
@@ -394,18 +416,18 @@ INK_HOT int item_peek(struct ink_table *t, const struct item *x)
 
 INK_HOT int item_insert(struct ink_table *t, const struct item *x)
 {
-	return told(x, insert_at(t, x->p, x->b->ids[x->i], x->b->states[x->i]));
+	return insert_at(t, x->p, x->b->ids[x->i], x->b->states[x->i]);
 }
 
 INK_HOT int item_set(struct ink_table *t, const struct item *x)
 {
-	return told(x, set_at(t, x->p, x->b->ids[x->i], x->b->states[x->i]));
+	return set_at(t, x->p, x->b->ids[x->i], x->b->states[x->i]);
 }
 
 INK_HOT int item_modify(struct ink_table *t, const struct item *x)
 {
-	return told(x, modify_at(t, x->p, x->h, x->b->ids[x->i],
-				 (struct ink_change){INK_ANY_STATE, x->b->states[x->i]}));
+	return modify_at(t, x->p, x->h, x->b->ids[x->i],
+			 (struct ink_change){INK_ANY_STATE, x->b->states[x->i]});
 }
 
 INK_HOT int item_delete(struct ink_table *t, const struct item *x)
@@ -414,12 +436,12 @@ INK_HOT int item_delete(struct ink_table *t, const struct item *x)
 
 	if (!ENTRIES_STAY)
 		fresh = cell_look(t, x->p);
-	return told(x, delete_at(t, x->p, ENTRIES_STAY ? x->h : &fresh, x->b->ids[x->i], INK_ANY_STATE));
+	return delete_at(t, x->p, ENTRIES_STAY ? x->h : &fresh, x->b->ids[x->i], INK_ANY_STATE);
 }
 
 INK_HOT int item_step(struct ink_table *t, const struct item *x)
 {
-	return told(x, step_at(t, x->p, x->b->ids[x->i], x->b->events[x->i], &x->b->moves[x->i]));
+	return step_at(t, x->p, x->b->ids[x->i], x->b->events[x->i], &x->b->moves[x->i]);
 }
 
 static const struct work lookup_work = {item_lookup, NOTHING_BESIDES},
@@ -439,10 +461,14 @@ static void verb_peek_batch(const struct ink_table *t, const struct ink_batch *b
 	batch((struct ink_table *)t, b, peek_work, AHEAD_READ);
 }
 
+#ifdef INSERT_BATCH
+#include INSERT_BATCH
+#else
 static int verb_insert_batch(struct ink_table *t, const struct ink_batch *b)
 {
 	return batch(t, b, insert_work, AHEAD_STORE);
 }
+#endif
 
 static int verb_set_batch(struct ink_table *t, const struct ink_batch *b)
 {

@@ -63,17 +63,13 @@ INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n,
 	compact_places(shape_of(t), lines_of(t), ids, n, places);
 }
 
-INK_HOT void place_fetch(const struct ink_table *t, const struct place *p, int state)
+INK_HOT void place_fetch_line(const struct ink_table *t, const struct place *p, unsigned which,
+			      enum ink_fetch how)
 {
-	(void)state;
-	__builtin_prefetch(place_line(t, p, 0));
-	__builtin_prefetch(place_line(t, p, 1));
-}
-
-INK_HOT void place_fetch_far(const struct ink_table *t, const struct place *p)
-{
-	__builtin_prefetch(place_line(t, p, 0), 0, INK_SECOND_CACHE);
-	__builtin_prefetch(place_line(t, p, 1), 0, INK_SECOND_CACHE);
+	if (how == FETCH_FAR)
+		__builtin_prefetch(place_line(t, p, which), 0, INK_SECOND_CACHE);
+	else
+		__builtin_prefetch(place_line(t, p, which));
 }
 
 static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)

@@ -3,6 +3,7 @@
 #include "line_portable.h"
 
 enum { CELLS_SHARED = 0 };
+#define INSERT_BATCH "line_insert.h"
 
 #include "line_any.h"
 #include "line_cells.h"

@@ -197,6 +197,16 @@ static inline uint32_t ink_line_entry(const struct ink_line_shape *s, uint64_t w
 	return low | rest << s->low_bits;
 }
 
+/* An entry of a word, spread to the places of another lane. */
+static inline uint64_t ink_line_shifted(const struct ink_line_shape *s, uint64_t word, uint32_t from,
+					uint32_t to)
+{
+	uint64_t low = (word >> from) & s->low_mask,
+		 rest = (word >> ink_line_rest_at(s, from)) & s->rest_mask;
+
+	return low << to | rest << ink_line_rest_at(s, to);
+}
+
 /* The word with another entry in that lane than the one that is there; 0 stands for none. */
 static inline uint64_t ink_line_change(const struct ink_line_shape *s, uint64_t word, uint32_t column,
 				       uint32_t was, uint32_t becomes)

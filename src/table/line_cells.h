@@ -115,9 +115,7 @@ INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n,
  * share the last cache: 6.5 instead of 8.4 ns a modify at 16M flows for two of them,
  * 12 instead of 16 for one; for two on different dies it is 18.6 instead of 10.6.
  */
-enum fetch { FETCH_TO_READ, FETCH_TO_CHANGE, FETCH_FAR };
-
-INK_HOT void line_fetch(const struct ink_line *line, enum fetch how)
+INK_HOT void line_fetch(const struct ink_line *line, enum ink_fetch how)
 {
 	if (how == FETCH_FAR)
 		__builtin_prefetch(line, 0, INK_SECOND_CACHE);
@@ -127,20 +125,10 @@ INK_HOT void line_fetch(const struct ink_line *line, enum fetch how)
 		__builtin_prefetch(line);
 }
 
-INK_HOT void lines_fetch(const struct ink_table *t, const struct place *p, enum fetch how)
+INK_HOT void place_fetch_line(const struct ink_table *t, const struct place *p, unsigned which,
+			      enum ink_fetch how)
 {
-	line_fetch(place_line(t, p, 0), how);
-	line_fetch(place_line(t, p, 1), how);
-}
-
-INK_HOT void place_fetch(const struct ink_table *t, const struct place *p, int state)
-{
-	lines_fetch(t, p, state == INK_UNCHANGED ? FETCH_TO_READ : FETCH_TO_CHANGE);
-}
-
-INK_HOT void place_fetch_far(const struct ink_table *t, const struct place *p)
-{
-	lines_fetch(t, p, FETCH_FAR);
+	line_fetch(place_line(t, p, which), how);
 }
 
 /* The stripe of entries that move: with one writer, no others can be missed. */
@@ -449,11 +437,6 @@ INK_HOT unsigned fresh_code(const struct ink_table *t, uint32_t line, unsigned s
 	return fresh;
 }
 
-INK_HOT uint32_t fresh_entry(const struct ink_table *t, uint32_t line, uint32_t fingerprint, unsigned state)
-{
-	return ink_line_make_entry(shape_of(t), fingerprint, fresh_code(t, line, state));
-}
-
 INK_HOT int is_free(const struct ink_line_shape *s, const struct ink_line_spot *at)
 {
 	return !((uint32_t)(at->seen >> at->column) & s->tag_mask);
@@ -479,21 +462,36 @@ INK_HOT int is_room(uint32_t room)
 
 static int displace(struct ink_table *t, const struct place *p, unsigned state);
 
+INK_HOT int spot_fill(const struct ink_table *t, struct ink_line_spot at, uint32_t fingerprint,
+		      unsigned fresh)
+{
+	const struct ink_line_shape *s = shape_of(t);
+
+	return __builtin_expect(is_free(s, &at), 1) &&
+	       word_swap(at.word, at.seen, at.seen | ink_line_lay(s, at.column, fingerprint, fresh));
+}
+
+/* While a tick is under way. */
+__attribute__((noinline, unused)) static int room_fill_in_tick(struct ink_table *t, const struct place *p,
+							       uint32_t room, unsigned state)
+{
+	struct ink_line_spot at = place_spot(t, p, room);
+
+	return spot_fill(t, at, p->at.fingerprint, fresh_code(t, word_line(t, at.word), state));
+}
+
 /* 0 if it is taken. */
 INK_HOT int room_fill(struct ink_table *t, const struct place *p, uint32_t room, unsigned state)
 {
-	const struct ink_line_shape *s = shape_of(t);
-	struct ink_line_spot at = place_spot(t, p, room);
-	unsigned fresh = fresh_code(t, word_line(t, at.word), state);
-
-	return is_free(s, &at) &&
-	       word_swap(at.word, at.seen, at.seen | ink_line_lay(s, at.column, p->at.fingerprint, fresh));
+	if (CELLS_SHARED || __builtin_expect(t->aging.view != 0, 0))
+		return room_fill_in_tick(t, p, room, state);
+	return spot_fill(t, place_spot(t, p, room), p->at.fingerprint, t->aging.fresh[0][state]);
 }
 
 /*
- * Where no room was found ahead, or what was found is taken. Lines that were
- * seen full still are: inserts by one writer do not change that. Two full lines
- * make room by moving an entry.
+ * Where no room was seen ahead, or what was seen is taken. Lines that were seen
+ * full still are: inserts by one writer do not change that. Two full lines make
+ * room by moving an entry.
  */
 __attribute__((noinline)) static int put_slowly(struct ink_table *t, const struct place *p, unsigned state)
 {
@@ -515,6 +513,19 @@ INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned state)
 }
 
 #include "line_displace.h"
+
+/*
+ * Some items before an insert: room is looked for. Whether it is still there is seen
+ * when its turn comes. Many writers need a lock, too, which another thread may have
+ * had last.
+ */
+#define LOOKS_FOR_ROOM
+INK_HOT void place_prepare(const struct ink_table *t, struct place *p)
+{
+	p->at.room = find_room(t, p);
+	if (CELLS_SHARED)
+		__builtin_prefetch(insert_lock(t, p), 1);
+}
 
 /* ------------------------------------------------------------------ the policy */
 

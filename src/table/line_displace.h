@@ -9,26 +9,24 @@
 /* An entry of a full line, and where it is to move. */
 struct tenant {
 	struct ink_line_spot at;
-	uint32_t entry;
 	uint32_t line, other;
 };
 
-/* Puts our entry in the tenant's place. */
-static inline void take_place(struct ink_table *t, struct tenant who, uint32_t ours)
+/* Puts our entry, as it is laid, in the tenant's place. */
+INK_HOT void take_place(struct ink_table *t, struct tenant who, uint64_t ours)
 {
-	word_swap(who.at.word, who.at.seen,
-		  ink_line_change(shape_of(t), who.at.seen, who.at.column, who.entry, ours));
+	word_swap(who.at.word, who.at.seen, (who.at.seen & ~lane_bits(t, who.at.column)) | ours);
 }
 
 /* Peeks that look for the tenant while it moves look again. */
-static inline void move_out(struct ink_table *t, struct tenant who, unsigned to, uint32_t moved,
-			    uint32_t ours)
+INK_HOT void move_out(struct ink_table *t, struct tenant who, struct ink_line_spot room, uint64_t moved,
+		      uint64_t ours)
 {
-	uint32_t stripe = moving_stripe(ink_line_entry_fp(shape_of(t), who.entry));
-	struct ink_line_spot room = line_spot(line_at(t, who.other), to);
+	const struct ink_line_shape *s = shape_of(t);
+	uint32_t stripe = moving_stripe(ink_line_entry_fp(s, ink_line_entry(s, who.at.seen, who.at.column)));
 
 	ink_disturb(t, stripe);
-	word_swap(room.word, room.seen, room.seen | ink_line_spread(shape_of(t), room.column, moved));
+	word_swap(room.word, room.seen, room.seen | moved);
 	take_place(t, who, ours);
 	ink_settle(t, stripe);
 	__atomic_store_n(&t->counters.displaced, t->counters.displaced + 1, __ATOMIC_RELAXED);
@@ -50,11 +48,13 @@ static inline unsigned stored_in(const struct ink_table *t, uint32_t line, unsig
 }
 
 /* While a tick is under way. A tenant whose time is over when it comes to that need not move. */
-__attribute__((noinline)) static void move_in_tick(struct ink_table *t, struct tenant who, unsigned to,
-						   uint32_t ours)
+__attribute__((noinline)) static void move_in_tick(struct ink_table *t, struct tenant who, unsigned slot,
+						   uint64_t ours)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	unsigned code = code_in(t, who.line, ink_line_entry_code(s, who.entry));
+	struct ink_line_spot room = line_spot(line_at(t, who.other), slot);
+	uint32_t entry = ink_line_entry(s, who.at.seen, who.at.column);
+	unsigned code = code_in(t, who.line, ink_line_entry_code(s, entry));
 	unsigned after = ink_age_across(t, who.line, who.other, code);
 
 	if (after & INK_EXPIRES)
@@ -64,97 +64,93 @@ __attribute__((noinline)) static void move_in_tick(struct ink_table *t, struct t
 		return;
 	}
 	after = stored_in(t, who.other, after & ~INK_EXPIRES);
-	move_out(t, who, to, ink_line_make_entry(s, ink_line_entry_fp(s, who.entry), after), ours);
+	move_out(t, who, room, ink_line_lay(s, room.column, ink_line_entry_fp(s, entry), after), ours);
 }
 
 /* Between ticks an entry looks the same in all lines. */
-static inline void move_tenant(struct ink_table *t, struct tenant who, unsigned to, uint32_t ours)
+INK_HOT void move_tenant(struct ink_table *t, struct tenant who, unsigned slot, uint64_t ours)
 {
+	struct ink_line_spot room = line_spot(line_at(t, who.other), slot);
+
 	if (__builtin_expect(t->aging.target != t->aging.now, 0))
-		move_in_tick(t, who, to, ours);
+		move_in_tick(t, who, slot, ours);
 	else
-		move_out(t, who, to, who.entry, ours);
+		move_out(t, who, room, ink_line_shifted(shape_of(t), who.at.seen, who.at.column, room.column),
+			 ours);
+}
+
+/* ------------------------------------------------------------------ who moves */
+
+/* A word of a full line, whose entries are asked to move, and the other lines of these. */
+struct asked {
+	uint64_t *word, seen;
+	uint32_t line;
+	uint64_t others[4];
+};
+
+/*
+ * The first word that is asked, and the next ones after it. It is not the same for
+ * all: who got its place by displacement stands there, and its other line was full,
+ * so that the next who asks would most likely ask in vain.
+ */
+INK_HOT void ask_word(const struct ink_table *t, const struct place *p, unsigned i, struct asked *a)
+{
+	uint32_t first = p->at.words[i / INK_LINE_WORDS];
+
+	a->word = (uint64_t *)t->body + first + (p->at.fingerprint + i) % INK_LINE_WORDS;
+	a->seen = word_read(a->word);
+	a->line = first / INK_LINE_WORDS;
+	word_others(shape_of(t), a->line, a->seen, a->others);
+}
+
+INK_HOT void others_fetch(const struct ink_table *t, const struct asked *a, enum ink_fetch how)
+{
+#pragma GCC unroll 4
+	for (uint32_t lane = 0; lane < shape_of(t)->lanes; lane++)
+		line_fetch(line_at(t, (uint32_t)a->others[lane]), how);
 }
 
 /*
- * Moves an entry of a word, and puts ours in its place; 0 if none can move. All
+ * Moves an entry of the word, and puts ours in its place; 0 if none can move. All
  * its entries are asked together: one by one, each answer would be a branch
  * mispredicted. The one whose other line has most room moves, for the more evenly
  * room is spread, the fewer lines are full.
  */
-static inline int displace_word(struct ink_table *t, uint32_t line, unsigned word, uint32_t ours)
+INK_HOT int displace_one(struct ink_table *t, const struct asked *a, uint32_t fingerprint, unsigned state)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	uint64_t *at = &line_at(t, line)->word[word], seen = word_read(at), others[4];
-	uint32_t free[4], lane, best = 0;
+	uint32_t free[4] = {0}, lane, best = 0;
+	struct tenant who;
+	uint64_t ours;
 
-	word_others_one_by_one(s, line, seen, others);
 #pragma GCC unroll 4 /* so that the other lines are asked for from registers */
 	for (lane = 0; lane < s->lanes; lane++) {
 		uint32_t room;
 
-		free[lane] = line_slots(s, line_at(t, (uint32_t)others[lane]), 0);
+		free[lane] = line_slots(s, line_at(t, (uint32_t)a->others[lane]), 0);
 		room = (uint32_t)__builtin_popcount(free[lane]) * 4 + 3 - lane;
 		best = room > best ? room : best;
 	}
-	if (best < 4)
+	if (__builtin_expect(best < 4, 0))
 		return 0;
 	lane = 3 - best % 4;
-	move_tenant(t,
-		    (struct tenant){{at, seen, lane * s->column_bits},
-				    ink_line_entry(s, seen, lane * s->column_bits),
-				    line,
-				    (uint32_t)others[lane]},
-		    (unsigned)__builtin_ctz(free[lane]), ours);
+	who = (struct tenant){{a->word, a->seen, lane * s->column_bits}, a->line, (uint32_t)a->others[lane]};
+	ours = ink_line_lay(s, who.at.column, fingerprint, fresh_code(t, a->line, state));
+	move_tenant(t, who, (unsigned)__builtin_ctz(free[lane]), ours);
 	return 1;
 }
 
-/*
- * The word whose entries are asked first, and the next ones after it. It is not
- * the same for all: who got its place by displacement stands there, and its other
- * line was full, so that the next who asks would most likely ask in vain.
- */
-INK_HOT uint32_t asked_word(const struct place *p, unsigned i)
-{
-	return (p->at.fingerprint + i) % INK_LINE_WORDS;
-}
-
-/* Nineteen times of twenty the first word will do, and place_fetch_more has had its lines fetched. */
+/* Nineteen times of twenty the first word will do. */
 static int displace(struct ink_table *t, const struct place *p, unsigned state)
 {
 	for (unsigned i = 0; i < 2 * INK_LINE_WORDS; i++) {
-		uint32_t line = p->at.words[i / INK_LINE_WORDS] / INK_LINE_WORDS;
+		struct asked a;
 
-		if (displace_word(t, line, asked_word(p, i), fresh_entry(t, line, p->at.fingerprint, state)))
+		ask_word(t, p, i, &a);
+		if (displace_one(t, &a, p->at.fingerprint, state))
 			return 0;
 	}
 	return -ENOSPC;
-}
-
-/*
- * Some items before an insert: room is looked for, and if it will have to be
- * made, the lines for that are fetched too. Whether the room is still there is
- * seen when its turn comes; and if it is, it is still the one to take, for
- * whoever stores an entry in a line takes the first that is free. Many writers
- * make no room, but need a lock, which another thread may have had last.
- */
-#define LOOKS_FOR_ROOM
-INK_HOT unsigned place_prepare(const struct ink_table *t, struct place *p)
-{
-	p->at.room = find_room(t, p);
-	if (CELLS_SHARED)
-		__builtin_prefetch(insert_lock(t, p), 1);
-	return CELLS_SHARED ? 0 : p->at.room / LINE_NO_ROOM;
-}
-
-INK_HOT void place_fetch_more(const struct ink_table *t, const struct place *p, int far)
-{
-	const struct ink_line_shape *s = shape_of(t);
-	uint64_t others[4];
-
-	word_others(s, first_line(p), word_read(&place_line(t, p, 0)->word[asked_word(p, 0)]), others);
-	for (uint32_t lane = 0; lane < s->lanes; lane++)
-		line_fetch(line_at(t, (uint32_t)others[lane]), far ? FETCH_FAR : FETCH_TO_READ);
 }
 
 #endif

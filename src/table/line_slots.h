@@ -38,14 +38,11 @@ static inline struct line_place line_place(const struct ink_line_shape *s, uint6
 		{p.first * INK_LINE_WORDS, p.second * INK_LINE_WORDS}, p.fingerprint, LINE_NOT_SEEN};
 }
 
-/*
- * The other lines of the entries of a word. word_others has fewer instructions where there are vectors, but gives
- * its answers through memory; this is for who waits for them.
- */
+/* The other lines of the entries of a word, if they stand in that line. */
 static inline void word_others_one_by_one(const struct ink_line_shape *s, uint32_t line, uint64_t word,
 					  uint64_t others[4])
 {
-#pragma GCC unroll 4 /* as in displace_word */
+#pragma GCC unroll 4
 	for (uint32_t lane = 0; lane < s->lanes; lane++) {
 		uint32_t entry = ink_line_entry(s, word, lane * s->column_bits);
 

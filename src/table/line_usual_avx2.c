@@ -3,6 +3,7 @@
 #include "line_avx2.h"
 
 enum { CELLS_SHARED = 0 };
+#define INSERT_BATCH "line_insert.h"
 
 #include "line_usual.h"
 #include "line_cells.h"

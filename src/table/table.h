@@ -267,6 +267,17 @@ static inline int ink_is_far(const struct ink_plan *plan)
 enum { INK_SECOND_CACHE = 2 }; /* for __builtin_prefetch: fetch it there, and not into the first one */
 
 /*
+ * Batches of kinds whose places are two lines (calls.h): items in a block, and how
+ * many inserts into `line` may wait for room after one (line_insert.h). The more of
+ * them, the better what they do overlaps; of so many the lines, five each, stay in
+ * the nearest cache.
+ */
+enum { INK_BLOCK = 16, INK_WAITING = 48 };
+
+/* What a line is fetched for; a far one, into the second cache. */
+enum ink_fetch { FETCH_TO_READ, FETCH_TO_CHANGE, FETCH_FAR };
+
+/*
  * The locks of many writers, a power of two. Each has a cache line of its own:
  * close together, one that was fetched ahead is lost again to another thread that
  * takes its neighbour (docs/tables.md). So they are held to a hundredth of the

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Batches of inserts into `line`, with one writer. Part of calls.h.
+ *
+ * At full load one flow in seven finds both its lines full, and an entry has to
+ * move. Done when it is the flow's turn, that takes six times as long as another
+ * insert: it is one long chain, from an entry to its other line, to the room there
+ * and back, and fills the processor's queues with what waits for it. So flows that
+ * have no room wait for each other, and each step is taken for dozens of them:
+ *
+ *     a block:   look for room ---> store who has it
+ *                                        |
+ *                                        +---> waiting: ask words ---> move, and store
+ *
+ * Who waits is overtaken by others, but never by the same flow, or by one that
+ * looks like it: these have the same two lines, and full lines stay full as long as
+ * the batch goes on, for whoever makes room takes it.
+ */
+#ifndef INKLING_LINE_INSERT_H
+#define INKLING_LINE_INSERT_H
+
+/* Those who wait; a block more than may be left of them when one has been worked on. */
+struct waiting {
+	size_t n;
+	size_t items[INK_WAITING + BLOCK]; /* their numbers in the batch */
+	struct place places[INK_WAITING + BLOCK];
+};
+
+/* What comes of a batch: the first item that has an error. */
+struct outcome {
+	size_t item;
+	int error;
+};
+
+static void note_error(const struct ink_batch *b, size_t item, int error, struct outcome *o)
+{
+	if (b->errors)
+		b->errors[item] = error;
+	if (item < o->item)
+		*o = (struct outcome){item, error};
+}
+
+/* --------------------------------------------------------------- who has room */
+
+/* In tables that are far, the lines for making room are asked for at once. */
+INK_HOT void join(const struct ink_table *t, struct waiting *w, size_t item, const struct place *p)
+{
+	struct asked a;
+
+	w->items[w->n] = item;
+	w->places[w->n++] = *p;
+	if (t->is_far) {
+		ask_word(t, p, 0, &a);
+		others_fetch(t, &a, FETCH_FAR);
+	}
+}
+
+/* One that is not plain: it may be there already, or its room is taken. */
+SELDOM void insert_carefully(struct ink_table *t, const struct ink_batch *b, size_t item,
+			     const struct place *p, struct waiting *w, struct outcome *o)
+{
+	int error;
+
+	if (!is_room(find_room(t, p))) {
+		join(t, w, item, p);
+		return;
+	}
+	error = insert_at(t, p, b->ids[item], b->states[item]);
+	if (error)
+		note_error(b, item, error, o);
+}
+
+/* Keeps the compiler from reckoning an address anew wherever it is used. */
+#define IN_A_REGISTER(address) __asm__("" : "+r"(address))
+
+INK_HOT void store_roomy(struct ink_table *t, const struct ink_batch *b, const struct block *x,
+			 struct waiting *w, struct outcome *o)
+{
+	const uint64_t *ids = b->ids + x->from;
+	const uint8_t *states = b->states + x->from;
+	const struct place *p = x->places;
+	size_t n = x->n;
+
+	IN_A_REGISTER(ids);
+	IN_A_REGISTER(states);
+	for (size_t i = 0; i < n; i++, p++) {
+		IN_A_REGISTER(p);
+		if (!is_room(p->at.room))
+			join(t, w, x->from + i, p);
+		else if (__builtin_expect(states[i] >= t->states || is_sent_aside(t, p, ids[i]) ||
+						  cell_may_match(t, p) ||
+						  !room_fill(t, p, p->at.room, states[i]),
+					  0))
+			insert_carefully(t, b, x->from + i, p, w, o);
+	}
+}
+
+/* ------------------------------------------------------------------- who waits */
+
+/* What was asked is not as it was, or nobody can move, or it is not for want of room alone that it waits. */
+SELDOM int insert_at_last(struct ink_table *t, struct place *p, uint64_t id, unsigned state)
+{
+	p->at.room = LINE_NO_ROOM;
+	return insert_at(t, p, id, state);
+}
+
+INK_HOT int insert_waiting(struct ink_table *t, struct place *p, const struct asked *a, uint64_t id,
+			   unsigned state)
+{
+	if (__builtin_expect(state >= t->states || is_sent_aside(t, p, id) || cell_may_match(t, p) ||
+				     word_read(a->word) != a->seen ||
+				     !displace_one(t, a, p->at.fingerprint, state),
+			     0))
+		return insert_at_last(t, p, id, state);
+	return 0;
+}
+
+SELDOM void insert_all_waiting(struct ink_table *t, const struct ink_batch *b, struct waiting *w,
+			       struct outcome *o)
+{
+	struct asked asked[INK_WAITING + BLOCK];
+	size_t n = w->n;
+
+	for (size_t i = 0; i < n; i++) {
+		ask_word(t, &w->places[i], 0, &asked[i]);
+		others_fetch(t, &asked[i], FETCH_TO_READ);
+	}
+	for (size_t i = 0; i < n; i++) {
+		size_t item = w->items[i];
+		int error = insert_waiting(t, &w->places[i], &asked[i], b->ids[item], b->states[item]);
+
+		if (__builtin_expect(error != 0, 0))
+			note_error(b, item, error, o);
+	}
+	w->n = 0;
+}
+
+/* ------------------------------------------------------------------- the batch */
+
+INK_HOT int insert_many(struct ink_table *t, const struct ink_batch *given, enum reach reach)
+{
+	const struct ink_batch batch = *given, *b = &batch;
+	struct batch_way way = {AHEAD_STORE, reach};
+	struct block blocks[FAR + 1], *last = &blocks[reach], *now = blocks, *asked = last;
+	struct outcome o = {SIZE_MAX, 0};
+	struct waiting w;
+	size_t from = (size_t)reach * BLOCK;
+
+	w.n = 0;
+	if (b->errors)
+		memset(b->errors, 0, b->n * sizeof b->errors[0]);
+	given_fetch(b, 0, b->n < from + GIVEN_AHEAD ? b->n : from + GIVEN_AHEAD, STATES_BESIDES);
+	first_blocks(t, b, blocks, way);
+	for (; now->n; from += BLOCK) {
+		block_begin(t, b, asked, from, way);
+		given_fetch(b, from + GIVEN_AHEAD, BLOCK, STATES_BESIDES);
+		see_ahead(t, now, asked, way);
+		store_roomy(t, b, now, &w, &o);
+		if (w.n > INK_WAITING)
+			insert_all_waiting(t, b, &w, &o);
+		asked = now;
+		now = now == last ? blocks : now + 1;
+	}
+	insert_all_waiting(t, b, &w, &o);
+	return o.error;
+}
+
+static int verb_insert_batch(struct ink_table *t, const struct ink_batch *b)
+{
+	return t->is_far ? insert_many(t, b, FAR) : insert_many(t, b, NEAR);
+}
+
+#endif
