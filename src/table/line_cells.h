@@ -471,19 +471,25 @@ INK_HOT int spot_fill(const struct ink_table *t, struct ink_line_spot at, uint32
 	       word_swap(at.word, at.seen, at.seen | ink_line_lay(s, at.column, fingerprint, fresh));
 }
 
-/* While a tick is under way. */
-__attribute__((noinline, unused)) static int room_fill_in_tick(struct ink_table *t, const struct place *p,
-							       uint32_t room, unsigned state)
+INK_HOT int room_fill_anytime(struct ink_table *t, const struct place *p, uint32_t room, unsigned state)
 {
 	struct ink_line_spot at = place_spot(t, p, room);
 
 	return spot_fill(t, at, p->at.fingerprint, fresh_code(t, word_line(t, at.word), state));
 }
 
-/* 0 if it is taken. */
+__attribute__((noinline, unused)) static int room_fill_in_tick(struct ink_table *t, const struct place *p,
+							       uint32_t room, unsigned state)
+{
+	return room_fill_anytime(t, p, room, state);
+}
+
+/* 0 if it is taken. With one writer there is nearly always no tick under way, and less to be done. */
 INK_HOT int room_fill(struct ink_table *t, const struct place *p, uint32_t room, unsigned state)
 {
-	if (CELLS_SHARED || __builtin_expect(t->aging.view != 0, 0))
+	if (CELLS_SHARED)
+		return room_fill_anytime(t, p, room, state);
+	if (__builtin_expect(t->aging.view != 0, 0))
 		return room_fill_in_tick(t, p, room, state);
 	return spot_fill(t, place_spot(t, p, room), p->at.fingerprint, t->aging.fresh[0][state]);
 }
