@@ -158,10 +158,7 @@ struct work {
  * What the loop does with a block before its items are worked on. Where these
  * only change codes, or delete what stays in its place, it looks at all of them
  * first: a look would have to wait for the stores before it. Those that are only
- * read are read when it is their turn. Where flows are stored it looks for room;
- * in tables that are far a block earlier, for what is needed to make room comes
- * from memory, too. (Within the caches more of what was found would be taken by
- * the time an item is worked on, and inserts would take 4 % longer.)
+ * read are read when it is their turn. Where flows are stored it looks for room.
  */
 enum ahead {
 	AHEAD_READ, /* nothing is seen ahead */
@@ -277,42 +274,31 @@ INK_HOT void block_begin(const struct ink_table *t, const struct ink_batch *b, s
 #endif
 }
 
-INK_HOT void look_ahead(struct ink_table *t, struct block *x, const struct block *later, struct batch_way way)
+INK_HOT void item_see(const struct ink_table *t, struct block *x, size_t i, struct place *p,
+		      struct batch_way way)
 {
-	size_t i = 0, n = x->n, asked = look_asks(way) ? later->n : 0;
-	const struct place *p = x->places, *q = later->places;
-
-	for (; i < asked; i++, p++, q++) {
-		item_fetch(t, q, way, look_asks(way));
-		x->hints[i] = cell_look(t, p);
-	}
-	for (; i < n; i++, p++)
+	if (way.ahead == AHEAD_STORE)
+		place_prepare(t, p);
+	else
 		x->hints[i] = cell_look(t, p);
 }
 
-INK_HOT void prepare(struct ink_table *t, struct block *x, const struct block *later, struct batch_way way)
+/* What is done with a block ahead, while a later one is asked for. */
+INK_HOT void see_ahead(const struct ink_table *t, struct block *x, const struct block *later,
+		       struct batch_way way)
 {
 	size_t i = 0, n = x->n, asked = look_asks(way) ? later->n : 0;
 	const struct place *q = later->places;
 	struct place *p = x->places;
 
-	for (; i < asked; i++, p++, q++) {
-		item_fetch(t, q, way, look_asks(way));
-		place_prepare(t, p);
-	}
-	for (; i < n; i++, p++)
-		place_prepare(t, p);
-}
-
-/* What is done with a block ahead, while a later one is asked for. */
-INK_HOT void see_ahead(struct ink_table *t, struct block *x, const struct block *later, struct batch_way way)
-{
 	if (!is_seen_ahead(way))
 		return;
-	if (way.ahead == AHEAD_STORE)
-		prepare(t, x, later, way);
-	else
-		look_ahead(t, x, later, way);
+	for (; i < asked; i++, p++, q++) {
+		item_fetch(t, q, way, look_asks(way));
+		item_see(t, x, i, p, way);
+	}
+	for (; i < n; i++, p++)
+		item_see(t, x, i, p, way);
 }
 
 /* What is given for the items from that one on. */
@@ -371,27 +357,51 @@ INK_HOT void first_blocks(struct ink_table *t, const struct ink_batch *b, struct
 	}
 }
 
-INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, struct work w, struct batch_way way)
+/* What is done with a block, while a later one is asked for; `into` is what comes of it. */
+typedef void block_fn(struct ink_table *t, const struct ink_batch *b, struct block *x,
+		      const struct block *later, void *into);
+
+INK_HOT void each_block(struct ink_table *t, const struct ink_batch *b, enum besides besides,
+			struct batch_way way, block_fn *work, void *into)
 {
-	const struct ink_batch batch = *given, *b = &batch;
 	struct block blocks[FAR + 1], *last = &blocks[way.reach], *now = blocks, *asked = last;
 	size_t from = (size_t)way.reach * BLOCK;
-	int first_error = 0;
 
-	given_fetch(b, 0, b->n < from + GIVEN_AHEAD ? b->n : from + GIVEN_AHEAD, w.besides);
+	given_fetch(b, 0, b->n < from + GIVEN_AHEAD ? b->n : from + GIVEN_AHEAD, besides);
 	first_blocks(t, b, blocks, way);
 	for (; now->n; from += BLOCK) {
-		int error;
-
 		block_begin(t, b, asked, from, way);
-		given_fetch(b, from + GIVEN_AHEAD, BLOCK, w.besides);
+		given_fetch(b, from + GIVEN_AHEAD, BLOCK, besides);
 		see_ahead(t, now, asked, way);
-		error = block_work(t, b, now, asked, w, way);
-		first_error = first_error ? first_error : error;
+		work(t, b, now, asked, into);
 		asked = now;
 		now = now == last ? blocks : now + 1;
 	}
-	return first_error;
+}
+
+struct batch_work {
+	struct work work;
+	struct batch_way way;
+	int first_error;
+};
+
+INK_HOT void work_on(struct ink_table *t, const struct ink_batch *b, struct block *x,
+		     const struct block *later, void *into)
+{
+	struct batch_work *w = into;
+	int error = block_work(t, b, x, later, w->work, w->way);
+
+	w->first_error = w->first_error ? w->first_error : error;
+}
+
+INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, struct work work,
+		     struct batch_way way)
+{
+	const struct ink_batch b = *given;
+	struct batch_work w = {work, way, 0};
+
+	each_block(t, &b, work.besides, way, work_on, &w);
+	return w.first_error;
 }
 
 INK_HOT int batch(struct ink_table *t, const struct ink_batch *b, struct work w, enum ahead ahead)

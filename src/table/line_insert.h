@@ -26,18 +26,21 @@ struct waiting {
 	struct place places[INK_WAITING + BLOCK];
 };
 
-/* What comes of a batch: the first item that has an error. */
-struct outcome {
+/* What comes of a batch: the first item that has an error, and who waits. */
+struct inserts {
 	size_t item;
 	int error;
+	struct waiting waiting;
 };
 
-static void note_error(const struct ink_batch *b, size_t item, int error, struct outcome *o)
+static void note_error(const struct ink_batch *b, size_t item, int error, struct inserts *into)
 {
 	if (b->errors)
 		b->errors[item] = error;
-	if (item < o->item)
-		*o = (struct outcome){item, error};
+	if (item < into->item) {
+		into->item = item;
+		into->error = error;
+	}
 }
 
 /* --------------------------------------------------------------- who has room */
@@ -57,24 +60,24 @@ INK_HOT void join(const struct ink_table *t, struct waiting *w, size_t item, con
 
 /* One that is not plain: it may be there already, or its room is taken. */
 SELDOM void insert_carefully(struct ink_table *t, const struct ink_batch *b, size_t item,
-			     const struct place *p, struct waiting *w, struct outcome *o)
+			     const struct place *p, struct inserts *into)
 {
 	int error;
 
 	if (!is_room(find_room(t, p))) {
-		join(t, w, item, p);
+		join(t, &into->waiting, item, p);
 		return;
 	}
 	error = insert_at(t, p, b->ids[item], b->states[item]);
 	if (error)
-		note_error(b, item, error, o);
+		note_error(b, item, error, into);
 }
 
 /* Keeps the compiler from reckoning an address anew wherever it is used. */
 #define IN_A_REGISTER(address) __asm__("" : "+r"(address))
 
 INK_HOT void store_roomy(struct ink_table *t, const struct ink_batch *b, const struct block *x,
-			 struct waiting *w, struct outcome *o)
+			 struct inserts *into)
 {
 	const uint64_t *ids = b->ids + x->from;
 	const uint8_t *states = b->states + x->from;
@@ -86,12 +89,12 @@ INK_HOT void store_roomy(struct ink_table *t, const struct ink_batch *b, const s
 	for (size_t i = 0; i < n; i++, p++) {
 		IN_A_REGISTER(p);
 		if (!is_room(p->at.room))
-			join(t, w, x->from + i, p);
+			join(t, &into->waiting, x->from + i, p);
 		else if (__builtin_expect(states[i] >= t->states || is_sent_aside(t, p, ids[i]) ||
 						  cell_may_match(t, p) ||
 						  !room_fill(t, p, p->at.room, states[i]),
 					  0))
-			insert_carefully(t, b, x->from + i, p, w, o);
+			insert_carefully(t, b, x->from + i, p, into);
 	}
 }
 
@@ -115,9 +118,9 @@ INK_HOT int insert_waiting(struct ink_table *t, struct place *p, const struct as
 	return 0;
 }
 
-SELDOM void insert_all_waiting(struct ink_table *t, const struct ink_batch *b, struct waiting *w,
-			       struct outcome *o)
+SELDOM void insert_all_waiting(struct ink_table *t, const struct ink_batch *b, struct inserts *into)
 {
+	struct waiting *w = &into->waiting;
 	struct asked asked[INK_WAITING + BLOCK];
 	size_t n = w->n;
 
@@ -130,39 +133,37 @@ SELDOM void insert_all_waiting(struct ink_table *t, const struct ink_batch *b, s
 		int error = insert_waiting(t, &w->places[i], &asked[i], b->ids[item], b->states[item]);
 
 		if (__builtin_expect(error != 0, 0))
-			note_error(b, item, error, o);
+			note_error(b, item, error, into);
 	}
 	w->n = 0;
 }
 
 /* ------------------------------------------------------------------- the batch */
 
+INK_HOT void insert_block(struct ink_table *t, const struct ink_batch *b, struct block *x,
+			  const struct block *later, void *into)
+{
+	struct inserts *inserts = into;
+
+	(void)later; /* asked for while room was looked for */
+	store_roomy(t, b, x, inserts);
+	if (inserts->waiting.n > INK_WAITING)
+		insert_all_waiting(t, b, inserts);
+}
+
 INK_HOT int insert_many(struct ink_table *t, const struct ink_batch *given, enum reach reach)
 {
-	const struct ink_batch batch = *given, *b = &batch;
-	struct batch_way way = {AHEAD_STORE, reach};
-	struct block blocks[FAR + 1], *last = &blocks[reach], *now = blocks, *asked = last;
-	struct outcome o = {SIZE_MAX, 0};
-	struct waiting w;
-	size_t from = (size_t)reach * BLOCK;
+	const struct ink_batch b = *given;
+	struct inserts into;
 
-	w.n = 0;
-	if (b->errors)
-		memset(b->errors, 0, b->n * sizeof b->errors[0]);
-	given_fetch(b, 0, b->n < from + GIVEN_AHEAD ? b->n : from + GIVEN_AHEAD, STATES_BESIDES);
-	first_blocks(t, b, blocks, way);
-	for (; now->n; from += BLOCK) {
-		block_begin(t, b, asked, from, way);
-		given_fetch(b, from + GIVEN_AHEAD, BLOCK, STATES_BESIDES);
-		see_ahead(t, now, asked, way);
-		store_roomy(t, b, now, &w, &o);
-		if (w.n > INK_WAITING)
-			insert_all_waiting(t, b, &w, &o);
-		asked = now;
-		now = now == last ? blocks : now + 1;
-	}
-	insert_all_waiting(t, b, &w, &o);
-	return o.error;
+	into.item = SIZE_MAX;
+	into.error = 0;
+	into.waiting.n = 0;
+	if (b.errors)
+		memset(b.errors, 0, b.n * sizeof b.errors[0]);
+	each_block(t, &b, STATES_BESIDES, (struct batch_way){AHEAD_STORE, reach}, insert_block, &into);
+	insert_all_waiting(t, &b, &into);
+	return into.error;
 }
 
 static int verb_insert_batch(struct ink_table *t, const struct ink_batch *b)
