@@ -53,11 +53,16 @@ INK_HOT int is_sent_aside(const struct ink_table *t, const struct place *p, uint
 	return side_flagged(t, p, ink_side_class(id));
 }
 
-/* The flow's side entry, with the side table entered; 0, and not entered, if there is none. */
+/*
+ * The flow's side entry, with the side table entered; 0, and not entered, if there is none. Most are sent
+ * here in vain, and see that without the lock, which another thread may have had last.
+ */
 static uint32_t side_open(struct ink_table *t, uint32_t home, uint64_t id)
 {
 	uint32_t e;
 
+	if (CELLS_SHARED && ink_side_peek(&t->side, home, id) < 0)
+		return 0;
 	ink_side_enter(&t->side);
 	e = ink_side_find(&t->side, home, id);
 	if (!e)
