@@ -86,7 +86,26 @@ static void entries_are_read_and_changed_where_they_stand(void **state)
 				assert_int_equal(ink_line_entry(&s, word, column), was);
 				assert_int_equal(ink_line_spread(&s, column, was), spread_out);
 				assert_int_equal(ink_line_change(&s, word, column, was, becomes), changed);
+				put_entry(&changed, lanes, lane, 0);
+				assert_int_equal(word & ~ink_line_lane(&s, column), changed);
 			}
+}
+
+static void an_entry_is_shifted_from_lane_to_lane(void **state)
+{
+	(void)state;
+	for (uint32_t lanes = 2; lanes <= 4; lanes++)
+		for (unsigned i = 0; i < 2000; i++) {
+			struct ink_line_shape s = ink_line_shape(lanes, 1 + i % 10, 100);
+			uint32_t from = random_below(lanes), to = random_below(lanes),
+				 entry = random_entry(&s);
+			uint64_t word = random_word(), shifted = 0;
+
+			put_entry(&word, lanes, from, entry);
+			put_entry(&shifted, lanes, to, entry);
+			assert_int_equal(
+				ink_line_shifted(&s, word, from * s.column_bits, to * s.column_bits), shifted);
+		}
 }
 
 static void an_entry_is_fingerprint_and_code(void **state)
@@ -884,9 +903,17 @@ static void all_instruction_sets_place_alike_in_compact_lines(void **state)
 static void the_usual_line_is_that_of_its_plan(void **state)
 {
 	struct ink_line_shape usual = {LINE_USUAL, .lines = 43403}, s = ink_line_shape(3, 5, 43403);
+	const uint64_t lanes[] = {LINE_USUAL_LANES}, states[] = {LINE_USUAL_STATES};
 
 	(void)state;
 	assert_memory_equal(&s, &usual, offsetof(struct ink_line_shape, code_step) + sizeof s.code_step);
+	for (uint32_t lane = 0; lane < 3; lane++) {
+		uint32_t unsure = coding_usual.unsure << coding_usual.age_bits;
+
+		assert_int_equal(lanes[lane], ink_line_lane(&s, 16 * lane));
+		assert_int_equal(states[lane],
+				 ink_line_spread(&s, 16 * lane, ink_line_make_entry(&s, 0, unsure)));
+	}
 }
 
 static void the_usual_codes_are_those_of_15_states_and_a_timer(void **state)
@@ -932,6 +959,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries_are_read_and_changed_where_they_stand),
+		cmocka_unit_test(an_entry_is_shifted_from_lane_to_lane),
 		cmocka_unit_test(an_entry_is_fingerprint_and_code),
 		cmocka_unit_test(every_pair_of_short_tags_is_compared_right_between_any_neighbours),
 		cmocka_unit_test(every_long_tag_is_compared_right_between_random_neighbours),
