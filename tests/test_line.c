@@ -103,8 +103,8 @@ static void an_entry_is_shifted_from_lane_to_lane(void **state)
 
 			put_entry(&word, lanes, from, entry);
 			put_entry(&shifted, lanes, to, entry);
-			assert_int_equal(
-				ink_line_shifted(&s, word, from * s.column_bits, to * s.column_bits), shifted);
+			assert_int_equal(ink_line_shifted(&s, word, from * s.column_bits, to * s.column_bits),
+					 shifted);
 		}
 }
 
