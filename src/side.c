@@ -181,6 +181,14 @@ int ink_side_peek(const struct ink_side *side, uint32_t home, uint64_t id)
 	}
 }
 
+int ink_side_lacks(const struct ink_side *side, uint32_t home, uint64_t id)
+{
+	uint32_t begin = ink_side_begin(side);
+	int code = peek_once(side, home, id);
+
+	return ink_side_steady(side, begin) && code < 0;
+}
+
 /* ---------------------------------------------------------------- changing */
 
 static uint32_t take_free(struct ink_side *side)

@@ -116,6 +116,9 @@ void ink_side_wait(struct ink_side *side);
 /* Its code for a thread that holds nothing, or -1. */
 int ink_side_peek(const struct ink_side *side, uint32_t home, uint64_t id);
 
+/* Is it surely not there? One look, for a thread that holds nothing; 0 also if somebody changes something. */
+int ink_side_lacks(const struct ink_side *side, uint32_t home, uint64_t id);
+
 /* Stores a flow that is not there; 0 when full. */
 uint32_t ink_side_add(struct ink_side *side, uint32_t home, uint64_t id, unsigned code);
 

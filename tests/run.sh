@@ -107,7 +107,7 @@ cmp saved.pcap piped.pcap || fail "-w - writes something else than -w FILE"
 
 # One is not many, and what lasts long is not told in seconds.
 exits 0 "  1 flow held" run tcp -r x.pcap -c 1 --flows 1
-grep -q "1 flow takes" said || fail "1 flow take"
+grep -q "1 flow: " said || fail "1 flow is told as several"
 "$inkling" generate -w long.pcap --flows 20 --duration 30h >/dev/null
 exits 0 " h of packet time" run tcp -r long.pcap
 

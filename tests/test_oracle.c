@@ -732,6 +732,38 @@ static void a_batch_does_what_its_calls_do_in_their_turn(void **state)
 	}
 }
 
+/* Up to the last flow of the plan: in batches, in which some wait, and one by one, all are there, in their states. */
+static void proper_inserts_are_the_same_in_whichever_order(void **state)
+{
+	struct ink_options o = {
+		.size = sizeof o, .kind = INK_LINE, .flows = 50000, .states = 15, .age_bits = 1};
+	struct pair p = {make(&o), make(&o)};
+	uint64_t ids[250];
+	uint8_t states[250];
+	struct ink_batch b = {.n = 250, .ids = ids, .states = states};
+
+	(void)state;
+	for (uint64_t round = 0; round < 1000; round++) {
+		for (unsigned i = 0; i < b.n; i++) {
+			ids[i] = id_number(round * b.n + i);
+			states[i] = (uint8_t)(ids[i] % 15);
+			assert_int_equal(ink_insert(p.other, ids[i], states[i]), 0);
+		}
+		assert_int_equal(ink_insert_batch(p.one, &b), 0);
+		for (unsigned i = 0; round >= 199 && i < b.n; i++) { /* from then on they are replaced */
+			uint64_t gone = id_number((round - 199) * b.n + i);
+
+			assert_int_equal(ink_peek(p.one, gone), gone % 15);
+			assert_int_equal(ink_peek(p.other, gone), gone % 15);
+			assert_int_equal(ink_delete(p.one, gone), 0);
+			assert_int_equal(ink_delete(p.other, gone), 0);
+		}
+	}
+	assert_true(stats_of(p.one).displaced > 1000);
+	assert_int_equal(stats_of(p.one).flows, stats_of(p.other).flows);
+	free_pair(&p);
+}
+
 static void insert_some(struct ink_table *t)
 {
 	uint64_t ids[1000];
@@ -988,6 +1020,7 @@ int main(void)
 		cmocka_unit_test(flows_of_the_side_table_expire_as_the_others_do),
 		cmocka_unit_test(programs_hold),
 		cmocka_unit_test(a_batch_does_what_its_calls_do_in_their_turn),
+		cmocka_unit_test(proper_inserts_are_the_same_in_whichever_order),
 		cmocka_unit_test(only_tables_too_large_for_the_second_cache_are_far),
 		cmocka_unit_test(every_lock_has_a_cache_line_of_its_own),
 		cmocka_unit_test(who_was_hidden_by_another_is_found),

@@ -1599,6 +1599,74 @@ static void two_threads_do_the_same_to_the_same_flows(void **state)
 	ink_free(b.t);
 }
 
+/* ------------------------------------------------------- a narrow side table */
+
+/*
+ * Where the side table keeps four bits of an id, flows that it cannot tell apart have other second lines, and so
+ * other locks. Two threads insert such flows into tables that are full; none must be there twice.
+ */
+struct narrow {
+	struct ink_table *t;
+	uint64_t rounds;
+	pthread_barrier_t meet;
+};
+
+struct one_of_narrow {
+	struct narrow *n;
+	unsigned mine;
+};
+
+static struct ink_table *narrow_table(void)
+{
+	struct ink_options o = {.size = sizeof o,
+				.kind = INK_LINE,
+				.states = 250,
+				.writers = 2,
+				.seed = 1,
+				.geometry = {.b = 5, .h = 16, .side = 200, .side_id = 4}};
+	struct ink_table *t = ink_create(&o, NULL);
+
+	for (uint64_t i = 0; t && i < 80; i++)
+		ink_insert(t, id_number(1000000 + i), 1);
+	return t;
+}
+
+static void *insert_narrowly(void *given)
+{
+	struct one_of_narrow *o = given;
+	struct narrow *n = o->n;
+	struct ink_why why = {""};
+
+	for (uint64_t round = 0; round < n->rounds; round++) {
+		if (o->mine == 0)
+			n->t = narrow_table();
+		pthread_barrier_wait(&n->meet);
+		for (uint64_t i = 0; n->t && i < 100; i++)
+			ink_insert(n->t, id_number(200 * round + 100 * o->mine + i), 2);
+		pthread_barrier_wait(&n->meet);
+		if (o->mine == 0 && (!n->t || ink_check(n->t, &why)))
+			complain("round %llu: %s", (unsigned long long)round, n->t ? why.text : "no table");
+		if (o->mine == 0)
+			ink_free(n->t);
+	}
+	return NULL;
+}
+
+static void flows_that_a_narrow_side_table_cannot_tell_apart_are_there_once(void **state)
+{
+	struct narrow n = {.rounds = scaled(2000)};
+	struct one_of_narrow threads[2] = {{&n, 0}, {&n, 1}};
+	struct crew crew = {.n = 0};
+
+	(void)state;
+	pthread_barrier_init(&n.meet, NULL, 2);
+	crew_add(&crew, insert_narrowly, &threads[0]);
+	crew_add(&crew, insert_narrowly, &threads[1]);
+	crew_wait(&crew, 0);
+	pthread_barrier_destroy(&n.meet);
+	assert_no_trouble();
+}
+
 /* ------------------------------------------------------------------ all of it */
 
 #define CASE(test, about, of, ...)                                                                           \
@@ -1688,6 +1756,8 @@ int main(void)
 		BOTH("step, portable", INK_SIMD_NONE, BY_STEP, {0}, 0),
 		BOTH("step, twins, portable", INK_SIMD_NONE, BY_STEP, {0}, 1),
 		BOTH("step, crowded", INK_SIMD_BEST, BY_STEP, {CROWDED}, 0),
+		cmocka_unit_test_setup(flows_that_a_narrow_side_table_cannot_tell_apart_are_there_once,
+				       no_trouble_yet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -221,9 +221,8 @@ static void show_peers(FILE *to, const struct session *s, const struct ink_table
 	struct ink_plan plan = {.size = sizeof plan};
 
 	if (flows && ink_plan(&exact, &plan, NULL) == 0)
-		fprintf(to, "%-*s%s flow%s %s %s with whole ids, %s in nf_conntrack\n", LABEL, "",
-			grouped(flows), cli_plural(flows), flows == 1 ? "takes" : "take", sized(plan.bytes),
-			sized(flows * CONNTRACK_BYTES));
+		fprintf(to, "%-*s%s flow%s: %s with whole ids, %s in nf_conntrack\n", LABEL, "",
+			grouped(flows), cli_plural(flows), sized(plan.bytes), sized(flows * CONNTRACK_BYTES));
 }
 
 static void show_tables(FILE *to, const struct session *s, const struct session *first)

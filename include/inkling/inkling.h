@@ -321,11 +321,13 @@ int ink_step(struct ink_table *table, uint64_t id, unsigned event, struct ink_mo
 
 /*
  * Many operations in one call, with memory fetched ahead; any n. The effect is
- * that of the single calls in order, with one exception: of inserts into `line` with
- * one writer, those for whom others have to move come after those who have room
- * (inserts of one flow keep their order). That shows only where there is not room for
- * all, in who is refused. Returns 0, or the error of the first item that has one; all
- * items are tried.
+ * that of the single calls, in order but for one case: of inserts into `line` with one
+ * writer, those for whom others have to move come some dozens later, after others who
+ * have room; inserts of one flow keep their order. To flows that are inserted once,
+ * within what the table was planned for, that makes no difference. In a fuller table it
+ * can decide who is refused, replaced or in doubt, and whether somebody is; and for
+ * flows inserted twice, which of two is in the side table. Returns 0, or the error of
+ * the first item that has one; all items are tried.
  */
 struct ink_batch {
 	size_t n;

@@ -424,11 +424,6 @@ INK_HOT int item_peek(struct ink_table *t, const struct item *x)
 	return 0;
 }
 
-INK_HOT int item_insert(struct ink_table *t, const struct item *x)
-{
-	return insert_at(t, x->p, x->b->ids[x->i], x->b->states[x->i]);
-}
-
 INK_HOT int item_set(struct ink_table *t, const struct item *x)
 {
 	return set_at(t, x->p, x->b->ids[x->i], x->b->states[x->i]);
@@ -455,8 +450,7 @@ INK_HOT int item_step(struct ink_table *t, const struct item *x)
 }
 
 static const struct work lookup_work = {item_lookup, NOTHING_BESIDES},
-			 peek_work = {item_peek, NOTHING_BESIDES},
-			 insert_work = {item_insert, STATES_BESIDES}, set_work = {item_set, STATES_BESIDES},
+			 peek_work = {item_peek, NOTHING_BESIDES}, set_work = {item_set, STATES_BESIDES},
 			 modify_work = {item_modify, STATES_BESIDES},
 			 delete_work = {item_delete, NOTHING_BESIDES},
 			 step_work = {item_step, EVENTS_BESIDES};
@@ -474,9 +468,14 @@ static void verb_peek_batch(const struct ink_table *t, const struct ink_batch *b
 #ifdef INSERT_BATCH
 #include INSERT_BATCH
 #else
+INK_HOT int item_insert(struct ink_table *t, const struct item *x)
+{
+	return insert_at(t, x->p, x->b->ids[x->i], x->b->states[x->i]);
+}
+
 static int verb_insert_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return batch(t, b, insert_work, AHEAD_STORE);
+	return batch(t, b, (struct work){item_insert, STATES_BESIDES}, AHEAD_STORE);
 }
 #endif
 

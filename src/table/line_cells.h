@@ -4,6 +4,7 @@
  * line_avx2.h, and after
  *
  *     enum { CELLS_SHARED = 0 }   one writer: changes are stores, full lines are displaced
+ *     #define INSERT_BATCH "line_insert.h"    and inserted into in batches as there
  *     enum { CELLS_SHARED = 1 }   many writers: changes are compare-and-swaps
  *
  * Laws of many writers.

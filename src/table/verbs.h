@@ -61,7 +61,7 @@ static uint32_t side_open(struct ink_table *t, uint32_t home, uint64_t id)
 {
 	uint32_t e;
 
-	if (CELLS_SHARED && ink_side_peek(&t->side, home, id) < 0)
+	if (CELLS_SHARED && ink_side_lacks(&t->side, home, id))
 		return 0;
 	ink_side_enter(&t->side);
 	e = ink_side_find(&t->side, home, id);
@@ -113,16 +113,23 @@ static void side_drop(struct ink_table *t, uint32_t e)
 	flag_side(t, home, side_classes(t, home));
 }
 
+/*
+ * With many writers -EEXIST: another thread has put one there that it cannot be told from. Where few bits
+ * of ids are kept, such flows may have other second lines, and not the same lock (law 2 in line_cells.h).
+ */
 static int side_put(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
-	uint32_t e;
+	uint32_t home = place_home(p), e = 0;
+	int exists;
 
 	ink_side_enter(&t->side);
-	e = ink_side_add(&t->side, place_home(p), id, ink_code(coding_of(t), state));
+	exists = CELLS_SHARED && t->side.capacity && ink_side_find(&t->side, home, id);
+	if (!exists)
+		e = ink_side_add(&t->side, home, id, ink_code(coding_of(t), state));
 	if (e)
-		flag_side(t, place_home(p), side_classes(t, place_home(p)));
+		flag_side(t, home, side_classes(t, home));
 	ink_side_leave(&t->side);
-	return e ? 0 : -ENOSPC;
+	return exists ? -EEXIST : e ? 0 : -ENOSPC;
 }
 
 /* Like the hand of a clock, so that the search does not begin at the same entries each time. */
@@ -262,10 +269,13 @@ static int no_room(struct ink_table *t, const struct place *p, uint64_t id, unsi
 
 INK_HOT int put_new(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
+	int error;
+
 	if (__builtin_expect(cell_put(t, p, state) == 0, 1))
 		return 0;
-	if (side_put(t, p, id, state) != 0)
-		return no_room(t, p, id, state);
+	error = side_put(t, p, id, state);
+	if (error)
+		return error == -EEXIST ? error : no_room(t, p, id, state);
 	ink_bump(&t->counters.overflowed);
 	return 0;
 }
@@ -273,8 +283,12 @@ INK_HOT int put_new(struct ink_table *t, const struct place *p, uint64_t id, uns
 /* Another flow's entry cannot be told from ours: by id, or, where there is no room, nobody knows any more. */
 static int put_collision(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
+	int error = side_put(t, p, id, state);
+
+	if (error == -EEXIST)
+		return error;
 	ink_bump(&t->counters.collisions);
-	if (side_put(t, p, id, state) == 0)
+	if (!error)
 		return 0;
 	if (t->full != INK_REPLACE) {
 		cell_mark_all(t, p);
@@ -349,7 +363,7 @@ static inline int put_if_absent(struct ink_table *t, const struct place *p, uint
 	else
 		result = put_new(t, p, id, state);
 	insert_leave(lock);
-	return result;
+	return CELLS_SHARED && result == -EEXIST ? -EAGAIN : result;
 }
 
 /* Is that the state in question? */
