@@ -90,6 +90,19 @@ static void assert_no_trouble(void)
 		fail_msg("%s", trouble.text);
 }
 
+/* Two threads do the same work, and meet at a barrier as often as they like. */
+static void do_both(pthread_barrier_t *meet, void *(*work)(void *), void *one, void *other)
+{
+	struct crew crew = {.n = 0};
+
+	pthread_barrier_init(meet, NULL, 2);
+	crew_add(&crew, work, one);
+	crew_add(&crew, work, other);
+	crew_wait(&crew, 0);
+	pthread_barrier_destroy(meet);
+	assert_no_trouble();
+}
+
 static int flag_up(const int *flag)
 {
 	return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
@@ -1583,19 +1596,13 @@ static void twice_name_flows(struct twice *b, int twins)
 static void two_threads_do_the_same_to_the_same_flows(void **state)
 {
 	const struct twice_case *c = *state;
-	struct crew crew = {.n = 0};
 	struct twice b = {.way = c->way, .rounds = scaled(500)};
 	struct one_of_two threads[2] = {{&b, 0, 1}, {&b, 1, 2}};
 
 	skip_what_is_portable_anyway(c->simd);
 	b.t = twice_table(c);
 	twice_name_flows(&b, c->twins);
-	pthread_barrier_init(&b.meet, NULL, 2);
-	crew_add(&crew, do_the_same, &threads[0]);
-	crew_add(&crew, do_the_same, &threads[1]);
-	crew_wait(&crew, 0);
-	pthread_barrier_destroy(&b.meet);
-	assert_no_trouble();
+	do_both(&b.meet, do_the_same, &threads[0], &threads[1]);
 	ink_free(b.t);
 }
 
@@ -1656,15 +1663,9 @@ static void flows_that_a_narrow_side_table_cannot_tell_apart_are_there_once(void
 {
 	struct narrow n = {.rounds = scaled(2000)};
 	struct one_of_narrow threads[2] = {{&n, 0}, {&n, 1}};
-	struct crew crew = {.n = 0};
 
 	(void)state;
-	pthread_barrier_init(&n.meet, NULL, 2);
-	crew_add(&crew, insert_narrowly, &threads[0]);
-	crew_add(&crew, insert_narrowly, &threads[1]);
-	crew_wait(&crew, 0);
-	pthread_barrier_destroy(&n.meet);
-	assert_no_trouble();
+	do_both(&n.meet, insert_narrowly, &threads[0], &threads[1]);
 }
 
 /* ------------------------------------------------------------------ all of it */

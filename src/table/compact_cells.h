@@ -66,10 +66,7 @@ INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n,
 INK_HOT void place_fetch_line(const struct ink_table *t, const struct place *p, unsigned which,
 			      enum ink_fetch how)
 {
-	if (how == FETCH_FAR)
-		__builtin_prefetch(place_line(t, p, which), 0, INK_SECOND_CACHE);
-	else
-		__builtin_prefetch(place_line(t, p, which));
+	ink_fetch_line(place_line(t, p, which), how == FETCH_FAR ? FETCH_FAR : FETCH_TO_READ);
 }
 
 static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)

@@ -118,12 +118,7 @@ INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n,
  */
 INK_HOT void line_fetch(const struct ink_line *line, enum ink_fetch how)
 {
-	if (how == FETCH_FAR)
-		__builtin_prefetch(line, 0, INK_SECOND_CACHE);
-	else if (CELLS_SHARED && how == FETCH_TO_CHANGE)
-		__builtin_prefetch(line, 1);
-	else
-		__builtin_prefetch(line);
+	ink_fetch_line(line, how == FETCH_TO_CHANGE && !CELLS_SHARED ? FETCH_TO_READ : how);
 }
 
 INK_HOT void place_fetch_line(const struct ink_table *t, const struct place *p, unsigned which,

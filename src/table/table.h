@@ -264,8 +264,6 @@ static inline int ink_is_far(const struct ink_plan *plan)
 	       (uint64_t)plan->geometry.b * sizeof(struct ink_line) > INK_FAR_BYTES;
 }
 
-enum { INK_SECOND_CACHE = 2 }; /* for __builtin_prefetch: fetch it there, and not into the first one */
-
 /*
  * Batches of kinds whose places are two lines (calls.h): items in a block, and how
  * many inserts into `line` may wait for room after one (line_insert.h). The more of
@@ -274,8 +272,18 @@ enum { INK_SECOND_CACHE = 2 }; /* for __builtin_prefetch: fetch it there, and no
  */
 enum { INK_BLOCK = 16, INK_WAITING = 48 };
 
-/* What a line is fetched for; a far one, into the second cache. */
+/* What a line is fetched for; a far one, into the second cache, and not into the first. */
 enum ink_fetch { FETCH_TO_READ, FETCH_TO_CHANGE, FETCH_FAR };
+
+INK_HOT void ink_fetch_line(const void *line, enum ink_fetch how)
+{
+	if (how == FETCH_FAR)
+		__builtin_prefetch(line, 0, 2);
+	else if (how == FETCH_TO_CHANGE)
+		__builtin_prefetch(line, 1);
+	else
+		__builtin_prefetch(line);
+}
 
 /*
  * The locks of many writers, a power of two. Each has a cache line of its own:
