@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "bare.h"
+#include "bench/bare.h"
 
 #include <pcap.h>
 
-#include "harness.h"
+#include "bench/harness.h"
 
 namespace bench
 {

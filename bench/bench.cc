@@ -34,7 +34,7 @@
  *
  * What was found stands at the end of the output: the bars.
  */
-#include "sections.h"
+#include "bench/sections.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -3,7 +3,7 @@
  * Bits a flow and false positives, for numbers of flows that are no power of
  * two: all allocated bytes, and strangers that are told a state.
  */
-#include "sections.h"
+#include "bench/sections.h"
 
 namespace bench
 {

@@ -14,7 +14,7 @@
  * All rows are exact in what they answer about live flows, but for rte_member:
  * any other wrong answer ends the benchmark.
  */
-#include "sections.h"
+#include "bench/sections.h"
 
 #include <algorithm>
 

@@ -19,7 +19,7 @@
  * as fast, adds two thirds as fast, since a new item is first looked for and
  * then placed. The exact map takes 20 times the bits.
  */
-#include "sections.h"
+#include "bench/sections.h"
 
 #include <cerrno>
 #include <inkling/count.h>

@@ -12,7 +12,7 @@
  * A tick is one for all, with one period, and all flows have been touched since
  * the last one; every cell of the table is counted, empty or not.
  */
-#include "sections.h"
+#include "bench/sections.h"
 
 #include <algorithm>
 

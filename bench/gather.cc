@@ -10,7 +10,7 @@
  * fetched for writing, which leads to the first one; not where it is so much that
  * they seldom have it.
  */
-#include "peers.h"
+#include "bench/peers.h"
 
 namespace bench
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "harness.h"
+#include "bench/harness.h"
 
 #include <algorithm>
 #include <cerrno>

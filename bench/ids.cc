@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What an id costs: SipHash-1-3 of a 16-byte key, one by one and in batches. */
-#include "sections.h"
+#include "bench/sections.h"
 
 namespace bench
 {

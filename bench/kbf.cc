@@ -20,8 +20,8 @@
  * every call (src/kbf/filter.c, try), and a triple is checked without branches
  * (src/kbf/dict.h, ink_code_is_pair).
  */
-#include "kbf_pairs.h"
-#include "sections.h"
+#include "bench/kbf_pairs.h"
+#include "bench/sections.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "kbf_pairs.h"
+#include "bench/kbf_pairs.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
  * is inserted, and each insert is timed by itself with the time stamp counter.
  * That is wall time: what the system does in between counts too.
  */
-#include "sections.h"
+#include "bench/sections.h"
 
 #include <x86intrin.h>
 

@@ -2,7 +2,7 @@
 /*
  * How full may lines of h entries be? Question: up to which load does no insert
  * fail while every flow is replaced many times? Result: the table safe_load in
- * src/plan/buckets.c.
+ * src/table/plan_buckets.c.
  *
  *     ink-loads H LOAD [FLOWS [ROUNDS [DISPLACE]]]
  *

@@ -9,7 +9,7 @@
  * look for pictures there. They come in batches of 512 that lie in the cache,
  * as they do when a capture is read; making them is not timed.
  */
-#include "sections.h"
+#include "bench/sections.h"
 
 #include <inkling/track.h>
 

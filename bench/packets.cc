@@ -9,16 +9,16 @@
  * Found: a plain frame takes about 10 ns, UDP and IPv6 17, VXLAN 40, an id 10;
  * reading and parsing takes a third of pcap_next_ex alone.
  */
-#include "bare.h"
-#include "sections.h"
+#include "bench/bare.h"
+#include "bench/sections.h"
 
 #include <cstring>
 
 #include <inkling/packet.h>
 
 extern "C" {
-#include "frame.h"
-#include "traffic.h"
+#include "sim/frame.h"
+#include "sim/traffic.h"
 }
 
 namespace bench

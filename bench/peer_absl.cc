@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "peer_map.h"
-#include "peers.h"
+#include "bench/peer_map.h"
+#include "bench/peers.h"
 
 #include <absl/base/config.h>
 #include <absl/container/flat_hash_map.h>

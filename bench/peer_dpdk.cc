@@ -7,7 +7,7 @@
  * its own that we give to DPDK (rte_malloc_heap_*) in transparent huge pages.
  * That also tells what a table takes.
  */
-#include "peers.h"
+#include "bench/peers.h"
 
 #include <rte_eal.h>
 #include <rte_errno.h>

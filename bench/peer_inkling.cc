@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "peers.h"
+#include "bench/peers.h"
 
 namespace bench
 {

@@ -6,7 +6,7 @@
 #ifndef BENCH_PEER_MAP_H
 #define BENCH_PEER_MAP_H
 
-#include "harness.h"
+#include "bench/harness.h"
 
 #include <functional>
 #include <utility>

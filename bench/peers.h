@@ -3,7 +3,7 @@
 #ifndef BENCH_PEERS_H
 #define BENCH_PEERS_H
 
-#include "harness.h"
+#include "bench/harness.h"
 
 #include <inkling/inkling.h>
 #include <memory>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report.h"
+#include "bench/report.h"
 
 #include <cerrno>
 #include <cstdarg>

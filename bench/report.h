@@ -3,7 +3,7 @@
 #ifndef BENCH_REPORT_H
 #define BENCH_REPORT_H
 
-#include "harness.h"
+#include "bench/harness.h"
 
 #include <cstdio>
 

@@ -21,9 +21,9 @@
  *
  * What was found stands in docs/benchmarks.md.
  */
-#include "bare.h"
-#include "report.h"
-#include "run_boost.h"
+#include "bench/bare.h"
+#include "bench/report.h"
+#include "bench/run_boost.h"
 
 #include <cerrno>
 #include <cmath>

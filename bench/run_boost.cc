@@ -13,9 +13,9 @@
  * that have rested for the period of their state make its move. The driver
  * compares the counts with those of `inkling run --kind exact`.
  */
-#include "run_boost.h"
+#include "bench/run_boost.h"
 
-#include "peer_map.h"
+#include "bench/peer_map.h"
 
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>

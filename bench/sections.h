@@ -3,8 +3,8 @@
 #ifndef BENCH_SECTIONS_H
 #define BENCH_SECTIONS_H
 
-#include "peers.h"
-#include "report.h"
+#include "bench/peers.h"
+#include "bench/report.h"
 
 namespace bench
 {

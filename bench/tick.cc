@@ -13,7 +13,7 @@
  * Beside it the gather of one line over as many bytes: a tick reads every line
  * once, and in order, so it should be faster.
  */
-#include "sections.h"
+#include "bench/sections.h"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
  *
  * And once: how long does it take to find 3,000 greedy codes?
  */
-#include "sections.h"
+#include "bench/sections.h"
 
 #include <algorithm>
 #include <functional>

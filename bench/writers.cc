@@ -16,7 +16,7 @@
  * A turn begins when that gains 1.7x, and is done again if it does no more at the
  * end; how often that was is printed, and if it could not be waited for.
  */
-#include "sections.h"
+#include "bench/sections.h"
 
 #include <algorithm>
 #include <atomic>

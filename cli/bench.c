@@ -22,8 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
-#include "seeded.h"
+#include "cli/cli.h"
+#include "sim/seeded.h"
 
 static const char help[] =
 	"usage: inkling bench [--flows N] [--kind K] [--peers] [--seed N]\n"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 
 static const char help[] =
 	"usage: inkling check [--strict] MACHINE...\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the commands share. Exit codes: 0 done, 1 it failed, 2 usage. */
-#ifndef INKLING_CLI_H
-#define INKLING_CLI_H
+#ifndef INKLING_CLI_CLI_H
+#define INKLING_CLI_CLI_H
 
 #include <stdio.h>
 

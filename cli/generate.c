@@ -9,9 +9,9 @@
 
 #include <inkling/packet.h>
 
-#include "cli.h"
-#include "frame.h"
-#include "traffic.h"
+#include "cli/cli.h"
+#include "sim/frame.h"
+#include "sim/traffic.h"
 
 static const char help[] =
 	"usage: inkling generate -w FILE [-t FILE] [OPTIONS]\n"

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../src/near.h"
-#include "cli.h"
+#include "base/suggest.h"
+#include "cli/cli.h"
 
 static const struct cli_command *const commands[] = {&cli_bench, &cli_check,     &cli_draw, &cli_generate,
 						     &cli_plan,  &cli_reproduce, &cli_run};
@@ -34,26 +34,26 @@ static void overview(FILE *to)
 
 static int no_option(const char *what)
 {
-	struct ink_near near = ink_near(what, strlen(what));
+	struct ink_suggest near = ink_suggest(what, strlen(what));
 	char hint[96];
 
-	ink_near_offer(&near, "--help");
-	ink_near_offer(&near, "--version");
+	ink_suggest_offer(&near, "--help");
+	ink_suggest_offer(&near, "--version");
 	fprintf(stderr, "inkling: '%s' is no option%s\nTry 'inkling help'.\n", what,
-		ink_near_hint(&near, hint));
+		ink_suggest_hint(&near, hint));
 	return CLI_USAGE;
 }
 
 static int no_command(const char *what)
 {
-	struct ink_near near = ink_near(what, strlen(what));
+	struct ink_suggest near = ink_suggest(what, strlen(what));
 	char hint[96];
 
 	for (unsigned i = 0; i < COMMANDS; i++)
-		ink_near_offer(&near, commands[i]->name);
-	ink_near_offer(&near, "help");
+		ink_suggest_offer(&near, commands[i]->name);
+	ink_suggest_offer(&near, "help");
 	fprintf(stderr, "inkling: no command '%s'%s\nTry 'inkling help'.\n", what,
-		ink_near_hint(&near, hint));
+		ink_suggest_hint(&near, hint));
 	return CLI_USAGE;
 }
 

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/near.h"
-#include "cli.h"
+#include "base/suggest.h"
+#include "cli/cli.h"
 
 /* --------------------------------------------------------------------- numbers */
 
@@ -299,12 +299,12 @@ static unsigned begins_with(const struct cli_line *line, const char *word, char 
 /* Long names are compared without their dashes, which would count as letters that are right. */
 static int no_such_option(const struct cli_line *line, const char *word)
 {
-	struct ink_near near = ink_near(word + 2, strcspn(word + 2, "="));
+	struct ink_suggest near = ink_suggest(word + 2, strcspn(word + 2, "="));
 
 	for (unsigned i = 0; i < line->n; i++)
 		if (line->options[i].name[1])
-			ink_near_offer(&near, line->options[i].name);
-	ink_near_offer(&near, "help");
+			ink_suggest_offer(&near, line->options[i].name);
+	ink_suggest_offer(&near, "help");
 	if (!near.best)
 		return cli_usage(line->command, "'%s' is no option", word);
 	return cli_usage(line->command, "'%s' is no option; did you mean '--%s'?", word, near.best);

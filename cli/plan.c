@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
-#include "show.h"
+#include "cli/cli.h"
+#include "lab/show.h"
 
 static const char help[] =
 	"usage: inkling plan --states S (--flows N | --memory SIZE) [OPTIONS]\n"

@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "board.h"
-#include "cli.h"
-#include "show.h"
+#include "lab/progress.h"
+#include "cli/cli.h"
+#include "lab/show.h"
 
 static const char help[] =
 	"usage: inkling reproduce NAME... [OPTIONS]\n"

@@ -5,13 +5,13 @@
  * seed and the flow, so nothing has to be kept in between. Within one short time the
  * order is that of the flows, and of a flow's packets that of their making.
  */
-#include "flags.h"
+#include "sim/flags.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "seeded.h"
+#include "sim/seeded.h"
 
 enum { TIMES = 1 << 20, MOST_PACKETS = 64, MOST_FLOWS = 1 << 29 };
 

@@ -3,7 +3,7 @@
  *     0        14      34 or 54        54, 74, 42 or 62
  *     |Ethernet|IP     |TCP or UDP     |payload
  */
-#include "frame.h"
+#include "sim/frame.h"
 
 #include <string.h>
 

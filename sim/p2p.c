@@ -4,12 +4,12 @@
  * UDP packet comes, whether it breaks off. Then it is only counted through. UDP
  * packets of flows that broke off wait on a wheel with a place for each second.
  */
-#include "p2p.h"
+#include "sim/p2p.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "seeded.h"
+#include "sim/seeded.h"
 
 enum { AROUND = 6, SMALLEST = 2, UDP_PACKETS = 2, WHEEL = 256 };
 _Static_assert(WHEEL > SIM_P2P_LATEST + 1, "no late packet goes round");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pool.h"
+#include "sim/pool.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "seeded.h"
+#include "sim/seeded.h"
 
 static uint32_t between(double size, uint32_t least, uint32_t most)
 {

@@ -4,12 +4,12 @@
  * twice as fine as the one before and weaker, as in natural pictures: the finer, the fainter. Landscape and
  * things are windows into it at different places, which move by sixteenths of a pixel.
  */
-#include "scene.h"
+#include "sim/scene.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "seeded.h"
+#include "sim/seeded.h"
 
 enum { SIDE = 512, OCTAVES = 7, THINGS = 4, PARTS = 16 }; /* PARTS: of a pixel */
 

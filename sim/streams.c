@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "streams.h"
+#include "sim/streams.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "seeded.h"
+#include "sim/seeded.h"
 
 /* What is kept of a stream: where it is. */
 struct air {

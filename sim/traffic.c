@@ -28,14 +28,14 @@
  *     198.18.0.0/16, 198.19.0.0/16   who scans, who sends odd flags
  *     239.0.0.0/8                    who watches video
  */
-#include "traffic.h"
+#include "sim/traffic.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "frame.h"
-#include "seeded.h"
+#include "sim/frame.h"
+#include "sim/seeded.h"
 
 #define BEGIN 1157932800000000000ull /* 11 September 2006: the first day of SIGCOMM 2006 */
 #define SECOND 1000000000ull

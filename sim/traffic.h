@@ -7,8 +7,8 @@
 
 #include <inkling/packet.h>
 
-#include "truth.h"
-#include "video.h"
+#include "sim/truth.h"
+#include "sim/video.h"
 
 enum { SIM_FLOWS_MOST = 100000000, SIM_FLOOD_MOST = 500000000, SIM_PAIRS_MOST = 1000000 };
 enum { SIM_SCANS_MOST = 60000, SIM_TARGETS_MOST = 60000, SIM_STREAMS_MOST = 10000, SIM_DATA_MOST = 10000 };

@@ -9,11 +9,11 @@
  * 60,000 such bytes stay in the cache, the lives (32 bytes each) are touched once
  * in twenty packets.
  */
-#include "triggers.h"
+#include "sim/triggers.h"
 
 #include <stdlib.h>
 
-#include "seeded.h"
+#include "sim/seeded.h"
 
 enum { LIFE_MOST = SIM_STATES_MOST };
 

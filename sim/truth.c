@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "truth.h"
+#include "sim/truth.h"
 
 #include <inttypes.h>
 #include <string.h>

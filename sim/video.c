@@ -14,12 +14,12 @@
  * (ISO/IEC 13818-2, 6.2.) A decoder would not enjoy it; who tracks pictures
  * sees all he looks for.
  */
-#include "video.h"
+#include "sim/video.h"
 
 #include <string.h>
 
-#include "frame.h"
-#include "seeded.h"
+#include "sim/frame.h"
+#include "sim/seeded.h"
 
 /* ------------------------------------------------------------------------- pictures */
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "truth.h"
+#include "sim/truth.h"
 
 enum sim_video_format {
 	SIM_VIDEO_RTP = 0, /* RFC 2250: a picture begins with a packet */

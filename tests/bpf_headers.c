@@ -4,12 +4,12 @@
  * compiled for BPF and no more: what they must not need (128-bit products,
  * population counts, calls, a C library) is an error there.
  */
-#include "id.h"
+#include "base/siphash.h"
 #include "packet/key.h"
 #include "packet/parse.h"
-#include "rules.h"
+#include "table/rules.h"
 #include "table/age.h"
-#include "table/line.h"
+#include "kinds/line/line.h"
 
 /* What a program would hold in maps. */
 struct plane {

@@ -12,7 +12,7 @@
 
 #include <inkling/inkling.h>
 
-#include "random.h"
+#include "tests/random.h"
 
 struct churn {
 	struct ink_table *table;

@@ -23,7 +23,7 @@
 
 #include <inkling/count.h>
 
-#include "random.h"
+#include "tests/random.h"
 
 __extension__ typedef unsigned __int128 wide;
 

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "board.h"
-#include "experiments.h"
-#include "page_parts.h"
+#include "lab/progress.h"
+#include "lab/experiments.h"
+#include "lab/page_parts.h"
 
 /* The page of a quick run with one seed; page_free it. */
 static inline struct page *quick_page(const struct experiment *experiment, unsigned workers)

@@ -21,10 +21,10 @@
 #include <inkling/count.h>
 
 #include "count/set.h"
-#include "count_model.h"
-#include "image.h"
-#include "memory.h"
-#include "scratch.h"
+#include "tests/count_model.h"
+#include "tests/image.h"
+#include "base/pages.h"
+#include "tests/scratch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

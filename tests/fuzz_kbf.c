@@ -3,7 +3,7 @@
  * Fuzzes the operations of the kBF: the input is a program, see kbf_program.h.
  * A failure prints what does not hold and after how many calls.
  */
-#include "kbf_program.h"
+#include "tests/kbf_program.h"
 
 #include <stdlib.h>
 

@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "kbf/filter.h"
-#include "kbf_image.h"
-#include "scratch.h"
+#include "tests/kbf_image.h"
+#include "tests/scratch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

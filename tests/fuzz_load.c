@@ -21,12 +21,12 @@
 
 #include <inkling/inkling.h>
 
-#include "file.h"
-#include "image.h"
-#include "memory.h"
-#include "random.h"
-#include "scratch.h"
-#include "side.h"
+#include "base/file.h"
+#include "tests/image.h"
+#include "base/pages.h"
+#include "tests/random.h"
+#include "tests/scratch.h"
+#include "table/side.h"
 #include "table/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

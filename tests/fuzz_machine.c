@@ -20,7 +20,7 @@
 
 #include <inkling/track.h>
 
-#include "fuzz_seeds.h"
+#include "tests/fuzz_seeds.h"
 #include "machine/tree.h"
 #include "packet/video.h"
 

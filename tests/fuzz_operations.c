@@ -4,7 +4,7 @@
  * prints what does not hold and after how many calls; the input that libFuzzer
  * leaves behind runs it again.
  */
-#include "program.h"
+#include "tests/program.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -18,7 +18,7 @@
 
 #include <inkling/packet.h>
 
-#include "fuzz_seeds.h"
+#include "tests/fuzz_seeds.h"
 #include "packet/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -18,8 +18,8 @@
 
 #include <cmocka.h>
 
-#include "random.h"
-#include "table/compact.h"
+#include "tests/random.h"
+#include "kinds/compact/compact.h"
 #include "table/table.h"
 
 /* --------------------------------------------------------------- variants */

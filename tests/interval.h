@@ -26,8 +26,8 @@
 
 #include <cmocka.h>
 
-#include "random.h"
-#include "statistics.h"
+#include "tests/random.h"
+#include "lab/statistics.h"
 
 /* What was measured in the tables of a point. */
 struct sample {

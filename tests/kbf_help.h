@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "kbf/filter.h"
-#include "random.h"
+#include "tests/random.h"
 
 /* --------------------------------------------------------------- variants */
 

@@ -3,7 +3,7 @@
 #ifndef INKLING_TESTS_KBF_IMAGE_H
 #define INKLING_TESTS_KBF_IMAGE_H
 
-#include "image.h"
+#include "tests/image.h"
 
 enum {
 	/* of a filter */

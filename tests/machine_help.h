@@ -21,7 +21,7 @@
 #include "machine/tree.h"
 #include "packet/classify.h"
 #include "packet/video.h"
-#include "random.h"
+#include "tests/random.h"
 
 /* ------------------------------------------------------------ complaints */
 

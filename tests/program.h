@@ -35,11 +35,11 @@
 
 #include <inkling/inkling.h>
 
-#include "aside.h"
-#include "bloom_model.h"
-#include "cpu.h"
+#include "tests/side_probe.h"
+#include "tests/bloom_model.h"
+#include "base/cpu.h"
 #include "table/table.h"
-#include "random.h"
+#include "tests/random.h"
 
 enum { FLOWS = 128, EVENTS = 4, RULED = 6 }; /* events and states that the rules name, at the most */
 

@@ -3,25 +3,25 @@
  * Compiled once for each instruction set: see simd_probe.h. The headers of
  * `line` come first, for they use less.
  */
-#include "simd_probe.h"
+#include "tests/simd_probe.h"
 
 #ifdef PROBE_AVX2
 #define half_of line_half_of /* `compact` has another */
-#include "table/line_avx2.h"
+#include "kinds/line/find_avx2.h"
 #undef half_of
 #undef CELLS_SIMD
-#include "table/compact_avx2.h"
+#include "kinds/compact/find_avx2.h"
 #define PROBE simd_probe_avx2
 #else
-#include "table/line_portable.h"
+#include "kinds/line/find_portable.h"
 #undef CELLS_SIMD
-#include "table/compact_portable.h"
+#include "kinds/compact/find_portable.h"
 #define PROBE simd_probe_portable
 #endif
 
-#include "table/compact_any.h"
-#include "table/compact_cells.h"
-#include "table/verbs.h"
+#include "kinds/compact/generic.h"
+#include "kinds/compact/cells.h"
+#include "engine/engine.h"
 
 static uint32_t look(const struct ink_line_shape *s, const struct ink_line_looks *l,
 		     const struct ink_line *line)

@@ -7,9 +7,9 @@
 #ifndef INKLING_TESTS_SIMD_PROBE_H
 #define INKLING_TESTS_SIMD_PROBE_H
 
-#include "table/compact.h"
-#include "table/line_marks.h"
-#include "table/line_slots.h"
+#include "kinds/compact/compact.h"
+#include "kinds/line/marks.h"
+#include "kinds/line/slots.h"
 #include "table/table.h"
 
 struct simd_probe {

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "program.h"
-#include "churn.h"
+#include "tests/program.h"
+#include "tests/churn.h"
 
 enum { PROGRAMS = 100, MOST_BYTES = 6000, MOST_FLOWS = 200000, PROGRESS_SECONDS = 5 };
 

@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-#include "id.h"
-#include "random.h"
-#include "table/compact.h"
+#include "base/siphash.h"
+#include "tests/random.h"
+#include "kinds/compact/compact.h"
 #include "table/table.h"
 
 enum { KEY = 16, MOST_KEYS = 1000 };

@@ -8,9 +8,9 @@
  *
  *     "3 . 5*2 . | ?*3 . . ."      state 3; empty; state 5, count 2; ... don't know, count 3
  */
-#include "table/bloom.h"
-#include "help.h"
-#include "interval.h"
+#include "kinds/bloom/bloom.h"
+#include "tests/help.h"
+#include "tests/interval.h"
 
 enum { HASHES = 2, SHARE = 4, MANY_STATES = 10 };
 

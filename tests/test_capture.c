@@ -19,9 +19,9 @@
 
 #include <inkling/packet.h>
 
-#include "frame.h"
-#include "random.h"
-#include "scratch.h"
+#include "sim/frame.h"
+#include "tests/random.h"
+#include "tests/scratch.h"
 
 /* --------------------------------------------------------------- making files */
 

@@ -10,7 +10,7 @@
 
 #include <inkling/packet.h>
 
-#include "captures.h"
+#include "tests/captures.h"
 
 /* ------------------------------------------------------------------ sets of keys */
 

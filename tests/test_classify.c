@@ -3,7 +3,7 @@
  * Conditions: each test by itself, and that the decision program says what the
  * conditions say. Video is looked through as byte by byte.
  */
-#include "machine_help.h"
+#include "tests/machine_help.h"
 
 /* ------------------------------------------------------------ conditions */
 

@@ -19,10 +19,10 @@
 #include <inkling/count.h>
 
 #include "count/set.h"
-#include "count_model.h"
-#include "interval.h"
-#include "random.h"
-#include "scratch.h"
+#include "tests/count_model.h"
+#include "tests/interval.h"
+#include "tests/random.h"
+#include "tests/scratch.h"
 
 static const enum ink_count_kind kinds[] = {INK_COUNT_DLEFT, INK_COUNT_STANDARD};
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "random.h"
+#include "tests/random.h"
 #include "table/table.h"
 
 /* ------------------------------------------------------------- a machine */

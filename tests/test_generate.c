@@ -16,9 +16,9 @@
 
 #include <inkling/packet.h>
 
-#include "random.h"
-#include "scratch.h"
-#include "traffic.h"
+#include "tests/random.h"
+#include "tests/scratch.h"
+#include "sim/traffic.h"
 
 /* Everything at once. */
 static const struct sim_traffic_options everything = {

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "id.h"
-#include "id_batch.h"
+#include "base/siphash.h"
+#include "base/siphash_batch.h"
 
 #define MAX_LENGTH 80 /* five of the largest step, 16 bytes: every loop runs, every rest is left */
 #define MAX_N 40      /* five of the largest group, 8 keys, and every number left over */

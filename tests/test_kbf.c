@@ -4,7 +4,7 @@
  * encoding and decoding; the traps; and millions of operations, after which no
  * live key has another value or is absent.
  */
-#include "kbf_help.h"
+#include "tests/kbf_help.h"
 
 #include <math.h>
 

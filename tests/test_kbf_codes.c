@@ -3,7 +3,7 @@
  * Dictionaries: values and symbols, and codes whose sums of two are all
  * different. The greedy ones are those of the paper's Algorithm 1.
  */
-#include "kbf_help.h"
+#include "tests/kbf_help.h"
 
 #include <math.h>
 #include <time.h>

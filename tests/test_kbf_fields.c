@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "kbf/power_sums.h"
-#include "random.h"
+#include "tests/random.h"
 
 enum { MOST_SMALL = 257 };
 

@@ -4,9 +4,9 @@
  * turn. The call then says -ENOMEM, leaks nothing, and the filter answers as
  * before; when there is memory again, it goes on.
  */
-#include "kbf_help.h"
-#include "scarce.h"
-#include "scratch.h"
+#include "tests/kbf_help.h"
+#include "tests/scarce.h"
+#include "tests/scratch.h"
 
 enum { ENCODINGS = 3 };
 

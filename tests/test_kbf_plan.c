@@ -8,7 +8,7 @@
  * value would be refused, and just these would be hard to read later: where
  * false positives are not rare, a filter is a little better than the plan.
  */
-#include "kbf_help.h"
+#include "tests/kbf_help.h"
 
 #include <math.h>
 

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "kbf_program.h"
-#include "random.h"
+#include "tests/kbf_program.h"
+#include "tests/random.h"
 
 enum { MOST_BYTES = 600 };
 

@@ -4,9 +4,9 @@
  * not what was saved is refused with a reason, or, if it was forged well, is at
  * least sound.
  */
-#include "kbf_help.h"
-#include "kbf_image.h"
-#include "scratch.h"
+#include "tests/kbf_help.h"
+#include "tests/kbf_image.h"
+#include "tests/scratch.h"
 
 #include <sys/stat.h>
 

@@ -12,11 +12,11 @@
 
 #include <cmocka.h>
 
-#include "cpu.h"
-#include "random.h"
-#include "simd_probe.h"
-#include "table/compact.h"
-#include "table/usual.h"
+#include "base/cpu.h"
+#include "tests/random.h"
+#include "tests/simd_probe.h"
+#include "kinds/compact/compact.h"
+#include "engine/common_shape.h"
 
 static const struct simd_probe *probes[2] = {&simd_probe_portable};
 static unsigned probe_count = 1;

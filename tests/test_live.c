@@ -26,7 +26,7 @@
 
 #include <inkling/packet.h>
 
-#include "frame.h"
+#include "sim/frame.h"
 
 enum { PORT = 4000 };
 

@@ -3,8 +3,8 @@
  * The machine language: what is wrong with a text and where, and what a text
  * compiles to. The language is docs/machine-language.md.
  */
-#include "machine_help.h"
-#include "scratch.h"
+#include "tests/machine_help.h"
+#include "tests/scratch.h"
 
 static void assert_complaint(const char *text, unsigned line, unsigned column, const char *words)
 {

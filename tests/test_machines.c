@@ -10,8 +10,8 @@
 
 #include <inkling/track.h>
 
-#include "captures.h"
-#include "scratch.h"
+#include "tests/captures.h"
+#include "tests/scratch.h"
 
 /* -------------------------------------------------------------- the machine */
 

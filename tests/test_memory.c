@@ -19,9 +19,9 @@
 #include <inkling/count.h>
 #include <inkling/track.h>
 
-#include "random.h"
-#include "scarce.h"
-#include "scratch.h"
+#include "tests/random.h"
+#include "tests/scarce.h"
+#include "tests/scratch.h"
 
 /* ------------------------------------------------------------------- the tables */
 

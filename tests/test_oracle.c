@@ -10,9 +10,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include "program.h"
-#include "churn.h"
-#include "memory.h"
+#include "tests/program.h"
+#include "tests/churn.h"
+#include "base/pages.h"
 
 #include <cmocka.h>
 

@@ -23,7 +23,7 @@
 
 #include "packet/clock.h"
 #include "packet/parse.h"
-#include "random.h"
+#include "tests/random.h"
 
 /* ------------------------------------------------------------- building a frame */
 

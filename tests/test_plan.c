@@ -17,7 +17,7 @@
 
 #include <inkling/inkling.h>
 
-#include "random.h"
+#include "tests/random.h"
 
 static const enum ink_kind kinds[] = {INK_LINE, INK_COMPACT, INK_DLEFT};
 static const char *const kind_names[] = {"line", "line", "compact", "dleft", "exact"};

@@ -5,7 +5,7 @@
  * one by one as in batches. What a step does in each situation is in
  * test_semantics.c, what time does in test_time.c.
  */
-#include "help.h"
+#include "tests/help.h"
 
 /* -------------------------------------------------------------- the machine */
 

@@ -5,7 +5,7 @@
  * call returned, which counters and which numbers of flows it changed, that it
  * changed no others, and that the table is sound.
  */
-#include "help.h"
+#include "tests/help.h"
 
 /* -------------------------------------------------------------- the machine */
 

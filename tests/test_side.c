@@ -16,8 +16,8 @@
 
 #include <inkling/inkling.h>
 
-#include "random.h"
-#include "side.h"
+#include "tests/random.h"
+#include "table/side.h"
 
 static const struct ink_side_form forms[] = {
 	{.capacity = 50},

@@ -31,8 +31,8 @@
 
 #include <inkling/inkling.h>
 
-#include "random.h"
-#include "scratch.h"
+#include "tests/random.h"
+#include "tests/scratch.h"
 
 /* ------------------------------------------------------------------ files */
 

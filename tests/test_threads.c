@@ -27,9 +27,9 @@
 
 #include <inkling/inkling.h>
 
-#include "aside.h"
-#include "cpu.h"
-#include "random.h"
+#include "tests/side_probe.h"
+#include "base/cpu.h"
+#include "tests/random.h"
 #include "table/table.h"
 
 /* ---------------------------------------------------------------- threads */

@@ -6,7 +6,7 @@
  *
  * All runs for every kind and instruction set, with no, one and two age bits.
  */
-#include "help.h"
+#include "tests/help.h"
 
 /* -------------------------------------------------------------- the machine */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tracking: packets, time and ends become moves and counts. */
-#include "machine_help.h"
+#include "tests/machine_help.h"
 
 /* ---------------------------------------------------------------- tracking */
 

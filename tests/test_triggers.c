@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "random.h"
-#include "triggers.h"
+#include "tests/random.h"
+#include "sim/triggers.h"
 
 enum { STATES = 10, LONGEST = 140, SHORTEST = 60, LENGTHS = LONGEST - SHORTEST + 1 };
 

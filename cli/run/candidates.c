@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "run.h"
+#include "cli/run/run.h"
 
 enum { LINKS = 40, FIRST_LINK = 1024 };
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "run.h"
+#include "cli/run/run.h"
 
 static const char *const policies[] = {"unsure", "refuse", "replace", NULL};
 static const char *const exact_for[] = {"unsure", NULL};

@@ -2,7 +2,7 @@
 /* inkling run: NDJSON, one object a line. Strings are UTF-8; other bytes are written as U+FFFD. */
 #include <inttypes.h>
 
-#include "run.h"
+#include "cli/run/run.h"
 
 /* -------------------------------------------------------------------- strings */
 

@@ -2,7 +2,7 @@
 /* inkling run: a machine over a capture or an interface. */
 #include <stdlib.h>
 
-#include "run.h"
+#include "cli/run/run.h"
 
 static const char help[] =
 	"usage: inkling run MACHINE (-r FILE | -i INTERFACE) [OPTIONS] [FILTER]\n"

@@ -10,8 +10,8 @@
  *     record.c      NDJSON, a line for each report
  *     summary.c     what it all came to, for people and as the last record
  */
-#ifndef INKLING_CLI_RUN_H
-#define INKLING_CLI_RUN_H
+#ifndef INKLING_CLI_RUN_RUN_H
+#define INKLING_CLI_RUN_RUN_H
 
 #include <stdio.h>
 
@@ -19,7 +19,7 @@
 #include <inkling/packet.h>
 #include <inkling/track.h>
 
-#include "../cli.h"
+#include "cli/cli.h"
 
 enum { DEFAULT_FLOWS = 1000000 };
 

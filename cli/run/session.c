@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "run.h"
+#include "cli/run/run.h"
 
 enum { BATCH = 256 };
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "run.h"
+#include "cli/run/run.h"
 
 enum { LABEL = 12, NAME = 24, NUMBER = 14 };
 

@@ -15,7 +15,7 @@
  */
 #include <stdlib.h>
 
-#include "run.h"
+#include "cli/run/run.h"
 
 enum { THERE_BEFORE = DIFFERENCES, LEDGER_BITS };
 

@@ -40,7 +40,7 @@
 #ifndef INKLING_COUNT_H
 #define INKLING_COUNT_H
 
-#include "inkling.h"
+#include <inkling/inkling.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "set.h"
-#include "../id.h"
-#include "../memory.h"
-#include "../secret.h"
-#include "../why.h"
+#include "count/set.h"
+#include "base/siphash.h"
+#include "base/pages.h"
+#include "base/secret.h"
+#include "base/error.h"
 
 /* --------------------------------------------------------------- making, freeing */
 
@@ -35,14 +35,14 @@ static int build(struct ink_count *c, const struct ink_count_options *o, struct 
 	ink_count_attach(c);
 	c->body = ink_body_alloc(c->body_bytes);
 	return c->body ? 0
-		       : ink_because(why, -ENOMEM, "no memory for %llu bytes",
+		       : ink_fail(why, -ENOMEM, "no memory for %llu bytes",
 				     (unsigned long long)c->body_bytes);
 }
 
 struct ink_count *ink_count_create(const struct ink_count_options *options, struct ink_why *why)
 {
 	struct ink_count *c = calloc(1, sizeof *c);
-	int error = c ? build(c, options, why) : ink_because(why, -ENOMEM, "no memory for a counting set");
+	int error = c ? build(c, options, why) : ink_fail(why, -ENOMEM, "no memory for a counting set");
 
 	if (!error)
 		return c;
@@ -123,15 +123,15 @@ int ink_count_merge(struct ink_count *into, const struct ink_count *from, struct
 	int error;
 
 	if (!is_alike(into, from))
-		return ink_because(why, -EINVAL, "merge: the two sets are not of one kind and geometry");
+		return ink_fail(why, -EINVAL, "merge: the two sets are not of one kind and geometry");
 	if (memcmp(into->secret, from->secret, sizeof into->secret) != 0)
-		return ink_because(why, -EINVAL,
+		return ink_fail(why, -EINVAL,
 				   "merge: the two sets have different secrets, so an item has two ids");
 	error = into->ops->merge(into, from);
 	if (error == -ENOSPC)
-		return ink_because(why, error, "merge: the buckets have no room for the items of both");
+		return ink_fail(why, error, "merge: the buckets have no room for the items of both");
 	if (error)
-		return ink_because(why, error, "merge: no memory for %llu bytes",
+		return ink_fail(why, error, "merge: no memory for %llu bytes",
 				   (unsigned long long)into->body_bytes);
 	into->items +=
 		from->items < COUNT_MOST_ITEMS - into->items ? from->items : COUNT_MOST_ITEMS - into->items;
@@ -180,5 +180,5 @@ int ink_count_check(const struct ink_count *c, struct ink_why *why)
 
 	if (!wrong && !has_clean_end(c))
 		wrong = "what lies behind the last cell is not 0";
-	return wrong ? ink_because(why, -EUCLEAN, "%s", wrong) : 0;
+	return wrong ? ink_fail(why, -EUCLEAN, "%s", wrong) : 0;
 }

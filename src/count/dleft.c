@@ -53,8 +53,8 @@
  */
 #include <errno.h>
 
-#include "set.h"
-#include "../memory.h"
+#include "count/set.h"
+#include "base/pages.h"
 
 enum {
 	CHUNK_BITS = 128 - 7, /* that are loaded from any bit of a byte on */
@@ -311,7 +311,7 @@ COUNT_HOT uint32_t place_count(const struct ink_count *c, const struct place *p)
 	return where == NOWHERE ? 0 : (uint32_t)bits_read(c, where) & c->limit;
 }
 
-#include "verbs.h"
+#include "count/verbs.h"
 
 /* -------------------------------------------------------------------- merging */
 

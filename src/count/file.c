@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "set.h"
-#include "../file.h"
-#include "../memory.h"
+#include "count/set.h"
+#include "base/file.h"
+#include "base/pages.h"
 
 /* The common fields are file.h's. */
 struct header {

@@ -25,9 +25,9 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "set.h"
-#include "../memory.h"
-#include "../why.h"
+#include "count/set.h"
+#include "base/pages.h"
+#include "base/error.h"
 
 #define DEFAULT_ERROR (1.0 / 1024)
 #define TOLERANCE (1 + 1e-9) /* of rounding, where a number is held against one that it was made from */
@@ -139,14 +139,14 @@ static const char *name_of(enum ink_count_kind kind)
 static int check_options(const struct ink_count_options *o, struct ink_why *why)
 {
 	if (o->size < sizeof *o)
-		return ink_because(why, -EINVAL, "options: size is %zu, the struct has %zu bytes", o->size,
+		return ink_fail(why, -EINVAL, "options: size is %zu, the struct has %zu bytes", o->size,
 				   sizeof *o);
 	if ((unsigned)o->kind > INK_COUNT_STANDARD)
-		return ink_because(why, -EINVAL, "options: kind %d is unknown", (int)o->kind);
+		return ink_fail(why, -EINVAL, "options: kind %d is unknown", (int)o->kind);
 	if (!(o->error >= 0 && o->error < 1))
-		return ink_because(why, -EINVAL, "options: error %g; it must lie between 0 and 1", o->error);
+		return ink_fail(why, -EINVAL, "options: error %g; it must lie between 0 and 1", o->error);
 	if (!o->items && !o->bytes && !o->geometry.b && !o->geometry.m)
-		return ink_because(why, -EINVAL, "options: neither items nor bytes nor b or m are given");
+		return ink_fail(why, -EINVAL, "options: neither items nor bytes nor b or m are given");
 	return 0;
 }
 
@@ -174,10 +174,10 @@ static int check_geometry(enum ink_count_kind kind, const struct ink_count_geome
 		const struct range *r = &ranges[i];
 
 		if (r->value && r->most == 0)
-			return ink_because(why, -EINVAL, "options: %s is given, and a %s set has none",
+			return ink_fail(why, -EINVAL, "options: %s is given, and a %s set has none",
 					   r->name, name_of(kind));
 		if (r->value && (r->value < r->least || r->value > r->most))
-			return ink_because(why, -EINVAL, "options: %s is %llu; %llu to %llu are possible",
+			return ink_fail(why, -EINVAL, "options: %s is %llu; %llu to %llu are possible",
 					   r->name, (unsigned long long)r->value,
 					   (unsigned long long)r->least, (unsigned long long)r->most);
 	}
@@ -394,7 +394,7 @@ static double least_error(const struct wish *w)
 
 static int is_too_large(const struct wish *w, const struct ink_count_plan *p, struct ink_why *why)
 {
-	return ink_because(why, -ERANGE, "%s: %llu items at error %.2g take %llu bytes, %llu are allowed",
+	return ink_fail(why, -ERANGE, "%s: %llu items at error %.2g take %llu bytes, %llu are allowed",
 			   name_of(p->kind), (unsigned long long)p->items, p->error,
 			   (unsigned long long)p->bytes, (unsigned long long)w->o.bytes);
 }
@@ -413,15 +413,15 @@ static int out_of_reach(const struct wish *w, struct ink_why *why)
 	if (best.found)
 		return is_too_large(w, &best.plan, why);
 	if (w->ceiling && !g->b && !g->m && w->o.error < least_error(w) && least_error(w) > 0)
-		return ink_because(why, -ERANGE, "%s: error %g is out of reach; the least is %.2g", name,
+		return ink_fail(why, -ERANGE, "%s: error %g is out of reach; the least is %.2g", name,
 				   w->o.error, least_error(w));
 	if (w->o.items)
-		return ink_because(why, -ERANGE, "%s: no such geometry holds %llu items%s", name,
+		return ink_fail(why, -ERANGE, "%s: no such geometry holds %llu items%s", name,
 				   (unsigned long long)w->o.items, w->ceiling ? " at that error" : "");
 	if (g->b || g->m)
-		return ink_because(why, -ERANGE, "%s: no set at error %g has that geometry", name,
+		return ink_fail(why, -ERANGE, "%s: no set at error %g has that geometry", name,
 				   w->o.error);
-	return ink_because(why, -ERANGE, "%s: no set at error %g fits in %llu bytes", name, w->o.error,
+	return ink_fail(why, -ERANGE, "%s: no set at error %g fits in %llu bytes", name, w->o.error,
 			   (unsigned long long)w->o.bytes);
 }
 
@@ -433,7 +433,7 @@ int ink_count_plan(const struct ink_count_options *options, struct ink_count_pla
 	int error = resolve(options, &w, why);
 
 	if (room < sizeof best.plan)
-		return ink_because(why, -EINVAL, "plan: size is %zu, the struct has %zu bytes", room,
+		return ink_fail(why, -EINVAL, "plan: size is %zu, the struct has %zu bytes", room,
 				   sizeof best.plan);
 	if (error)
 		return error;

@@ -27,8 +27,8 @@
  */
 #include <errno.h>
 
-#include "../draw.h"
-#include "set.h"
+#include "base/mix.h"
+#include "count/set.h"
 
 struct place {
 	uint64_t counter[COUNT_MAX_K]; /* by number, one in each segment */
@@ -99,7 +99,7 @@ COUNT_HOT int place_remove(struct ink_count *c, const struct place *p)
 	return 0;
 }
 
-#include "verbs.h"
+#include "count/verbs.h"
 
 static int merge(struct ink_count *into, const struct ink_count *from)
 {

@@ -2,8 +2,8 @@
 /* Changing cells: of one key, and of whole links. */
 #include <errno.h>
 
-#include "../memory.h"
-#include "filter.h"
+#include "base/pages.h"
+#include "kbf/filter.h"
 
 uint64_t ink_link_bytes(const struct ink_kbf *f)
 {

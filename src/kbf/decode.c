@@ -27,7 +27,7 @@
  * that comes to the same; strangers are told a value where their cells
  * contradict each other.
  */
-#include "filter.h"
+#include "kbf/filter.h"
 
 enum { BLIND = 4 }; /* as count: the cell says nothing. A stuck one, 7 or 15, is among these */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "dict.h"
+#include "kbf/dict.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../id.h"
-#include "../secret.h"
-#include "../why.h"
+#include "base/siphash.h"
+#include "base/secret.h"
+#include "base/error.h"
 
 /* -------------------------------------------------------------------- memory */
 
@@ -375,18 +375,18 @@ static int resolve(const struct ink_kbf_dict_options *o, struct ink_kbf_dict *d,
 	uint32_t most;
 
 	if (o->size < sizeof *o)
-		return ink_because(why, -EINVAL, "dictionary options: size is %zu, the struct has %zu bytes",
+		return ink_fail(why, -EINVAL, "dictionary options: size is %zu, the struct has %zu bytes",
 				   o->size, sizeof *o);
 	if ((unsigned)o->encoding > INK_KBF_GREEDY)
-		return ink_because(why, -EINVAL, "dictionary options: encoding %d is unknown",
+		return ink_fail(why, -EINVAL, "dictionary options: encoding %d is unknown",
 				   (int)o->encoding);
 	d->encoding = o->encoding ? o->encoding : INK_KBF_POWER_SUMS;
 	most = ink_encoding_values(d->encoding);
 	if (o->values > most)
-		return ink_because(why, -ERANGE, "dictionary options: %u values; this encoding has %u",
+		return ink_fail(why, -ERANGE, "dictionary options: %u values; this encoding has %u",
 				   o->values, most);
 	if (o->value_length > INK_DICT_MOST_LENGTH)
-		return ink_because(why, -ERANGE, "dictionary options: values of %u bytes; 2^30 are possible",
+		return ink_fail(why, -ERANGE, "dictionary options: values of %u bytes; 2^30 are possible",
 				   o->value_length);
 	d->most = o->values ? o->values : d->encoding == INK_KBF_GREEDY ? INK_GREEDY_DEFAULT : most;
 	d->value_length = o->value_length ? o->value_length : INK_DICT_VALUE_LENGTH;
@@ -402,7 +402,7 @@ static int build(struct ink_kbf_dict *d, const struct ink_kbf_dict_options *o, s
 	if (error)
 		return error;
 	error = ink_dict_prepare(d);
-	return error ? ink_because(why, error, "no memory for a dictionary") : 0;
+	return error ? ink_fail(why, error, "no memory for a dictionary") : 0;
 }
 
 struct ink_kbf_dict *ink_kbf_dict_create(const struct ink_kbf_dict_options *options, struct ink_why *why)
@@ -410,7 +410,7 @@ struct ink_kbf_dict *ink_kbf_dict_create(const struct ink_kbf_dict_options *opti
 	const struct ink_kbf_dict_options defaults = {.size = sizeof defaults};
 	struct ink_kbf_dict *d = calloc(1, sizeof *d);
 	int error = d ? build(d, options ? options : &defaults, why)
-		      : ink_because(why, -ENOMEM, "no memory for a dictionary");
+		      : ink_fail(why, -ENOMEM, "no memory for a dictionary");
 
 	if (!error)
 		return ink_dict_share(d);

@@ -29,8 +29,8 @@
 
 #include <inkling/kbf.h>
 
-#include "greedy.h"
-#include "power_sums.h"
+#include "kbf/greedy.h"
+#include "kbf/power_sums.h"
 
 enum {
 	INK_DICT_SMALL_FIELD = 16381, /* the largest prime of 14 bits: two sums and a counter of 4 fill 32 */

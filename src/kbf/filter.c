@@ -26,9 +26,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../memory.h"
-#include "../why.h"
-#include "filter.h"
+#include "base/pages.h"
+#include "base/error.h"
+#include "kbf/filter.h"
 
 /* ----------------------------------------------------------------- life */
 
@@ -38,17 +38,17 @@ static int build(struct ink_kbf *f, const struct ink_kbf_options *o, struct ink_
 	int error;
 
 	if (o->size < sizeof *o)
-		return ink_because(why, -EINVAL, "options: size is %zu, the struct has %zu bytes", o->size,
+		return ink_fail(why, -EINVAL, "options: size is %zu, the struct has %zu bytes", o->size,
 				   sizeof *o);
 	if (!o->dict)
-		return ink_because(why, -EINVAL, "options: no dictionary is given");
+		return ink_fail(why, -EINVAL, "options: no dictionary is given");
 	error = ink_kbf_plan(o, &plan, why);
 	if (error)
 		return error;
 	ink_kbf_shape(f, o, &plan);
 	error = ink_link_make(f, &f->link[0]);
 	if (error)
-		return ink_because(why, error, "no memory for %llu bytes",
+		return ink_fail(why, error, "no memory for %llu bytes",
 				   (unsigned long long)ink_link_bytes(f));
 	f->links = 1;
 	return 0;
@@ -76,7 +76,7 @@ void ink_kbf_shape(struct ink_kbf *f, const struct ink_kbf_options *o, const str
 struct ink_kbf *ink_kbf_create(const struct ink_kbf_options *options, struct ink_why *why)
 {
 	struct ink_kbf *f = calloc(1, sizeof *f);
-	int error = f ? build(f, options, why) : ink_because(why, -ENOMEM, "no memory for a filter");
+	int error = f ? build(f, options, why) : ink_fail(why, -ENOMEM, "no memory for a filter");
 
 	if (!error)
 		return f;
@@ -523,9 +523,9 @@ int ink_kbf_check(const struct ink_kbf *f, struct ink_why *why)
 			const char *wrong = check_part(f, &f->link[i], part, &stuck);
 
 			if (wrong)
-				return ink_because(why, -EUCLEAN, "link %u, part %u: %s", i, part, wrong);
+				return ink_fail(why, -EUCLEAN, "link %u, part %u: %s", i, part, wrong);
 		}
 	if (stuck != f->stuck)
-		return ink_because(why, -EUCLEAN, "the number of stuck cells is wrong");
+		return ink_fail(why, -EUCLEAN, "the number of stuck cells is wrong");
 	return 0;
 }

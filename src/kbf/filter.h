@@ -27,10 +27,10 @@
 #ifndef INKLING_KBF_FILTER_H
 #define INKLING_KBF_FILTER_H
 
-#include "../draw.h"
-#include "../id.h"
-#include "dict.h"
-#include "pending.h"
+#include "base/mix.h"
+#include "base/siphash.h"
+#include "kbf/dict.h"
+#include "kbf/pending.h"
 
 enum { INK_KBF_MOST_K = 32 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "greedy.h"
+#include "kbf/greedy.h"
 
 #include <errno.h>
 #include <stdlib.h>

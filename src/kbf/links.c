@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../why.h"
-#include "filter.h"
+#include "base/error.h"
+#include "kbf/filter.h"
 
 /* ----------------------------------------------------------- growing, compacting */
 
@@ -64,15 +64,15 @@ void ink_kbf_compact(struct ink_kbf *f)
 static int check_fit(const struct ink_kbf *f, const struct ink_kbf *other, struct ink_why *why)
 {
 	if (f == other)
-		return ink_because(why, -EINVAL, "a filter cannot be added to itself, nor subtracted");
+		return ink_fail(why, -EINVAL, "a filter cannot be added to itself, nor subtracted");
 	if (f->k != other->k || f->part != other->part || f->counter_bits != other->counter_bits)
-		return ink_because(
+		return ink_fail(
 			why, -EINVAL,
 			"the filters differ: k %u and %u, cells %llu and %llu, counter bits %u and %u", f->k,
 			other->k, (unsigned long long)ink_kbf_cells(f),
 			(unsigned long long)ink_kbf_cells(other), f->counter_bits, other->counter_bits);
 	if (!ink_dict_fits(f->dict, other->dict))
-		return ink_because(
+		return ink_fail(
 			why, -EINVAL,
 			"neither dictionary begins with the other: their symbols mean different values");
 	return 0;
@@ -85,7 +85,7 @@ static int check_pending_apart(const struct ink_kbf *f, const struct ink_kbf *ot
 	for (uint32_t i = 0; i < other->pending.count; i++)
 		if (ink_pending_find(&f->pending, other->pending.entries[i].id,
 				     other->pending.entries[i].key))
-			return ink_because(why, -EEXIST, "a key waits in the side tables of both filters");
+			return ink_fail(why, -EEXIST, "a key waits in the side tables of both filters");
 	return 0;
 }
 
@@ -123,7 +123,7 @@ static int make_ready(struct ink_kbf *f, const struct ink_kbf *other, struct ink
 	if (error)
 		return error;
 	if (other->dict->count > f->symbols)
-		return ink_because(why, -ENOSPC, "the other dictionary has %u values, this filter takes %u",
+		return ink_fail(why, -ENOSPC, "the other dictionary has %u values, this filter takes %u",
 				   other->dict->count, f->symbols);
 	error = ink_dict_extend(f->dict, other->dict);
 	if (!error)
@@ -132,7 +132,7 @@ static int make_ready(struct ink_kbf *f, const struct ink_kbf *other, struct ink
 		error = add_pending(&f->pending, &other->pending);
 	while (error && f->links > links)
 		drop_link(f, f->links - 1);
-	return error ? ink_because(why, error,
+	return error ? ink_fail(why, error,
 				   error == -ENOSPC ? "the side table or the dictionary is full"
 						    : "no memory to merge")
 		     : 0;
@@ -174,10 +174,10 @@ static int check_links(const struct ink_kbf *f, const struct ink_kbf *other, uin
 		const char *wrong = not_contained(f, a, b);
 
 		if (wrong)
-			return ink_because(why, -EINVAL, "the other filter is not contained in this one: %s",
+			return ink_fail(why, -EINVAL, "the other filter is not contained in this one: %s",
 					   wrong);
 		if (a.count == f->stuck_at && b.count && stuck == INK_KBF_STUCK_REFUSE)
-			return ink_because(
+			return ink_fail(
 				why, -EOVERFLOW,
 				"cell %llu of link %u has a counter at its limit and cannot be counted down",
 				(unsigned long long)i, link);
@@ -197,14 +197,14 @@ static int check_contained(const struct ink_kbf *f, const struct ink_kbf *other,
 
 	for (uint32_t i = 0; i < other->links; i++)
 		if (i >= f->links ? other->link[i].keys > 0 : other->link[i].keys > f->link[i].keys)
-			return ink_because(
+			return ink_fail(
 				why, -EINVAL,
 				"the other filter is not contained in this one: link %u has more keys", i);
 	for (uint32_t i = 0; i < other->pending.count; i++) {
 		const struct ink_pending_entry *e = &other->pending.entries[i];
 
 		if (!is_same(ink_pending_find(&f->pending, e->id, e->key), e))
-			return ink_because(why, -EBUSY,
+			return ink_fail(why, -EBUSY,
 					   "a key that waits in the other filter's side table does "
 					   "not wait in this one's");
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pending.h"
+#include "kbf/pending.h"
 
 #include <errno.h>
 #include <stdlib.h>

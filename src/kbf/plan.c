@@ -33,8 +33,8 @@
 #include <errno.h>
 #include <math.h>
 
-#include "../why.h"
-#include "filter.h"
+#include "base/error.h"
+#include "kbf/filter.h"
 
 /* --------------------------------------------------------------- probabilities */
 
@@ -315,25 +315,25 @@ static int is_share(double x)
 static int check_numbers(const struct ink_kbf_options *o, struct ink_why *why)
 {
 	if (!is_share(o->unknown) || !is_share(o->false_positives))
-		return ink_because(why, -EINVAL,
+		return ink_fail(why, -EINVAL,
 				   "options: unknown %g and false_positives %g must lie between 0 and 1",
 				   o->unknown, o->false_positives);
 	if (!(o->grow_at >= 0 && o->grow_at <= 1e6))
-		return ink_because(why, -EINVAL, "options: grow_at %g; 0 to 1,000,000 are possible",
+		return ink_fail(why, -EINVAL, "options: grow_at %g; 0 to 1,000,000 are possible",
 				   o->grow_at);
 	if (o->counter_bits && o->counter_bits != 3 && o->counter_bits != 4)
-		return ink_because(why, -EINVAL, "options: counter_bits %u; 3 and 4 are possible",
+		return ink_fail(why, -EINVAL, "options: counter_bits %u; 3 and 4 are possible",
 				   o->counter_bits);
 	if (o->k == 1 || o->k > INK_KBF_MOST_K)
-		return ink_because(why, -EINVAL, "options: k %u; 2 to %d are possible", o->k, INK_KBF_MOST_K);
+		return ink_fail(why, -EINVAL, "options: k %u; 2 to %d are possible", o->k, INK_KBF_MOST_K);
 	if (o->cells > INK_KBF_MOST_CELLS || (o->cells && o->cells < (o->k ? o->k : LEAST_K)))
-		return ink_because(why, -EINVAL, "options: %llu cells; k to 2^32 - 1 are possible",
+		return ink_fail(why, -EINVAL, "options: %llu cells; k to 2^32 - 1 are possible",
 				   (unsigned long long)o->cells);
 	if (o->links > INK_KBF_MOST_LINKS)
-		return ink_because(why, -EINVAL, "options: %u links; %d are possible", o->links,
+		return ink_fail(why, -EINVAL, "options: %u links; %d are possible", o->links,
 				   INK_KBF_MOST_LINKS);
 	if (o->pending > UINT32_MAX / 4)
-		return ink_because(why, -EINVAL, "options: pending %u; 2^30 are possible", o->pending);
+		return ink_fail(why, -EINVAL, "options: pending %u; 2^30 are possible", o->pending);
 	return 0;
 }
 
@@ -342,18 +342,18 @@ static int check(const struct ink_kbf_options *o, struct ink_why *why)
 	int error;
 
 	if (o->size < sizeof *o)
-		return ink_because(why, -EINVAL, "options: size is %zu, the struct has %zu bytes", o->size,
+		return ink_fail(why, -EINVAL, "options: size is %zu, the struct has %zu bytes", o->size,
 				   sizeof *o);
 	if ((unsigned)o->encoding > INK_KBF_GREEDY || (unsigned)o->decoding > INK_KBF_PAPER_TRIPLES)
-		return ink_because(why, -EINVAL, "options: encoding %d or decoding %d is unknown",
+		return ink_fail(why, -EINVAL, "options: encoding %d or decoding %d is unknown",
 				   (int)o->encoding, (int)o->decoding);
 	error = check_numbers(o, why);
 	if (error)
 		return error;
 	if (!o->keys && !o->bytes && !o->cells)
-		return ink_because(why, -EINVAL, "options: neither keys nor bytes nor cells are given");
+		return ink_fail(why, -EINVAL, "options: neither keys nor bytes nor cells are given");
 	if (o->keys > MOST_KEYS)
-		return ink_because(why, -ERANGE, "options: %llu keys; 2^36 are possible",
+		return ink_fail(why, -ERANGE, "options: %llu keys; 2^36 are possible",
 				   (unsigned long long)o->keys);
 	return 0;
 }
@@ -391,7 +391,7 @@ static int resolve(const struct ink_kbf_options *o, struct wish *w, struct ink_w
 	w->strict_unknown = o->unknown > 0 || !(w->cells && o->keys);
 	w->strict_false = o->false_positives > 0 || !(pinned && o->keys);
 	if (w->model.values > ink_encoding_values(w->model.encoding))
-		return ink_because(why, -ERANGE, "options: %u values; this encoding has %u", o->values,
+		return ink_fail(why, -ERANGE, "options: %u values; this encoding has %u", o->values,
 				   ink_encoding_values(w->model.encoding));
 	return 0;
 }
@@ -524,7 +524,7 @@ int ink_kbf_plan(const struct ink_kbf_options *options, struct ink_kbf_plan *pla
 	struct wish w;
 	size_t size = plan->size;
 	int error = size < sizeof *plan
-			    ? ink_because(why, -EINVAL, "plan: size is %zu, the struct has %zu bytes", size,
+			    ? ink_fail(why, -EINVAL, "plan: size is %zu, the struct has %zu bytes", size,
 					  sizeof *plan)
 			    : resolve(options, &w, why);
 
@@ -532,7 +532,7 @@ int ink_kbf_plan(const struct ink_kbf_options *options, struct ink_kbf_plan *pla
 		return error;
 	best = search(&w);
 	if (!best.keys)
-		return ink_because(why, -ERANGE,
+		return ink_fail(why, -ERANGE,
 				   "%llu keys, %llu cells: unknown %g and false positives %g are not reached",
 				   (unsigned long long)options->keys, (unsigned long long)w.cells, w.unknown,
 				   w.false_positives);

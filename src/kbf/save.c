@@ -18,10 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../file.h"
-#include "../memory.h"
-#include "../why.h"
-#include "filter.h"
+#include "base/file.h"
+#include "base/pages.h"
+#include "base/error.h"
+#include "kbf/filter.h"
 
 #define STANDS_AT(type, field, byte)                                                                         \
 	_Static_assert(offsetof(struct type, field) == byte, "docs/format.md: " #byte)
@@ -143,7 +143,7 @@ int ink_kbf_dict_save(const struct ink_kbf_dict *d, const char *path, struct ink
 	h.body_bytes = dict_body_bytes(h.value_bytes);
 	body = ink_body_alloc(h.body_bytes);
 	if (!body)
-		return ink_because(why, -ENOMEM, "no memory to save %llu bytes",
+		return ink_fail(why, -ENOMEM, "no memory to save %llu bytes",
 				   (unsigned long long)h.body_bytes);
 	write_values(d, body);
 	error = ink_file_save(path, &h, body, why);
@@ -351,7 +351,7 @@ int ink_kbf_save(const struct ink_kbf *f, const char *path, struct ink_why *why)
 	int error;
 
 	if (!body)
-		return ink_because(why, -ENOMEM, "no memory to save %llu bytes",
+		return ink_fail(why, -ENOMEM, "no memory to save %llu bytes",
 				   (unsigned long long)h.body_bytes);
 	for (uint32_t i = 0; i < f->links; i++)
 		memcpy(body + i * bytes, f->link[i].cells, bytes);

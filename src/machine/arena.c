@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "arena.h"
+#include "machine/arena.h"
 
 #include <stdlib.h>
 #include <string.h>

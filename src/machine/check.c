@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tree.h"
+#include "machine/tree.h"
 
 /* ------------------------------------------------------------------- names */
 
 static void resolve_trigger(struct ink_machine *m, struct ink_text *text, struct ink_trigger *t)
 {
-	struct ink_near near = ink_near(t->name ? t->name : "", t->name ? strlen(t->name) : 0);
+	struct ink_suggest near = ink_suggest(t->name ? t->name : "", t->name ? strlen(t->name) : 0);
 	char hint[96];
 
 	if (t->kind != INK_ON_EVENT)
@@ -19,42 +19,42 @@ static void resolve_trigger(struct ink_machine *m, struct ink_text *text, struct
 			m->events[t->event].used = 1;
 			return;
 		}
-		ink_near_offer(&near, m->events[t->event].name);
+		ink_suggest_offer(&near, m->events[t->event].name);
 	}
 	t->event = 0;
-	ink_near_offer(&near, "timeout");
-	ink_near_offer(&near, "end");
-	ink_text_error(text, t->at, "no event '%s'%s", t->name, ink_near_hint(&near, hint));
+	ink_suggest_offer(&near, "timeout");
+	ink_suggest_offer(&near, "end");
+	ink_text_error(text, t->at, "no event '%s'%s", t->name, ink_suggest_hint(&near, hint));
 }
 
 /* The number of a state, or complains. */
 static unsigned state_number(struct ink_machine *m, struct ink_text *text, const char *name, uint32_t at)
 {
-	struct ink_near near = ink_near(name, strlen(name));
+	struct ink_suggest near = ink_suggest(name, strlen(name));
 	char hint[96];
 
 	for (unsigned i = 0; i < m->n_states; i++) {
 		if (!strcmp(m->states[i].name, name))
 			return i;
-		ink_near_offer(&near, m->states[i].name);
+		ink_suggest_offer(&near, m->states[i].name);
 	}
-	ink_near_offer(&near, "absent");
-	ink_text_error(text, at, "no state '%s'%s", name, ink_near_hint(&near, hint));
+	ink_suggest_offer(&near, "absent");
+	ink_text_error(text, at, "no state '%s'%s", name, ink_suggest_hint(&near, hint));
 	return 0;
 }
 
 static unsigned counter_number(struct ink_machine *m, struct ink_text *text, const char *name, uint32_t at)
 {
-	struct ink_near near = ink_near(name, strlen(name));
+	struct ink_suggest near = ink_suggest(name, strlen(name));
 	char hint[96];
 
 	for (unsigned i = 0; i < m->n_counters; i++) {
 		if (!strcmp(m->counters[i].name, name))
 			return i;
-		ink_near_offer(&near, m->counters[i].name);
+		ink_suggest_offer(&near, m->counters[i].name);
 	}
 	ink_offer_tests(&near);
-	ink_text_error(text, at, "no counter '%s'%s", name, ink_near_hint(&near, hint));
+	ink_text_error(text, at, "no counter '%s'%s", name, ink_suggest_hint(&near, hint));
 	return 0;
 }
 

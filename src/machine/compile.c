@@ -22,7 +22,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tree.h"
+#include "machine/tree.h"
 
 #define TICK_LEAST 100000000ull  /* 100 ms */
 #define TICK_USUAL 1000000000ull /* 1 s, without time-outs */

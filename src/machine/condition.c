@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse.h"
+#include "machine/parse.h"
 
 /* ------------------------------------------------------------------- words */
 
@@ -60,20 +60,20 @@ static const struct number_test source_port = {"src port", INK_FIELD_SPORT, 6553
 
 #define EACH(i, array) (unsigned i = 0; i < sizeof(array) / sizeof(array)[0]; i++)
 
-void ink_offer_tests(struct ink_near *near)
+void ink_offer_tests(struct ink_suggest *near)
 {
 	static const char *const others[] = {"any",  "icmp",   "rtp",    "src",     "dst", "host",
 					     "from", "chance", "filter", "picture", "not"};
 
 	for
 		EACH(i, plain_tests)
-	ink_near_offer(near, plain_tests[i].word);
+	ink_suggest_offer(near, plain_tests[i].word);
 	for
 		EACH(i, number_tests)
-	ink_near_offer(near, number_tests[i].word);
+	ink_suggest_offer(near, number_tests[i].word);
 	for
 		EACH(i, others)
-	ink_near_offer(near, others[i]);
+	ink_suggest_offer(near, others[i]);
 }
 
 /* -------------------------------------------------------------- the nodes */
@@ -479,14 +479,14 @@ static const struct ink_condition *parse_counter(struct ink_parser *p)
 static const struct ink_condition *unknown(struct ink_parser *p)
 {
 	const char *word = p->text->bytes + p->now.at;
-	struct ink_near near = ink_near(word, p->now.length);
+	struct ink_suggest near = ink_suggest(word, p->now.length);
 	char hint[96];
 
 	for (unsigned i = 0; i < p->m->n_lets; i++)
-		ink_near_offer(&near, p->m->lets[i].name);
+		ink_suggest_offer(&near, p->m->lets[i].name);
 	ink_offer_tests(&near);
 	ink_text_error(p->text, p->now.at, "no condition '%.*s'%s", (int)p->now.length, word,
-		       ink_near_hint(&near, hint));
+		       ink_suggest_hint(&near, hint));
 	return NULL;
 }
 

@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tree.h"
+#include "machine/tree.h"
 
 enum {
 	PLAIN_MOST = 32768,   /* nodes */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tree.h"
+#include "machine/tree.h"
 
 static const char *const sides[] = {[INK_FROM_ANY] = "",
 				    [INK_FROM_INITIATOR] = " from initiator",

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../why.h"
-#include "bundled.h"
-#include "tree.h"
+#include "base/error.h"
+#include "machine/bundled.h"
+#include "machine/tree.h"
 
 /* ------------------------------------------------------------------ making */
 
@@ -150,7 +150,7 @@ static struct ink_machine *load_file(const char *path, const struct ink_machine_
 	if (!error)
 		error = read_all(f, &text, &length);
 	if (error)
-		ink_because(why, error, "%s: %s", path, strerror(-error));
+		ink_fail(why, error, "%s: %s", path, strerror(-error));
 	else if ((m = ink_machine_make(text, length, o)) == NULL)
 		error = -errno;
 	free(text);
@@ -163,7 +163,7 @@ static struct ink_machine *load_file(const char *path, const struct ink_machine_
 static struct ink_machine *load_bundled(const char *name, const struct ink_machine_options *o,
 					struct ink_why *why)
 {
-	struct ink_near near = ink_near(name, strlen(name));
+	struct ink_suggest near = ink_suggest(name, strlen(name));
 	char hint[96];
 
 	for (unsigned i = 0; i < ink_bundled_count; i++) {
@@ -171,13 +171,13 @@ static struct ink_machine *load_bundled(const char *name, const struct ink_machi
 
 		if (!strcmp(b->name, name))
 			return ink_machine_make(b->text, b->length, o);
-		ink_near_offer(&near, b->name);
+		ink_suggest_offer(&near, b->name);
 	}
 	if (access(name, F_OK) == 0)
-		ink_because(why, 0, "no machine '%s'; the file of that name is ./%s", name, name);
+		ink_fail(why, 0, "no machine '%s'; the file of that name is ./%s", name, name);
 	else
-		ink_because(why, 0, "no machine '%s'%s (a file has a slash in its name or ends in .fsm)",
-			    name, ink_near_hint(&near, hint));
+		ink_fail(why, 0, "no machine '%s'%s (a file has a slash in its name or ends in .fsm)",
+			    name, ink_suggest_hint(&near, hint));
 	errno = ENOENT;
 	return NULL;
 }
@@ -190,7 +190,7 @@ struct ink_machine *ink_machine_load(const char *name, const struct ink_machine_
 	struct ink_machine *m;
 
 	if (options && options->size < sizeof o) {
-		errno = -ink_because(why, -EINVAL, "machine: size is %zu, the struct has %zu bytes",
+		errno = -ink_fail(why, -EINVAL, "machine: size is %zu, the struct has %zu bytes",
 				     options->size, sizeof o);
 		return NULL;
 	}
@@ -200,8 +200,8 @@ struct ink_machine *ink_machine_load(const char *name, const struct ink_machine_
 		o.file = name;
 	m = is_file(name) ? load_file(name, &o, &said) : load_bundled(name, &o, &said);
 	if (!m && said.text[0])
-		ink_because(why, 0, "%s", said.text);
+		ink_fail(why, 0, "%s", said.text);
 	else if (!m)
-		ink_because(why, 0, "%s: %s", name, errno == ENOMEM ? "no memory" : "not a machine");
+		ink_fail(why, 0, "%s: %s", name, errno == ENOMEM ? "no memory" : "not a machine");
 	return m;
 }

@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "parse.h"
+#include "machine/parse.h"
 
 static const char *const item_words[] = {"machine", "key",     "remember", "let",
 					 "start",   "reverse", "event",    "expendable"};
@@ -99,7 +99,7 @@ enum { KEYS = sizeof keys / sizeof keys[0] };
 static int parse_key(struct ink_parser *p)
 {
 	struct ink_machine *m = p->m;
-	struct ink_near near = ink_parser_near(p);
+	struct ink_suggest near = ink_parser_near(p);
 	uint32_t at = p->now.at;
 
 	m->tried_key = 1;
@@ -113,7 +113,7 @@ static int parse_key(struct ink_parser *p)
 			return 0;
 		}
 	for (unsigned i = 0; i < KEYS; i++)
-		ink_near_offer(&near, keys[i].word);
+		ink_suggest_offer(&near, keys[i].word);
 	return ink_parser_expected_near(p, "a key: connection, flow, pair, source, destination or endpoint",
 					&near);
 }
@@ -121,7 +121,7 @@ static int parse_key(struct ink_parser *p)
 static int parse_remember(struct ink_parser *p)
 {
 	struct ink_machine *m = p->m;
-	struct ink_near near = ink_parser_near(p);
+	struct ink_suggest near = ink_parser_near(p);
 	uint32_t at = p->now.at;
 
 	if (ink_parser_takes(p, "initiator")) {
@@ -132,8 +132,8 @@ static int parse_remember(struct ink_parser *p)
 		m->tail_at = at;
 	} else {
 		m->tried_initiator = 1;
-		ink_near_offer(&near, "initiator");
-		ink_near_offer(&near, "tail");
+		ink_suggest_offer(&near, "initiator");
+		ink_suggest_offer(&near, "tail");
 		return ink_parser_expected_near(p, "'initiator' or 'tail'", &near);
 	}
 	return 0;
@@ -587,18 +587,18 @@ static void note_trial(struct ink_machine *m, const char *item)
 
 static void unknown_item(struct ink_parser *p)
 {
-	struct ink_near near = ink_parser_near(p);
+	struct ink_suggest near = ink_parser_near(p);
 	char hint[96];
 
 	if (lacks_colon(p))
 		return;
 	for (unsigned i = 0; i < ITEM_WORDS; i++)
-		ink_near_offer(&near, item_words[i]);
+		ink_suggest_offer(&near, item_words[i]);
 	p->before = 0; /* nothing is missing there */
 	note_trial(p->m, near.best ? near.best : "");
 	if (near.best)
 		ink_text_error(p->text, p->now.at, "no item begins with '%.*s'%s", (int)p->now.length,
-			       p->text->bytes + p->now.at, ink_near_hint(&near, hint));
+			       p->text->bytes + p->now.at, ink_suggest_hint(&near, hint));
 	else
 		ink_parser_expected(p, "machine, key, remember, let, event, expendable or a state and ':'");
 }

@@ -9,7 +9,7 @@
 #ifndef INKLING_MACHINE_PARSE_H
 #define INKLING_MACHINE_PARSE_H
 
-#include "tree.h"
+#include "machine/tree.h"
 
 struct ink_parser {
 	struct ink_machine *m;
@@ -35,8 +35,8 @@ int ink_parser_wants(struct ink_parser *p, const char *word); /* complains if it
 int ink_parser_expected(struct ink_parser *p, const char *expected);
 
 /* The same, with a hint at what the current word may have been meant to be. */
-struct ink_near ink_parser_near(const struct ink_parser *p);
-int ink_parser_expected_near(struct ink_parser *p, const char *expected, const struct ink_near *near);
+struct ink_suggest ink_parser_near(const struct ink_parser *p);
+int ink_parser_expected_near(struct ink_parser *p, const char *expected, const struct ink_suggest *near);
 
 /* Complains about a sign for which this language has a word, and returns 1. 0: there is none. */
 int ink_parser_foreign(struct ink_parser *p);

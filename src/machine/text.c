@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "text.h"
+#include "machine/text.h"
 
 #include <ctype.h>
 #include <stdarg.h>

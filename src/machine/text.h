@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "near.h"
+#include "base/suggest.h"
 
 enum {
 	INK_TEXT_MOST = 1 << 20, /* bytes; a machine takes a page */

@@ -14,8 +14,8 @@
 
 #include <inkling/machine.h>
 
-#include "arena.h"
-#include "text.h"
+#include "machine/arena.h"
+#include "machine/text.h"
 
 enum {
 	INK_TESTS_MOST = 256, /* different ones; bit sets of them are four words */
@@ -228,7 +228,7 @@ int ink_compile(struct ink_machine *m, struct ink_text *text);
 void ink_check_flow(struct ink_machine *m, struct ink_text *text, const uint8_t *happens);
 
 /* Offers the words that conditions are made of. */
-void ink_offer_tests(struct ink_near *near);
+void ink_offer_tests(struct ink_suggest *near);
 
 /* ------------------------------------------------------------- where rows lead */
 

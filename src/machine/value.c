@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse.h"
+#include "machine/parse.h"
 
 /* --------------------------------------------------------------- the hands */
 
@@ -37,13 +37,13 @@ int ink_parser_takes(struct ink_parser *p, const char *word)
 }
 
 /* Only of words: nothing is near a number or a sign. */
-struct ink_near ink_parser_near(const struct ink_parser *p)
+struct ink_suggest ink_parser_near(const struct ink_parser *p)
 {
-	return ink_near(p->text->bytes + p->now.at,
-			p->now.kind == TOKEN_NAME ? p->now.length : INK_NEAR_MOST + 1);
+	return ink_suggest(p->text->bytes + p->now.at,
+			p->now.kind == TOKEN_NAME ? p->now.length : INK_SUGGEST_MAX + 1);
 }
 
-int ink_parser_expected_near(struct ink_parser *p, const char *expected, const struct ink_near *near)
+int ink_parser_expected_near(struct ink_parser *p, const char *expected, const struct ink_suggest *near)
 {
 	unsigned length = p->now.length < 40 ? p->now.length : 40;
 	char hint[96] = "";
@@ -51,7 +51,7 @@ int ink_parser_expected_near(struct ink_parser *p, const char *expected, const s
 	if (p->m->arena.failed)
 		return -1;
 	if (near)
-		ink_near_hint(near, hint);
+		ink_suggest_hint(near, hint);
 	if (p->now.kind == TOKEN_BAD)
 		ink_text_error(p->text, p->now.at, "%s", p->now.wrong);
 	else if (p->now.kind == TOKEN_END)

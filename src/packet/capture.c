@@ -22,11 +22,11 @@
 
 #include <pcap.h>
 
-#include "clock.h"
-#include "filter.h"
-#include "parse.h"
-#include "reader.h"
-#include "why.h"
+#include "packet/clock.h"
+#include "packet/filter.h"
+#include "packet/parse.h"
+#include "packet/reader.h"
+#include "base/error.h"
 
 enum { WAIT_MS = 100 };                  /* for packets of an interface */
 enum { KERNEL_BUFFER = 16 << 20 };       /* of an interface: 10 Gbit/s for 13 ms */
@@ -141,8 +141,8 @@ static void pool_packet(struct ink_capture *c, struct ink_packet *p, const struc
 static int libpcap_failed(struct ink_capture *c)
 {
 	if (c->live)
-		return ink_because(&c->why, -EIO, "%s: %s", c->name, pcap_geterr(c->pcap));
-	return ink_because(&c->why, -EILSEQ, "%s: after packet %llu: %s", c->name,
+		return ink_fail(&c->why, -EIO, "%s: %s", c->name, pcap_geterr(c->pcap));
+	return ink_fail(&c->why, -EILSEQ, "%s: after packet %llu: %s", c->name,
 			   (unsigned long long)(c->stats.packets + c->stats.filtered), pcap_geterr(c->pcap));
 }
 
@@ -155,7 +155,7 @@ static int read_one(struct ink_capture *c, struct ink_packets *packets)
 	int said = pcap_next_ex(c->pcap, &header, &bytes);
 
 	if (said == 1 && header->caplen > INK_FRAME_MOST) {
-		c->error = ink_because(&c->why, -EILSEQ, "%s: a packet of %u bytes", c->name, header->caplen);
+		c->error = ink_fail(&c->why, -EILSEQ, "%s: a packet of %u bytes", c->name, header->caplen);
 		return -1;
 	}
 	if (said == 1)
@@ -193,7 +193,7 @@ int ink_capture_read(struct ink_capture *c, struct ink_packets *packets, struct 
 	packets->n = 0;
 	packets->end = is_stopped(c);
 	if (!packets->room)
-		return ink_because(why, -EINVAL, "%s: no room for a packet", c->name);
+		return ink_fail(why, -EINVAL, "%s: no room for a packet", c->name);
 	if (packets->end)
 		return 0;
 	if (!c->error && c->is_pcap)
@@ -202,7 +202,7 @@ int ink_capture_read(struct ink_capture *c, struct ink_packets *packets, struct 
 		read_live(c, packets);
 	else if (!c->error)
 		read_pcap(c, packets);
-	return !packets->n && c->error ? ink_because(why, c->error, "%s", c->why.text) : 0;
+	return !packets->n && c->error ? ink_fail(why, c->error, "%s", c->why.text) : 0;
 }
 
 /* ----------------------------------------------------------------------- opening */
@@ -217,7 +217,7 @@ static int set_filter(struct ink_capture *c, const char *text, struct ink_why *w
 	if (!c->live)
 		return 0;
 	if (pcap_setfilter(c->pcap, ink_filter_program(c->filter)))
-		return ink_because(why, -EIO, "%s: %s", c->name, pcap_geterr(c->pcap));
+		return ink_fail(why, -EIO, "%s: %s", c->name, pcap_geterr(c->pcap));
 	ink_filter_free(c->filter);
 	c->filter = NULL;
 	return 0;
@@ -229,7 +229,7 @@ static int learn(struct ink_capture *c, struct ink_why *why)
 	c->link = ink_link_of_dlt(pcap_datalink(c->pcap));
 	c->fraction = pcap_get_tstamp_precision(c->pcap) == PCAP_TSTAMP_PRECISION_NANO ? 1 : 1000;
 	c->pool = malloc(POOL);
-	return c->pool ? 0 : ink_because(why, -ENOMEM, "%s: no memory", c->name);
+	return c->pool ? 0 : ink_fail(why, -ENOMEM, "%s: no memory", c->name);
 }
 
 /* What libpcap would call truncated or unknown, and people know by another name. */
@@ -242,14 +242,14 @@ static int refuse_early(const struct ink_capture *c, struct ink_why *why)
 		{"\x1f\x8b", "zcat", 2}, {"\x28\xb5\x2f\xfd", "zstdcat", 4}, {"\xfd\x37zXZ", "xzcat", 5}};
 
 	if (!c->reader.filled)
-		return ink_because(why, -EILSEQ, "%s: not a capture: it is empty", c->name);
+		return ink_fail(why, -EILSEQ, "%s: not a capture: it is empty", c->name);
 	for (size_t i = 0; i < sizeof packers / sizeof *packers; i++)
 		if (c->reader.filled >= packers[i].length &&
 		    !memcmp(c->reader.buffer, packers[i].begin, packers[i].length))
-			return ink_because(why, -EILSEQ, "%s: not a capture, but packed: %s it into -r -",
+			return ink_fail(why, -EILSEQ, "%s: not a capture, but packed: %s it into -r -",
 					   c->name, packers[i].unpack);
 	if (c->reader.filled < INK_FILE_HEADER)
-		return ink_because(why, -EILSEQ, "%s: not a capture: it ends after %zu byte%s", c->name,
+		return ink_fail(why, -EILSEQ, "%s: not a capture: it ends after %zu byte%s", c->name,
 				   c->reader.filled, c->reader.filled == 1 ? "" : "s");
 	return 0;
 }
@@ -268,10 +268,10 @@ static int open_file(struct ink_capture *c, struct ink_why *why)
 		return error;
 	c->stream = ink_reader_stream(&c->reader);
 	if (!c->stream)
-		return ink_because(why, -errno, "%s: %s", c->name, strerror(errno));
+		return ink_fail(why, -errno, "%s: %s", c->name, strerror(errno));
 	c->pcap = pcap_fopen_offline_with_tstamp_precision(c->stream, PCAP_TSTAMP_PRECISION_NANO, text);
 	if (!c->pcap)
-		return ink_because(why, -EILSEQ, "%s: not a capture: %s", c->name, text);
+		return ink_fail(why, -EILSEQ, "%s: not a capture: %s", c->name, text);
 	c->stream = NULL; /* now libpcap's */
 	return learn(c, why);
 }
@@ -284,7 +284,7 @@ static int open_interface(struct ink_capture *c, const struct ink_capture_option
 	c->live = 1;
 	c->pcap = pcap_create(o->interface, text);
 	if (!c->pcap)
-		return ink_because(why, -EIO, "%s: %s", c->name, text);
+		return ink_fail(why, -EIO, "%s: %s", c->name, text);
 	pcap_set_snaplen(c->pcap, o->snaplen ? (int)o->snaplen : (int)INK_FRAME_MOST);
 	pcap_set_promisc(c->pcap, !o->not_promiscuous);
 	pcap_set_timeout(c->pcap, WAIT_MS);
@@ -314,8 +314,8 @@ static int not_active(const struct ink_capture *c, int status, struct ink_why *w
 	const char *text = pcap_statustostr(status), *more = pcap_geterr(c->pcap);
 
 	if (!*more || !strcmp(text, more))
-		return ink_because(why, error_of_status(status), "%s: %s", c->name, text);
-	return ink_because(why, error_of_status(status), "%s: %s (%s)", c->name, text, more);
+		return ink_fail(why, error_of_status(status), "%s: %s", c->name, text);
+	return ink_fail(why, error_of_status(status), "%s: %s (%s)", c->name, text, more);
 }
 
 static int activate(struct ink_capture *c, struct ink_why *why)
@@ -326,7 +326,7 @@ static int activate(struct ink_capture *c, struct ink_why *why)
 	if (status < 0)
 		return not_active(c, status, why);
 	if (pcap_setnonblock(c->pcap, 1, text))
-		return ink_because(why, -EIO, "%s: %s", c->name, text);
+		return ink_fail(why, -EIO, "%s: %s", c->name, text);
 	return learn(c, why);
 }
 
@@ -346,14 +346,14 @@ static int open_either(struct ink_capture *c, const struct ink_capture_options *
 static int check(const struct ink_capture_options *o, struct ink_why *why)
 {
 	if (o->size != sizeof *o)
-		return ink_because(why, -EINVAL, "capture: the options have %zu bytes, not %zu", o->size,
+		return ink_fail(why, -EINVAL, "capture: the options have %zu bytes, not %zu", o->size,
 				   sizeof *o);
 	if (!o->file == !o->interface)
-		return ink_because(why, -EINVAL, "capture: either a file or an interface");
+		return ink_fail(why, -EINVAL, "capture: either a file or an interface");
 	if (o->parse & ~INK_OUTERMOST)
-		return ink_because(why, -EINVAL, "capture: no such way to parse: %u", o->parse);
+		return ink_fail(why, -EINVAL, "capture: no such way to parse: %u", o->parse);
 	if (o->snaplen > INK_FRAME_MOST || o->buffer > INT32_MAX)
-		return ink_because(why, -EINVAL, "capture: snaplen %u or buffer %u is too large", o->snaplen,
+		return ink_fail(why, -EINVAL, "capture: snaplen %u or buffer %u is too large", o->snaplen,
 				   o->buffer);
 	return 0;
 }
@@ -366,7 +366,7 @@ static int open_named(struct ink_capture *c, const struct ink_capture_options *o
 	c->parse = o->parse;
 	c->name = strdup(standard ? "standard input" : o->file ? o->file : o->interface);
 	if (!c->name)
-		return ink_because(why, -ENOMEM, "capture: no memory");
+		return ink_fail(why, -ENOMEM, "capture: no memory");
 	c->reader.name = standard ? "-" : c->name;
 	return open_either(c, o, why);
 }
@@ -377,7 +377,7 @@ struct ink_capture *ink_capture_open(const struct ink_capture_options *options, 
 	struct ink_capture *c = error ? NULL : calloc(1, sizeof *c);
 
 	if (!error)
-		error = c ? open_named(c, options, why) : ink_because(why, -ENOMEM, "capture: no memory");
+		error = c ? open_named(c, options, why) : ink_fail(why, -ENOMEM, "capture: no memory");
 	if (!error)
 		return c;
 	ink_capture_close(c);

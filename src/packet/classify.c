@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "classify.h"
+#include "packet/classify.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "id.h"
+#include "base/siphash.h"
 #include "machine/tree.h"
-#include "video.h"
-#include "why.h"
+#include "packet/video.h"
+#include "base/error.h"
 
 enum { RANGES_FEW = 4 }; /* up to so many are compared one by one; ports have a bit map from there on */
 
@@ -289,7 +289,7 @@ static int make_filter(struct probe *t, enum ink_link link, struct ink_why *why)
 	struct ink_why said = {""};
 
 	t->filter = ink_filter_compile(t->test->bytes, link, &said);
-	return t->filter ? 0 : ink_because(why, -errno, "%s: %s", t->test->place, said.text);
+	return t->filter ? 0 : ink_fail(why, -errno, "%s: %s", t->test->place, said.text);
 }
 
 static int make_probe(struct probe *t, const struct ink_test *test, enum ink_link link, struct ink_why *why)
@@ -306,7 +306,7 @@ static int make_probe(struct probe *t, const struct ink_test *test, enum ink_lin
 		t->span = (uint32_t)(test->ranges[0].high - test->ranges[0].low);
 	}
 	if (ports && test->n_ranges > RANGES_FEW)
-		return make_map(t) ? ink_because(why, -ENOMEM, "machine: no memory") : 0;
+		return make_map(t) ? ink_fail(why, -ENOMEM, "machine: no memory") : 0;
 	if (test->field != INK_FIELD_FILTER)
 		return 0;
 	return make_filter(t, link, why);
@@ -343,7 +343,7 @@ struct ink_classifier *ink_classifier_make(const struct ink_machine *m, enum ink
 	int error = 0;
 
 	if (!c)
-		return errno = -ink_because(why, -ENOMEM, "machine: no memory"), NULL;
+		return errno = -ink_fail(why, -ENOMEM, "machine: no memory"), NULL;
 	c->m = m;
 	c->nodes = m->decision.nodes;
 	c->tails = m->tails;

@@ -18,7 +18,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "walk.h"
+#include "packet/walk.h"
 
 /* ----------------------------------------------------------------------- SHA-1 */
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "why.h"
+#include "base/error.h"
 
 enum { BUFFER = 1 << 20 };
 
@@ -71,9 +71,9 @@ static int open_file(struct ink_dump *d, const char *file, struct ink_why *why)
 
 	d->name = strdup(standard ? "standard output" : file);
 	if (!d->name)
-		return ink_because(why, -ENOMEM, "%s: no memory", file);
+		return ink_fail(why, -ENOMEM, "%s: no memory", file);
 	d->fd = standard ? STDOUT_FILENO : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	return d->fd < 0 ? ink_because(why, -errno, "%s: %s", file, strerror(errno)) : 0;
+	return d->fd < 0 ? ink_fail(why, -errno, "%s: %s", file, strerror(errno)) : 0;
 }
 
 static void release(struct ink_dump *d)
@@ -89,7 +89,7 @@ struct ink_dump *ink_dump_open(const char *file, enum ink_link link, struct ink_
 	int error;
 
 	if (!d) {
-		ink_because(why, -ENOMEM, "%s: no memory", file);
+		ink_fail(why, -ENOMEM, "%s: no memory", file);
 		return NULL;
 	}
 	d->error = 0;
@@ -123,7 +123,7 @@ int ink_dump_close(struct ink_dump *d, struct ink_why *why)
 	if (d->fd != STDOUT_FILENO && close(d->fd) && !error)
 		error = -errno;
 	if (error)
-		ink_because(why, error, "%s: %s", d->name, strerror(-error));
+		ink_fail(why, error, "%s: %s", d->name, strerror(-error));
 	release(d);
 	return error;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* tcpdump's filter language: libpcap compiles the text to a BPF program, and runs it. */
-#include "filter.h"
+#include "packet/filter.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include <pcap.h>
 
-#include "why.h"
+#include "base/error.h"
 
 enum { SNAPLEN = 262144 }; /* what a program says for "all"; tcpdump's */
 
@@ -38,9 +38,9 @@ static int compile(struct ink_filter *filter, const char *text, enum ink_link li
 	int error = 0;
 
 	if (!dead)
-		return ink_because(why, -ENOMEM, "filter: no memory");
+		return ink_fail(why, -ENOMEM, "filter: no memory");
 	if (pcap_compile(dead, &filter->program, text, 1, PCAP_NETMASK_UNKNOWN))
-		error = ink_because(why, -EINVAL, "filter '%s': %s", text, pcap_geterr(dead));
+		error = ink_fail(why, -EINVAL, "filter '%s': %s", text, pcap_geterr(dead));
 	pcap_close(dead);
 	return error;
 }
@@ -49,7 +49,7 @@ struct ink_filter *ink_filter_compile(const char *text, enum ink_link link, stru
 {
 	struct ink_filter *filter = calloc(1, sizeof *filter);
 	int error =
-		filter ? compile(filter, text, link, why) : ink_because(why, -ENOMEM, "filter: no memory");
+		filter ? compile(filter, text, link, why) : ink_fail(why, -ENOMEM, "filter: no memory");
 
 	if (!error)
 		return filter;
@@ -80,7 +80,7 @@ int ink_filter_try(const char *text, struct ink_why *why)
 			return ink_filter_free(filter), 0;
 		error = error ? error : -errno;
 	}
-	return ink_because(why, error, "%s", first.text);
+	return ink_fail(why, error, "%s", first.text);
 }
 
 int ink_filter_match(const struct ink_filter *filter, const struct ink_packet *packet)

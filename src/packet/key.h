@@ -21,7 +21,7 @@
 #ifndef INKLING_PACKET_KEY_H
 #define INKLING_PACKET_KEY_H
 
-#include "walk.h"
+#include "packet/walk.h"
 
 /* What a kind takes; masks are all ones or 0. */
 struct ink_key_rule {

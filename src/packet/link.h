@@ -9,7 +9,7 @@
 #ifndef INKLING_PACKET_LINK_H
 #define INKLING_PACKET_LINK_H
 
-#include "walk.h"
+#include "packet/walk.h"
 
 /* Ethertypes: IEEE's and those of Cisco. Below the first they are lengths. */
 #define INK_TYPE_LEAST 0x0600

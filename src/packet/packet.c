@@ -5,8 +5,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "key.h"
-#include "parse.h"
+#include "packet/key.h"
+#include "packet/parse.h"
 
 /* --------------------------------------------------------------------- parsing */
 

@@ -19,7 +19,7 @@
 #ifndef INKLING_PACKET_PARSE_H
 #define INKLING_PACKET_PARSE_H
 
-#include "tunnel.h"
+#include "packet/tunnel.h"
 
 /*
  * struct ink_packet, two cache lines: what the caller gives, then what is found.

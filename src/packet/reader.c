@@ -16,7 +16,7 @@
  * they lie. Everything else (pcapng, and pcap of other versions) goes to
  * libpcap, also from a pipe: what was read of it is played again.
  */
-#include "reader.h"
+#include "packet/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "why.h"
+#include "base/error.h"
 
 enum { RECORD_HEADER = 16 };
 
@@ -62,7 +62,7 @@ static int fetch(struct ink_reader *r, struct ink_why *why)
 	ssize_t got = read(r->fd, r->buffer + r->filled, BUFFER - r->filled);
 
 	if (got < 0)
-		return ink_because(why, -errno, "%s: %s", r->name, strerror(errno));
+		return ink_fail(why, -errno, "%s: %s", r->name, strerror(errno));
 	r->filled += (size_t)got;
 	r->ended = got == 0;
 	return 0;
@@ -127,7 +127,7 @@ static int open_file(struct ink_reader *r, struct ink_why *why)
 		return 0;
 	}
 	r->fd = open(r->name, O_RDONLY | O_CLOEXEC);
-	return r->fd < 0 ? ink_because(why, -errno, "%s: %s", r->name, strerror(errno)) : 0;
+	return r->fd < 0 ? ink_fail(why, -errno, "%s: %s", r->name, strerror(errno)) : 0;
 }
 
 int ink_reader_open(struct ink_reader *r, int *is_pcap, struct ink_why *why)
@@ -138,7 +138,7 @@ int ink_reader_open(struct ink_reader *r, int *is_pcap, struct ink_why *why)
 		return error;
 	r->buffer = malloc(BUFFER);
 	if (!r->buffer)
-		error = ink_because(why, -ENOMEM, "%s: no memory", r->name);
+		error = ink_fail(why, -ENOMEM, "%s: no memory", r->name);
 	if (!error)
 		error = fetch_at_least(r, INK_FILE_HEADER, why);
 	if (!error)
@@ -163,7 +163,7 @@ void ink_reader_close(struct ink_reader *r)
 
 static int impossible(const struct ink_reader *r, uint32_t captured, struct ink_why *why)
 {
-	return ink_because(why, -EILSEQ, "%s: packet %llu, at byte %llu: a length of %u cannot be", r->name,
+	return ink_fail(why, -EILSEQ, "%s: packet %llu, at byte %llu: a length of %u cannot be", r->name,
 			   (unsigned long long)r->number + 1, (unsigned long long)(r->offset + r->at),
 			   captured);
 }
@@ -203,7 +203,7 @@ static size_t wanted(const struct ink_reader *r)
 
 static int cut_off(const struct ink_reader *r, struct ink_why *why)
 {
-	return ink_because(why, -EILSEQ,
+	return ink_fail(why, -EILSEQ,
 			   "%s: packet %llu, at byte %llu: the file ends after %zu of %zu bytes", r->name,
 			   (unsigned long long)r->number + 1, (unsigned long long)(r->offset + r->at),
 			   r->filled - r->at, wanted(r));

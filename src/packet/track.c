@@ -21,10 +21,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "classify.h"
+#include "packet/classify.h"
 #include "machine/tree.h"
-#include "video.h"
-#include "why.h"
+#include "packet/video.h"
+#include "base/error.h"
 
 enum { BLOCK = 256 }; /* packets: 32 KiB of them, and the arrays below 16 KiB */
 
@@ -410,11 +410,11 @@ static int check_states(const struct ink_machine_view *old, const struct ink_mac
 			struct ink_why *why)
 {
 	if (old->key != new->key)
-		return ink_because(why, -EINVAL, "machine %s: its flows have another key", new->name);
+		return ink_fail(why, -EINVAL, "machine %s: its flows have another key", new->name);
 	for (unsigned i = 0; i < old->rules.states; i++)
 		if (i >= new->rules.states ||
 		    strcmp(old->state_names[old->state_of[i]], new->state_names[new->state_of[i]]) != 0)
-			return ink_because(why, -EINVAL, "machine %s: state '%s' is not where it was",
+			return ink_fail(why, -EINVAL, "machine %s: state '%s' is not where it was",
 					   new->name, old->state_names[old->state_of[i]]);
 	return 0;
 }
@@ -502,7 +502,7 @@ static int check_version(struct ink_why *why)
 {
 	if (!strcmp(ink_version(), INK_VERSION))
 		return 0;
-	return ink_because(why, -ENOTSUP,
+	return ink_fail(why, -ENOTSUP,
 			   "track: libinkling is version %s and libinkling-packet %s; they must be the same",
 			   ink_version(), INK_VERSION);
 }
@@ -510,10 +510,10 @@ static int check_version(struct ink_why *why)
 static int check(const struct ink_track_options *o, struct ink_why *why)
 {
 	if (o->size < sizeof *o)
-		return ink_because(why, -EINVAL, "track: size is %zu, the struct has %zu bytes", o->size,
+		return ink_fail(why, -EINVAL, "track: size is %zu, the struct has %zu bytes", o->size,
 				   sizeof *o);
 	if (!o->machine || !o->table)
-		return ink_because(why, -EINVAL, "track: a machine and a table are needed");
+		return ink_fail(why, -EINVAL, "track: a machine and a table are needed");
 	return check_version(why);
 }
 
@@ -523,7 +523,7 @@ struct ink_track *ink_track_open(const struct ink_track_options *o, struct ink_w
 	struct ink_track *k = error ? NULL : calloc(1, sizeof *k);
 
 	if (!error && !k)
-		error = ink_because(why, -ENOMEM, "track: no memory");
+		error = ink_fail(why, -ENOMEM, "track: no memory");
 	if (error)
 		return errno = -error, NULL;
 	k->o = *o;

@@ -12,7 +12,7 @@
 #ifndef INKLING_PACKET_TUNNEL_H
 #define INKLING_PACKET_TUNNEL_H
 
-#include "link.h"
+#include "packet/link.h"
 
 #define INK_PROTOCOL_IPV4 4
 #define INK_PROTOCOL_IPV6 41

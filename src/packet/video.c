@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "video.h"
+#include "packet/video.h"
 
 #include <string.h>
 

@@ -17,8 +17,8 @@
  * expires (see turn.h): what it stores is the age plus the looks that there
  * were at that state so far, its turn, both modulo 2^bits.
  */
-#ifndef INKLING_AGE_H
-#define INKLING_AGE_H
+#ifndef INKLING_TABLE_AGE_H
+#define INKLING_TABLE_AGE_H
 
 #include <stdint.h>
 

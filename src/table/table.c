@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The public calls: making and freeing a table, and the way from a call to its kind. */
-#include "turn.h"
+#include "table/epoch.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../cpu.h"
-#include "../id.h"
-#include "../memory.h"
-#include "../plan/plan.h"
-#include "../secret.h"
-#include "../why.h"
-#include "compact.h"
+#include "base/cpu.h"
+#include "base/siphash.h"
+#include "base/pages.h"
+#include "table/plan.h"
+#include "base/secret.h"
+#include "base/error.h"
+#include "kinds/compact/compact.h"
 
 const char *ink_version(void)
 {
@@ -108,7 +108,7 @@ static int make_body(struct ink_table *t, struct ink_why *why)
 	t->body_bytes = t->plan.bytes - ink_table_bytes(&t->plan, t->writers);
 	t->body = ink_body_alloc(t->body_bytes);
 	return t->body ? 0
-		       : ink_because(why, -ENOMEM, "no memory for %llu bytes",
+		       : ink_fail(why, -ENOMEM, "no memory for %llu bytes",
 				     (unsigned long long)t->body_bytes);
 }
 
@@ -121,7 +121,7 @@ static int build(struct ink_table *t, const struct ink_options *o, struct ink_wh
 	t->full = o->full;
 	t->ops = ink_kind_ops(&t->plan, o->writers, o->simd);
 	if (!t->ops)
-		return ink_because(why, -ENOTSUP,
+		return ink_fail(why, -ENOTSUP,
 				   "this processor has not the instructions that were asked for");
 	error = ink_secret_make(o->seed, t->secret, why);
 	if (!error)
@@ -143,7 +143,7 @@ struct ink_table *ink_create(const struct ink_options *options, struct ink_why *
 		error = ink_plan_resolved(options, &o, &plan, why);
 	if (!error) {
 		t = ink_table_alloc(&plan, o.writers);
-		error = t ? build(t, &o, why) : ink_because(why, -ENOMEM, "no memory for a table");
+		error = t ? build(t, &o, why) : ink_fail(why, -ENOMEM, "no memory for a table");
 	}
 	if (!error)
 		return t;
@@ -384,5 +384,5 @@ int ink_check(const struct ink_table *t, struct ink_why *why)
 {
 	const char *wrong = t->ops->check(t);
 
-	return wrong ? ink_because(why, -EUCLEAN, "%s", wrong) : 0;
+	return wrong ? ink_fail(why, -EUCLEAN, "%s", wrong) : 0;
 }

@@ -9,8 +9,8 @@
  * A kind is a file that fills one struct ink_ops; `line` and `compact` fill
  * one for each instruction set, and ink_kind_ops picks at creation.
  */
-#ifndef INKLING_TABLE_H
-#define INKLING_TABLE_H
+#ifndef INKLING_TABLE_TABLE_H
+#define INKLING_TABLE_TABLE_H
 
 #include <inkling/inkling.h>
 #include <stddef.h>
@@ -18,11 +18,11 @@
 /* For what a batch does to each item: a call would cost as much as the work. */
 #define INK_HOT __attribute__((always_inline)) static inline
 
-#include "age.h"
-#include "bag.h"
-#include "line.h"
-#include "../rules.h"
-#include "../side.h"
+#include "table/age.h"
+#include "kinds/sums/multiset.h"
+#include "kinds/line/line.h"
+#include "table/rules.h"
+#include "table/side.h"
 
 /* ------------------------------------------------------------------ codes */
 
@@ -192,9 +192,9 @@ struct ink_kbf_shape {
 	uint32_t share; /* cells in each */
 	uint32_t classes;
 	uint64_t state_mask; /* a bit for each state */
-	ink_bag *cells;
+	ink_multiset *cells;
 	unsigned char *masks;
-	struct ink_bag_shape bags;
+	struct ink_multiset_shape bags;
 };
 
 struct ink_exact_shape {
@@ -427,12 +427,12 @@ static inline uint32_t ink_bloom_cell_bits(const struct ink_plan *plan)
 /* Where the masks of `kbf` begin, behind the cells, and how many bytes they are. */
 static inline uint64_t ink_kbf_masks_at(const struct ink_geometry *g)
 {
-	return ((uint64_t)g->m * sizeof(ink_bag) + 7) / 8 * 8;
+	return ((uint64_t)g->m * sizeof(ink_multiset) + 7) / 8 * 8;
 }
 
 static inline uint64_t ink_kbf_masks_bytes(const struct ink_geometry *g)
 {
-	return ink_bag_masks_bytes(g->f, g->h);
+	return ink_multiset_masks_bytes(g->f, g->h);
 }
 
 /* ------------------------------------------------------- for all the kinds */

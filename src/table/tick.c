@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "turn.h"
+#include "table/epoch.h"
 
 /* ------------------------------------------------------- the table of codes */
 

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The game of p2p.c: one stream of packets goes by, several tables look at it, each by its own rules. */
+#ifndef INKLING_LAB_P2P_GAME_H
+#define INKLING_LAB_P2P_GAME_H
+
+#include <inkling/inkling.h>
+
+#include "lab/runner.h"
+#include "sim/p2p.h"
+
+enum { ACTIVE = 65536, BITS = 2048 * 4 * 9 * (14 + 2) };
+
+/* What the paper leaves open, as differences from: every packet looks, a SYN that meets a match stores a copy. */
+enum reading {
+	ADOPT = 1,    /* a SYN that meets a match adopts it */
+	RETRY = 2,    /* a flow for which there was no room is tried again by each packet */
+	REINSERT = 4, /* a change of state stores the entry anew */
+	FORGET = 8,   /* a flow that was found to be P2P is taken out */
+	SPARING =
+		16, /* packets of TCP between SYN and FIN do not look, and the timer has four times the period */
+	UDP_ASKS = 32,   /* only the UDP packet's "don't know" counts, in % of the P2P flows */
+	SLOW_TIMER = 64, /* twice the period */
+	SAID = 128,      /* P2P is said and not kept: one state, so that the 2 bits are state and timer */
+	APART = 256      /* a flow in doubt is not missed */
+};
+
+struct contender {
+	const char *name;
+	enum ink_kind kind;
+	unsigned reading, age_bits;
+};
+
+/* A kind of traffic, and who is to look at it. */
+struct contest {
+	const char *name;
+	struct sim_p2p_options traffic; /* seed and flows are set for each run */
+	const struct contender *contenders;
+	unsigned count;
+	bool both_ways; /* the machine in which UDP may come first */
+};
+
+struct errors {
+	double fp, fn, dk; /* % */
+	double flows;      /* that the table holds at the end */
+};
+
+enum { P2P_MOST_CONTENDERS = 16 };
+
+struct game {
+	struct contest contest;
+	uint64_t seed;
+	uint32_t shrink;      /* all sizes are divided by this */
+	uint32_t flows, warm; /* the first ones do not count: the table fills up */
+	struct errors errors[P2P_MOST_CONTENDERS];
+};
+
+/* The table of the paper: 2^11 x 4 x 9 cells, 14 bits of fingerprint. */
+extern const struct ink_geometry p2p_papers_filter;
+
+/* A job of lab_each() over an array of games: plays one, and fills in its errors. */
+lab_job p2p_game;
+
+#endif

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A player holds a table to the stream of packets: it makes the calls that the
+ * reading asks for, notes what the table answers beside what is true, and judges
+ * every flow at its last packet.
+ */
+#include "lab/simple.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "table/table.h"
+
+/* State s of the machine is s-1 in the table. Events: the triggers by their number, and these. */
+enum { STATES = 10, END = 0, BEGIN = STATES, EVENTS };
+
+/* What is noted about a flow until its end. */
+enum { IN_DOUBT = 1, COMPLETE = 2 };
+
+struct player {
+	struct ink_table *table;
+	struct simple_table made_as;
+	struct simple_result *result;
+	enum reading reading;
+	uint8_t *notes; /* by slot; the last is for strangers */
+	uint64_t ticks, things, slow, slow_sum;
+};
+
+/* ------------------------------------------------------------------- the rules */
+
+struct machine {
+	struct ink_row rows[(STATES + 2) * EVENTS];
+	uint8_t starts[EVENTS];
+	struct ink_rules rules;
+};
+
+static struct ink_row *row(struct machine *m, unsigned state, unsigned event)
+{
+	return &m->rows[state * EVENTS + event];
+}
+
+static void make_rules(struct machine *m, enum reading reading)
+{
+	*m = (struct machine){.rules = {.size = sizeof m->rules, .states = STATES, .events = EVENTS}};
+	m->rules.rows = m->rows;
+	m->rules.starts = m->starts;
+	for (size_t i = 0; i < sizeof m->rows / sizeof *m->rows; i++)
+		m->rows[i].next = INK_NO_ROW;
+	for (unsigned state = 0; state < STATES; state++)
+		row(m, state, END)->next = INK_ABSENT;
+	for (unsigned trigger = 1; trigger < STATES; trigger++)
+		row(m, trigger - 1, trigger)->next = (int16_t)trigger;
+	if (reading != READING_PROPER)
+		row(m, STATES, 1)->next = 1;
+	if (reading != READING_B)
+		row(m, STATES, BEGIN)->next = 0;
+	m->starts[reading == READING_B ? 1 : BEGIN] = 1;
+}
+
+static struct ink_geometry geometry_of(const struct simple_table *t, enum reading reading)
+{
+	struct ink_geometry g = t->geometry;
+
+	if (t->as_given)
+		return g;
+	if (t->kind == INK_DLEFT)
+		g.dleft_flags |= INK_DLEFT_COPY | (reading == READING_B ? 0 : INK_DLEFT_REINSERT);
+	if (t->kind == INK_DIRECT && reading == READING_B)
+		g.bloom_flags |= INK_BLOOM_DECREMENT;
+	return g;
+}
+
+static struct ink_options options_of(const struct simple_table *t, enum reading reading)
+{
+	struct ink_options o = {.size = sizeof o, .kind = t->kind, .states = STATES, .seed = 1};
+
+	if (t->kind == INK_DIRECT || t->kind == INK_STATEFUL || t->kind == INK_KBF)
+		o.error =
+			.999; /* the cells are given, whatever they lead to; the others do without a ceiling */
+	o.geometry = geometry_of(t, reading);
+	o.age_bits = t->kind != INK_KBF && t->kind != INK_EXACT; /* which need no timers, or have none */
+	o.flows = t->kind == INK_EXACT ? 40000 : 0;              /* to begin with; it grows */
+	o.full = t->full ? t->full : INK_REFUSE;
+	return o;
+}
+
+/* ------------------------------------------------------------------- the memory */
+
+static double bits_of(const struct ink_plan *p)
+{
+	const struct ink_geometry *g = &p->geometry;
+	double side = 8 * (double)ink_side_bytes(ink_side_form(p)), code = p->state_bits + p->age_bits;
+
+	switch (p->kind) {
+	case INK_DLEFT:
+		return (double)g->d * g->b * g->h * (g->f + code) + side;
+	case INK_STATEFUL:
+		return g->m * code;
+	case INK_DIRECT:
+		return (double)g->m * (g->counter_bits + p->age_bits);
+	case INK_KBF:
+		return 16. * g->m + side;
+	default:
+		return 512. * g->b + side;
+	}
+}
+
+/* ------------------------------------------------------------------- what is noted */
+
+/* An answer to a trigger: the state as the machine has it, 0 for absent, or in doubt. */
+static void note_answer(struct player *p, const struct sim_trigger *x, int answer)
+{
+	struct simple_result *r = p->result;
+
+	*(x->state ? &r->asked : &r->asked_strangers) += 1;
+	if (answer == INK_DONT_KNOW) {
+		r->in_doubt++;
+		p->notes[x->slot] |= IN_DOUBT;
+	} else if (!x->state)
+		r->stranger_found += answer != 0;
+	else if (!answer)
+		r->flow_missed++;
+	else
+		r->wrong_state += answer != x->state;
+	if (answer == STATES)
+		p->notes[x->slot] |= COMPLETE;
+}
+
+/* A flow's last packet: what was it taken for? */
+static void judge(struct player *p, const struct sim_trigger *x)
+{
+	struct simple_result *r = p->result;
+	uint8_t notes = p->notes[x->slot];
+
+	p->notes[x->slot] = 0;
+	r->flows[x->kind]++;
+	if (notes & IN_DOUBT)
+		r->dont_know++;
+	else if (x->kind == SIM_INTERESTING)
+		r->false_negative += !(notes & COMPLETE);
+	else
+		r->false_positive += (notes & COMPLETE) != 0;
+}
+
+/* --------------------------------------------------------------- tables that step */
+
+static int plain_answer(ink_answer a)
+{
+	return a == INK_DONT_KNOW ? INK_DONT_KNOW : a + 1;
+}
+
+static void step(struct player *p, const struct sim_trigger *x)
+{
+	unsigned event = x->what == SIM_BEGIN ? BEGIN : x->what == SIM_END ? END : x->what;
+	struct ink_move m;
+
+	ink_step(p->table, x->id, event, &m);
+	if (x->what < SIM_BEGIN)
+		note_answer(p, x, plain_answer(m.from));
+	if (m.from == STATES - 1 || m.to == STATES - 1)
+		p->notes[x->slot] |= COMPLETE;
+}
+
+/* ------------------------------------------------------------- the one that is told */
+
+static void farewell(struct player *p, const struct sim_trigger *x)
+{
+	switch (p->made_as.farewell) {
+	case FAREWELL_GIVEN:
+		if (x->state)
+			ink_delete_in(p->table, x->id, x->state - 1u);
+		break;
+	case FAREWELL_ASKED:
+		ink_delete(p->table, x->id);
+		break;
+	case FAREWELL_COMPLETE:
+		ink_delete_in(p->table, x->id, STATES - 1);
+		break;
+	}
+}
+
+static void step_in(struct player *p, const struct sim_trigger *x)
+{
+	unsigned trigger = x->what;
+
+	if (x->what == SIM_BEGIN)
+		ink_insert(p->table, x->id, 0);
+	else if (x->what == SIM_END) {
+		if (ink_lookup_in(p->table, x->id, STATES - 1) >= 0)
+			p->notes[x->slot] |= COMPLETE;
+		farewell(p, x);
+	} else if (trigger == 1 && p->reading == READING_B)
+		ink_insert(p->table, x->id, 1);
+	else if (ink_modify_from(p->table, x->id, trigger - 1, trigger) == 0) {
+		note_answer(p, x, (int)trigger);
+		if (trigger == STATES - 1)
+			p->notes[x->slot] |= COMPLETE;
+	} else /* "not in that state" is wrong only where it is */
+		note_answer(p, x, x->state == trigger ? 0 : x->state);
+}
+
+/* -------------------------------------------------------------------- the slow path */
+
+/* Who is in doubt is on it until the end, and is known there: it is not asked for any more. */
+static bool is_slow(const struct player *p, const struct sim_trigger *x)
+{
+	return p->made_as.slow_path && (p->notes[x->slot] & IN_DOUBT) && x->what != SIM_END;
+}
+
+static void count_slow(struct player *p, const struct sim_trigger *x, uint8_t before)
+{
+	bool was = before & IN_DOUBT, is = p->notes[x->slot] & IN_DOUBT;
+
+	p->slow += (uint64_t)(is && !was) - (uint64_t)(was && !is);
+	if (!p->ticks)
+		return;
+	p->things++;
+	p->slow_sum += p->slow;
+	if ((double)p->slow > p->result->slow_most)
+		p->result->slow_most = (double)p->slow;
+}
+
+/* ---------------------------------------------------------------------- the stream */
+
+/* A stranger has no end at which it could be judged. */
+static void play_one(struct player *p, const struct sim_trigger *x)
+{
+	uint8_t before = p->notes[x->slot];
+
+	if (x->what == SIM_TICK) {
+		ink_tick(p->table, ++p->ticks, NULL);
+		return;
+	}
+	if (x->what == SIM_BEGIN)
+		p->notes[x->slot] = 0; /* the one before may have ended without a word */
+	if (x->kind == SIM_RANDOM && p->made_as.kind != INK_DIRECT) {
+		if (ink_peek(p->table, x->id) == STATES - 1)
+			p->notes[x->slot] |= COMPLETE;
+	} else if (p->made_as.kind == INK_DIRECT)
+		step_in(p, x);
+	else if (!is_slow(p, x))
+		step(p, x);
+	if (x->what == SIM_END)
+		judge(p, x);
+	if (p->made_as.slow_path)
+		count_slow(p, x, before);
+}
+
+static double thread_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void play(struct player *p, const struct sim_trigger *things, size_t count)
+{
+	double begin = thread_seconds();
+
+	for (size_t i = 0; i < count; i++)
+		play_one(p, &things[i]);
+	p->result->seconds += thread_seconds() - begin;
+}
+
+/* ------------------------------------------------------------------------- sizes */
+
+uint32_t simple_divisor(const struct lab *lab)
+{
+	return lab->size == LAB_QUICK ? 8 : 1;
+}
+
+/* Never more than its part; of something there is at least one. */
+static uint32_t part_of(uint32_t whole, uint32_t divisor)
+{
+	if (whole == INK_NO_SIDE || whole < divisor)
+		return whole == INK_NO_SIDE ? whole : whole > 0;
+	return whole / divisor;
+}
+
+static struct simple_table table_part(const struct simple_run *run, size_t i)
+{
+	struct simple_table t = run->tables[i];
+	uint32_t k = t.kind == INK_KBF ? t.geometry.k : 1; /* its cells come in groups of k */
+
+	t.geometry.b = part_of(t.geometry.b, run->divisor);
+	t.geometry.m = part_of(t.geometry.m / k, run->divisor) * k;
+	t.geometry.side = part_of(t.geometry.side, run->divisor);
+	return t;
+}
+
+static struct sim_triggers_options traffic_part(const struct simple_run *run)
+{
+	struct sim_triggers_options o = run->traffic;
+
+	o.flows = (o.flows ? o.flows : 1000000) / run->divisor;
+	o.active = (o.active ? o.active : 60000) / run->divisor;
+	o.period = (o.period ? o.period : 6000000) / run->divisor;
+	o.starts_by_trigger = run->reading == READING_B;
+	return o;
+}
+
+/* ------------------------------------------------------------------ begin and end */
+
+static int player_open(struct lab *lab, const struct simple_run *run, struct player *p, struct machine *rules)
+{
+	struct ink_options o = options_of(&p->made_as, run->reading);
+	struct ink_plan plan = {.size = sizeof plan};
+	struct ink_why why;
+
+	o.rules = &rules->rules;
+	p->reading = run->reading;
+	p->notes = lab_alloc(run->traffic.active + 1, 1);
+	p->table = ink_create(&o, &why);
+	if (!p->table)
+		return lab_fail(lab, -errno, "simple machine: %s", why.text);
+	ink_plan(&o, &plan, NULL);
+	*p->result = (struct simple_result){.bits = bits_of(&plan)};
+	return 0;
+}
+
+static void player_close(struct player *p)
+{
+	struct ink_stats s = {.size = sizeof s};
+
+	if (p->table) {
+		ink_stats(p->table, &s);
+		p->result->refused = (double)s.refused;
+		p->result->slow_mean = p->things ? (double)p->slow_sum / (double)p->things : 0;
+	}
+	ink_free(p->table);
+	free(p->notes);
+}
+
+enum { BLOCK = 4096 }; /* things for one table after the other, so that each stays in the cache for a while */
+
+static int play_all(struct lab *lab, const struct simple_run *run, struct player *players, double *seconds)
+{
+	struct sim_triggers *source = sim_triggers_new(&run->traffic);
+	struct sim_trigger things[BLOCK];
+	double begin = thread_seconds(), made = 0;
+	size_t count;
+
+	if (!source)
+		return lab_fail(lab, -EINVAL, "simple machine: traffic out of range, or no memory for it");
+	while ((count = sim_triggers_next(source, things, BLOCK)) > 0) {
+		made += thread_seconds() - begin;
+		for (size_t i = 0; i < run->count; i++)
+			play(&players[i], things, count);
+		begin = thread_seconds();
+	}
+	sim_triggers_free(source);
+	if (seconds)
+		*seconds = made + thread_seconds() - begin;
+	return 0;
+}
+
+int simple_run(struct lab *lab, const struct simple_run *asked, struct simple_result *results,
+	       double *seconds)
+{
+	struct simple_run run = *asked;
+	struct player *players = lab_alloc(run.count, sizeof *players);
+	struct machine rules;
+	int error = 0;
+
+	run.divisor = asked->divisor ? asked->divisor : 1;
+	run.traffic = traffic_part(&run);
+	make_rules(&rules, run.reading);
+	for (size_t i = 0; i < run.count && !error; i++) {
+		players[i].made_as = table_part(&run, i);
+		players[i].result = &results[i];
+		error = player_open(lab, &run, &players[i], &rules);
+	}
+	if (!error)
+		error = play_all(lab, &run, players, seconds);
+	for (size_t i = 0; i < run.count; i++)
+		player_close(&players[i]);
+	free(players);
+	return error;
+}
+
+/* ------------------------------------------------------------------------ shares */
+
+static double all_flows(const struct simple_result *r)
+{
+	return r->flows[SIM_INTERESTING] + r->flows[SIM_NOISE] + r->flows[SIM_RANDOM];
+}
+
+double simple_false_positives(const struct simple_result *r)
+{
+	return percent_of(r->false_positive, r->flows[SIM_NOISE] + r->flows[SIM_RANDOM]);
+}
+
+double simple_false_negatives(const struct simple_result *r)
+{
+	return percent_of(r->false_negative, r->flows[SIM_INTERESTING]);
+}
+
+double simple_dont_knows(const struct simple_result *r)
+{
+	return percent_of(r->dont_know, all_flows(r));
+}
+
+double simple_errors(const struct simple_result *r)
+{
+	return percent_of(r->false_positive + r->false_negative + r->dont_know, all_flows(r)) / 100;
+}
+
+struct spread simple_spread(const struct simple_result *first, size_t stride, unsigned seeds,
+			    simple_number *number)
+{
+	double *values = lab_alloc(seeds, sizeof *values);
+	struct spread spread;
+
+	for (unsigned seed = 0; seed < seeds; seed++)
+		values[seed] = number(&first[seed * stride]);
+	spread = spread_of(values, seeds);
+	free(values);
+	return spread;
+}

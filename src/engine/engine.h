@@ -1,0 +1,710 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The verbs: what happens when, written once for all kinds of cells.
+ *
+ * A kind's file defines its cells, that is the types and functions below, and
+ * then includes this file, which makes of them a struct ink_ops named `verbs`.
+ * Includes of cells and verbs take the place of templates: each kind gets its
+ * own copy of every verb, with the cells inlined.
+ *
+ *   enum { CELLS_SHARED }   1: other threads change cells while we look at them
+ *   CELLS_SIMD              the name of the instruction set
+ *   struct place            where a flow may stand; computed from its id alone
+ *   struct spot             an entry that was found; has a member `code`
+ *
+ *   place_of, place_fetch, and PLACES_AT_ONCE, LOOKS_FOR_ROOM with what belongs to them    as in calls.h
+ *   place_home(place)       the home of the flow in the side table
+ *   place_calm / place_still_calm    see ink_calm
+ *   side_flagged(t, place, class)    is the side table to be asked? See side.h
+ *   flag_side(t, home, classes)      its flows that are there are of these classes now, one bit each
+ *   is_flagged_for(t, home, classes) is the side table asked for these, as flag_side has it, and no others?
+ *   overflowed, flag_overflow                was a flow of this place refused?
+ *   insert_enter(t, place), insert_leave(lock)    held around an insert (many writers)
+ *   struct hint, cell_look(t, place) what a glance at the place's memory shows
+ *   cell_found(t, place, hint, spot) matches: 0, 1 or 2; the spot is the first
+ *   CELL_MAY_MATCH, and cell_may_match(t, place)    if the kind is quicker to say that there is no match than
+ *                                    where it is; it may say yes where cell_found says 0
+ *   cell_is_ours(t, place, spot)     0 if the entry was exchanged since it was seen: for peeks
+ *   CELL_UNSURE, and cell_unsure(t, spot)    if the kind is quicker to say "don't know" than the code
+ *   cell_code(t, spot, state)        the code that an entry there has in that state, just touched
+ *   cell_recode(t, spot, code)       writes such a code; 0: it has changed, look again
+ *   cell_clear(t, spot)              removes the entry; likewise, and 0 if it was removed since it was seen
+ *                                    ahead (ENTRIES_STAY, in calls.h)
+ *   cell_put(t, place, state)        stores a new entry; 0 or -ENOSPC
+ *   cell_touch_all, cell_mark_all    for places with two matches
+ *   cell_drop_expendable(t, place)   makes room; 1 if it did
+ *   cells_copy, cells_reinsert, cells_keep    the choices of `dleft`
+ *   cells_shape, _units, _in_unit, _sweep, _count, _check    as in struct ink_ops
+ *
+ * Everything here is written for many writers: look, decide, swap, and look
+ * again if the swap failed. With one writer the swap is a store that cannot
+ * fail, and the compiler drops the loops.
+ */
+#include <errno.h>
+#include <stddef.h>
+
+/* For what happens so seldom that it should not take registers from what happens always. */
+#define SELDOM __attribute__((noinline)) static
+
+/* ---------------------------------------------------------- the side table */
+
+INK_HOT int is_sent_aside(const struct ink_table *t, const struct place *p, uint64_t id)
+{
+	return side_flagged(t, p, ink_side_class(id));
+}
+
+/*
+ * The flow's side entry, with the side table entered; 0, and not entered, if there is none. Most are sent
+ * here in vain, and see that without the lock, which another thread may have had last.
+ */
+static uint32_t side_open(struct ink_table *t, uint32_t home, uint64_t id)
+{
+	uint32_t e;
+
+	if (CELLS_SHARED && ink_side_lacks(&t->side, home, id))
+		return 0;
+	ink_side_enter(&t->side);
+	e = ink_side_find(&t->side, home, id);
+	if (!e)
+		ink_side_leave(&t->side);
+	return e;
+}
+
+/* Nearly always there is nothing to ask for, and one flag of a line that is needed anyway says so. */
+INK_HOT uint32_t side_entry(struct ink_table *t, const struct place *p, uint64_t id)
+{
+	return __builtin_expect(is_sent_aside(t, p, id), 0) ? side_open(t, place_home(p), id) : 0;
+}
+
+static void side_recode(struct ink_table *t, uint32_t e, unsigned code)
+{
+	ink_side_recode(&t->side, e, code);
+	ink_side_leave(&t->side);
+}
+
+static uint32_t side_home(const struct ink_table *t, uint32_t e)
+{
+	struct place p;
+
+	if (t->side.width)
+		return ink_side_word_home(&t->side, ink_side_word(&t->side, e));
+	p = place_of(t, ink_side_id(&t->side, e));
+	return place_home(&p);
+}
+
+/* The classes of its flows that have this home, one bit each. */
+static unsigned side_classes(const struct ink_table *t, uint32_t home)
+{
+	uint32_t e = t->side.capacity ? ink_side_first(&t->side, home) : 0;
+	unsigned classes = 0;
+
+	for (; e; e = ink_side_next(&t->side, e))
+		if (side_home(t, e) == home)
+			classes |= 1u << ink_side_class(ink_side_id(&t->side, e));
+	return classes;
+}
+
+/* Removes an entry; the side table stays entered. */
+static void side_drop(struct ink_table *t, uint32_t e)
+{
+	uint32_t home = side_home(t, e);
+
+	ink_side_remove(&t->side, home, e);
+	flag_side(t, home, side_classes(t, home));
+}
+
+/*
+ * With many writers -EEXIST: another thread has put one there that it cannot be told from. Where few bits
+ * of ids are kept, such flows may have other second lines, and not the same lock (law 2 in line_cells.h).
+ */
+static int side_put(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
+{
+	uint32_t home = place_home(p), e = 0;
+	int exists;
+
+	ink_side_enter(&t->side);
+	exists = CELLS_SHARED && t->side.capacity && ink_side_find(&t->side, home, id);
+	if (!exists)
+		e = ink_side_add(&t->side, home, id, ink_code(coding_of(t), state));
+	if (e)
+		flag_side(t, home, side_classes(t, home));
+	ink_side_leave(&t->side);
+	return exists ? -EEXIST : e ? 0 : -ENOSPC;
+}
+
+/* Like the hand of a clock, so that the search does not begin at the same entries each time. */
+static int side_drop_expendable(struct ink_table *t)
+{
+	struct ink_side *s = &t->side;
+	int dropped = 0;
+
+	ink_side_enter(s);
+	for (uint32_t i = 0, all = ink_side_positions(s->form); i < all && !dropped; i++) {
+		uint32_t e = s->hand + 1;
+
+		s->hand = e < all ? e : 0;
+		if (e <= ink_side_last(s) && ink_side_used(s, e) &&
+		    ink_is_expendable(t, ink_side_code(s, e))) {
+			side_drop(t, e);
+			dropped = 1;
+			s->hand = s->width ? e - 1 : s->hand; /* another one has closed ranks */
+		}
+	}
+	ink_side_leave(s);
+	return dropped;
+}
+
+/* ------------------------------------------------------------ lookup, peek */
+
+INK_HOT int cell_find(struct ink_table *t, const struct place *p, struct spot *spot)
+{
+	struct hint h = cell_look(t, p);
+
+	return cell_found(t, p, &h, spot);
+}
+
+/* In most tables no place was ever flagged, and there are no flags to be read. */
+INK_HOT ink_answer missing(const struct ink_table *t, const struct place *p)
+{
+	if (__builtin_expect(__atomic_load_n(&t->aging.ever_flagged, __ATOMIC_RELAXED) == 0, 1))
+		return INK_ABSENT;
+	return overflowed(t, p) ? INK_DONT_KNOW : INK_ABSENT;
+}
+
+static ink_answer side_answer(struct ink_table *t, uint32_t e)
+{
+	unsigned code = ink_side_code(&t->side, e);
+
+	side_recode(t, e, ink_code_touched(coding_of(t), code));
+	return ink_code_answer(coding_of(t), code);
+}
+
+INK_HOT ink_answer lookup_cells(struct ink_table *t, const struct place *p, const struct hint *h)
+{
+	struct spot s;
+	int matches;
+
+	s.code = 0; /* for compilers that do not see that a match sets it */
+	for (matches = cell_found(t, p, h, &s);; matches = cell_find(t, p, &s)) {
+		unsigned state, touched;
+
+		if (matches == 0)
+			return missing(t, p);
+		if (matches > 1)
+			return cell_touch_all(t, p), INK_DONT_KNOW;
+		state = ink_code_state(coding_of(t), s.code);
+		if (state == coding_of(t)->unsure)
+			return INK_DONT_KNOW;
+		touched = cell_code(t, &s, state);
+		if (s.code == touched || cell_recode(t, &s, touched))
+			return (ink_answer)state;
+	}
+}
+
+SELDOM ink_answer lookup_flagged(struct ink_table *t, const struct place *p, uint64_t id)
+{
+	uint32_t e = side_open(t, place_home(p), id);
+	struct hint h = cell_look(t, p);
+
+	return e ? side_answer(t, e) : lookup_cells(t, p, &h);
+}
+
+INK_HOT ink_answer lookup_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id)
+{
+	return is_sent_aside(t, p, id) ? lookup_flagged(t, p, id) : lookup_cells(t, p, h);
+}
+
+/* Peeking does not change the table; that cell_find takes one that may change serves the others. */
+INK_HOT ink_answer peek_cells(const struct ink_table *t, const struct place *p)
+{
+	struct spot s;
+	int matches;
+
+	do
+		matches = cell_find((struct ink_table *)t, p, &s);
+	while (matches == 1 && !cell_is_ours(t, p, &s));
+	if (matches == 0)
+		return missing(t, p);
+	return matches > 1 ? INK_DONT_KNOW : ink_code_answer(coding_of(t), s.code);
+}
+
+INK_HOT ink_answer peek_at(const struct ink_table *t, const struct place *p, uint64_t id)
+{
+	for (;;) {
+		uint64_t calm = place_calm(t, p);
+		int code = is_sent_aside(t, p, id) ? ink_side_peek(&t->side, place_home(p), id) : -1;
+		ink_answer a = code < 0 ? peek_cells(t, p) : ink_code_answer(coding_of(t), (unsigned)code);
+
+		if (place_still_calm(t, p, calm))
+			return a;
+	}
+}
+
+/* ------------------------------------------------------------------ insert */
+
+static int refuse(struct ink_table *t)
+{
+	ink_bump(&t->counters.refused);
+	return -ENOSPC;
+}
+
+/* Nothing in either line, by displacement or in the side table is free. */
+static int no_room(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
+{
+	if (t->full == INK_REPLACE) {
+		struct place again = place_of(t, id); /* nothing is known of it that was seen before */
+
+		if ((cell_drop_expendable(t, p) && cell_put(t, &again, state) == 0) ||
+		    (side_drop_expendable(t) && side_put(t, p, id, state) == 0)) {
+			ink_bump(&t->counters.replaced);
+			return 0;
+		}
+	}
+	if (t->full != INK_REFUSE) {
+		__atomic_store_n(&t->aging.ever_flagged, 1, __ATOMIC_RELAXED);
+		flag_overflow(t, p);
+	}
+	return refuse(t);
+}
+
+INK_HOT int put_new(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
+{
+	int error;
+
+	if (__builtin_expect(cell_put(t, p, state) == 0, 1))
+		return 0;
+	error = side_put(t, p, id, state);
+	if (error)
+		return error == -EEXIST ? error : no_room(t, p, id, state);
+	ink_bump(&t->counters.overflowed);
+	return 0;
+}
+
+/* Another flow's entry cannot be told from ours: by id, or, where there is no room, nobody knows any more. */
+static int put_collision(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
+{
+	int error = side_put(t, p, id, state);
+
+	if (error == -EEXIST)
+		return error;
+	ink_bump(&t->counters.collisions);
+	if (!error)
+		return 0;
+	if (t->full != INK_REPLACE) {
+		cell_mark_all(t, p);
+		return refuse(t);
+	}
+	if (!side_drop_expendable(t) || side_put(t, p, id, state) != 0)
+		return refuse(t);
+	ink_bump(&t->counters.replaced);
+	return 0;
+}
+
+#ifndef CELL_MAY_MATCH
+INK_HOT int cell_may_match(struct ink_table *t, const struct place *p)
+{
+	struct spot s;
+
+	return cell_find(t, p, &s) != 0;
+}
+#endif
+
+SELDOM int insert_checked(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
+{
+	struct spot s;
+
+	return cell_find(t, p, &s) ? put_collision(t, p, id, state) : put_new(t, p, id, state);
+}
+
+INK_HOT int insert_cells(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
+{
+	if (!cells_copy(t) && __builtin_expect(cell_may_match(t, p), 0))
+		return insert_checked(t, p, id, state);
+	return put_new(t, p, id, state);
+}
+
+SELDOM int insert_flagged(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
+{
+	uint32_t e = side_open(t, place_home(p), id);
+
+	if (e)
+		return ink_side_leave(&t->side), -EEXIST;
+	return insert_cells(t, p, id, state);
+}
+
+INK_HOT int insert_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
+{
+	uint32_t *lock;
+	int result;
+
+	if (state >= t->states)
+		return -EINVAL;
+	lock = insert_enter(t, p);
+	result = is_sent_aside(t, p, id) ? insert_flagged(t, p, id, state) : insert_cells(t, p, id, state);
+	insert_leave(lock);
+	return result;
+}
+
+/* ------------------------------------------------------ set, modify, delete */
+
+/* The flow was not found; with many writers another thread may have stored it since: -EAGAIN. */
+static inline int put_if_absent(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
+{
+	uint32_t e = 0, *lock = insert_enter(t, p);
+	struct spot s;
+	int result;
+
+	if (CELLS_SHARED)
+		e = side_entry(t, p, id);
+	if (e)
+		ink_side_leave(&t->side);
+	if (CELLS_SHARED && (e || cell_find(t, p, &s)))
+		result = -EAGAIN;
+	else
+		result = put_new(t, p, id, state);
+	insert_leave(lock);
+	return CELLS_SHARED && result == -EEXIST ? -EAGAIN : result;
+}
+
+/* Is that the state in question? */
+INK_HOT int is_asked(const struct ink_table *t, unsigned code, int only)
+{
+	return only == INK_ANY_STATE || (int)ink_code_state(coding_of(t), code) == only;
+}
+
+INK_HOT int change_cell(struct ink_table *t, struct spot *s, struct ink_change c)
+{
+	unsigned code;
+
+	if (ink_code_unsure(coding_of(t), s->code))
+		return -EBUSY;
+	if (!is_asked(t, s->code, c.from))
+		return -ENOENT;
+	code = cell_code(t, s, c.to);
+	if (s->code == code && !cells_reinsert(t))
+		return 0;
+	return cell_recode(t, s, code) ? 0 : -EAGAIN;
+}
+
+/* -ENOENT: not there; -EMLINK: two matches; -EAGAIN: it has just changed, look again. */
+INK_HOT int modify_cells(struct ink_table *t, const struct place *p, const struct hint *h,
+			 struct ink_change c)
+{
+	struct spot s;
+	int matches = cell_found(t, p, h, &s);
+
+	if (matches == 0)
+		return -ENOENT;
+	return matches > 1 ? -EMLINK : change_cell(t, &s, c);
+}
+
+static int modify_side(struct ink_table *t, uint32_t e, struct ink_change c)
+{
+	if (!is_asked(t, ink_side_code(&t->side, e), c.from))
+		return ink_side_leave(&t->side), -ENOENT;
+	side_recode(t, e, ink_code(coding_of(t), c.to));
+	return 0;
+}
+
+INK_HOT int modify_once(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
+			struct ink_change c)
+{
+	uint32_t e = side_entry(t, p, id);
+
+	return e ? modify_side(t, e, c) : modify_cells(t, p, h, c);
+}
+
+/* Two matches: which is meant cannot be told. */
+static int several(struct ink_table *t, const struct place *p, int mark)
+{
+	if (mark)
+		cell_mark_all(t, p);
+	return -EBUSY;
+}
+
+/*
+ * For flows that are sent aside, and where one look was not enough: there are two
+ * matches, or with many writers it has changed since, or was absent when it was
+ * looked for, perhaps ahead of its turn. (Cells may be looked at before the side
+ * table: nothing moves from one to the other, so who is missed in both was absent
+ * at some moment.) The change is not given as a struct: that would be put together
+ * for every flow, before it is known whether it comes here.
+ */
+SELDOM int modify_slowly(struct ink_table *t, uint64_t id, int from, unsigned to)
+{
+	struct place p = place_of(t, id);
+	int result;
+
+	do {
+		struct hint h = cell_look(t, &p);
+
+		result = modify_once(t, &p, &h, id, (struct ink_change){from, to});
+	} while (CELLS_SHARED && result == -EAGAIN);
+	return result == -EMLINK ? several(t, &p, !cells_keep(t)) : result;
+}
+
+INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
+		      struct ink_change c)
+{
+	int result;
+
+	if (c.to >= t->states)
+		return -EINVAL;
+	if (is_sent_aside(t, p, id))
+		return modify_slowly(t, id, c.from, c.to);
+	result = modify_cells(t, p, h, c);
+	if (result == -EMLINK || (CELLS_SHARED && (result == -EAGAIN || result == -ENOENT)))
+		return modify_slowly(t, id, c.from, c.to);
+	return result;
+}
+
+INK_HOT int set_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
+{
+	int result;
+
+	if (state >= t->states)
+		return -EINVAL;
+	do {
+		struct hint h = cell_look(t, p);
+
+		result = modify_once(t, p, &h, id, (struct ink_change){INK_ANY_STATE, state});
+		if (result == -ENOENT)
+			result = put_if_absent(t, p, id, state);
+	} while (CELLS_SHARED && result == -EAGAIN);
+	return result == -EMLINK ? several(t, p, 1) : result;
+}
+
+static int delete_side(struct ink_table *t, uint32_t e)
+{
+	side_drop(t, e);
+	ink_side_leave(&t->side);
+	return 0;
+}
+
+#ifndef CELL_UNSURE
+INK_HOT int cell_unsure(const struct ink_table *t, const struct spot *s)
+{
+	return ink_code_unsure(coding_of(t), s->code);
+}
+#endif
+
+/* -EAGAIN: what was found has changed since, look again. */
+INK_HOT int delete_once(struct ink_table *t, const struct place *p, const struct hint *h, int only)
+{
+	struct spot s;
+	int matches = cell_found(t, p, h, &s);
+
+	if (matches == 0)
+		return -ENOENT;
+	if (matches > 1)
+		return -EBUSY;
+	if (cell_unsure(t, &s))
+		return -EBUSY;
+	if (!is_asked(t, s.code, only))
+		return -ENOENT;
+	return cell_clear(t, &s) ? 0 : -EAGAIN;
+}
+
+SELDOM int delete_again(struct ink_table *t, const struct place *p, int only)
+{
+	struct hint h;
+	int result;
+
+	do {
+		h = cell_look(t, p);
+		result = delete_once(t, p, &h, only);
+	} while (result == -EAGAIN);
+	return result;
+}
+
+SELDOM int delete_flagged(struct ink_table *t, const struct place *p, uint64_t id, int only)
+{
+	uint32_t e = side_open(t, place_home(p), id);
+
+	if (!e)
+		return delete_again(t, p, only);
+	if (!is_asked(t, ink_side_code(&t->side, e), only))
+		return ink_side_leave(&t->side), -ENOENT;
+	return delete_side(t, e);
+}
+
+INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id, int only)
+{
+	int result;
+
+	if (is_sent_aside(t, p, id))
+		return delete_flagged(t, p, id, only);
+	result = delete_once(t, p, h, only);
+	if (CELLS_SHARED && result == -ENOENT)
+		result = -EAGAIN; /* absent when it was looked for, perhaps ahead of its turn; and now? */
+	return __builtin_expect(result == -EAGAIN, 0) ? delete_again(t, p, only) : result;
+}
+
+/* -------------------------------------------------------------------- step */
+
+/* Found by id: a start event without a row begins the flow anew, in place. */
+static int step_side(struct ink_table *t, uint32_t e, unsigned event, struct ink_move *m)
+{
+	ink_answer from = ink_code_answer(coding_of(t), ink_side_code(&t->side, e));
+	struct ink_row row = ink_program_row(t->program, (uint32_t)from, event);
+
+	if (ink_program_begins(t->program, row, event)) {
+		row = ink_program_absent(t->program, event);
+		from = INK_ABSENT;
+	}
+	*m = ink_move_along(from, row);
+	if (m->to == INK_ABSENT)
+		return delete_side(t, e);
+	side_recode(t, e, ink_code(coding_of(t), (unsigned)m->to));
+	return 0;
+}
+
+/* Moves the entry along the row; -EAGAIN if it has changed meanwhile. */
+INK_HOT int step_cell(struct ink_table *t, struct spot *s, struct ink_row row, struct ink_move *m)
+{
+	unsigned after;
+
+	*m = ink_move_along(ink_code_answer(coding_of(t), s->code), row);
+	if (m->to == INK_ABSENT)
+		return cell_clear(t, s) ? 0 : -EAGAIN;
+	after = cell_code(t, s, (unsigned)m->to);
+	return after == s->code || cell_recode(t, s, after) ? 0 : -EAGAIN;
+}
+
+/* A new flow: row absent. `collides`: its place is taken by another flow's entry. */
+static int step_new(struct ink_table *t, const struct place *p, uint64_t id, unsigned event,
+		    struct ink_move *m, int collides)
+{
+	struct ink_row row = ink_program_absent(t->program, event);
+	int result;
+
+	*m = ink_move_along(INK_ABSENT, row);
+	if (m->to == INK_ABSENT)
+		return 0;
+	if (collides)
+		result = insert_at(t, p, id, (unsigned)row.next);
+	else
+		result = put_if_absent(t, p, id, (unsigned)row.next);
+	if (result == -ENOSPC)
+		m->to = INK_ABSENT;
+	return result == -EEXIST ? -EAGAIN : result;
+}
+
+INK_HOT int step_once(struct ink_table *t, const struct place *p, uint64_t id, unsigned event,
+		      struct ink_move *m)
+{
+	uint32_t e = side_entry(t, p, id);
+	struct ink_row row;
+	struct spot s;
+	int matches;
+
+	if (e)
+		return step_side(t, e, event, m);
+	matches = cell_find(t, p, &s);
+	if (matches == 0 && missing(t, p) == INK_ABSENT)
+		return step_new(t, p, id, event, m, 0);
+	if (matches > 1)
+		cell_touch_all(t, p);
+	if (matches != 1 || ink_code_unsure(coding_of(t), s.code))
+		return *m = ink_move_unsure(t->program, event), 0;
+	row = ink_program_row(t->program, ink_code_state(coding_of(t), s.code), event);
+	if (__builtin_expect(ink_program_begins(t->program, row, event), 0))
+		return step_new(t, p, id, event, m, 1);
+	return step_cell(t, &s, row, m);
+}
+
+INK_HOT int step_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned event,
+		    struct ink_move *m)
+{
+	int result;
+
+	if (!ink_can_step(t, event, m))
+		return -EINVAL;
+	do
+		result = step_once(t, p, id, event, m);
+	while (CELLS_SHARED && result == -EAGAIN);
+	return result;
+}
+
+#include "engine/batch.h"
+
+/* ---------------------------------------------------- ticks of the side table */
+
+static void sweep_side_entry(struct ink_table *t, uint32_t e)
+{
+	unsigned code = ink_side_code(&t->side, e), after = t->aging.after[code];
+
+	if (after & INK_EXPIRES)
+		ink_note_expiry(t, code);
+	if (after == (INK_EXPIRES | INK_GONE))
+		side_drop(t, e);
+	else
+		ink_side_recode(&t->side, e, after & ~INK_EXPIRES);
+}
+
+/* Downwards, and round: what goes may move those behind it, which have been looked at. */
+static void verb_sweep_side(struct ink_table *t)
+{
+	uint32_t last, e;
+
+	ink_side_enter(&t->side);
+	last = ink_side_last(&t->side);
+	e = ink_side_top(&t->side);
+	for (uint32_t i = 0; i<last; i++, e = e> 1 ? e - 1 : last)
+		if (ink_side_used(&t->side, e))
+			sweep_side_entry(t, e);
+	ink_side_leave(&t->side);
+}
+
+/* ------------------------------------------------------------------- checking */
+
+static const char *check_side_entry(const struct ink_table *t, uint32_t e)
+{
+	uint64_t id = ink_side_id(&t->side, e);
+	struct place p = place_of(t, id);
+	unsigned code = ink_side_code(&t->side, e), state = ink_code_state(coding_of(t), code);
+
+	if (ink_side_find(&t->side, place_home(&p), id) != e)
+		return "a flow of the side table cannot be found";
+	if (!is_sent_aside(t, &p, id))
+		return "a flow of the side table has no flag";
+	return state < t->states && code <= ink_code(coding_of(t), state)
+		       ? NULL
+		       : "an entry of the side table has a state that the table has not";
+}
+
+/*
+ * The flows that are there have been found to be sent there. Most homes send none,
+ * and need no walk along a run that a forger may have made long.
+ */
+static int has_idle_flag(const struct ink_table *t, uint32_t home)
+{
+	return !is_flagged_for(t, home, 0) && !is_flagged_for(t, home, side_classes(t, home));
+}
+
+static const char *verb_check(const struct ink_table *t)
+{
+	const char *wrong = ink_side_check(&t->side);
+
+	for (uint32_t e = 1; !wrong && e <= ink_side_last(&t->side); e++)
+		if (ink_side_used(&t->side, e))
+			wrong = check_side_entry(t, e);
+	for (uint64_t i = 0; !wrong && i < cells_units(t); i++)
+		if (has_idle_flag(t, (uint32_t)i))
+			wrong = "a flag leads to the side table, which has no flow there";
+	return wrong ? wrong : cells_check(t);
+}
+
+/* ------------------------------------------------------------------ the kind */
+
+static const struct ink_ops verbs = {
+	.simd = CELLS_SIMD,
+	.shape = cells_shape,
+	VERB_CALLS,
+	.units = cells_units,
+	.unit_cells = cells_in_unit,
+	.sweep = cells_sweep,
+	.sweep_side = verb_sweep_side,
+	.count = cells_count,
+	.check = verb_check,
+};

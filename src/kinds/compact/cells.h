@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The cells of `compact`, for verbs.h. Included after compact_portable.h or
+ * compact_avx2.h. One writer; a change of a line is framed by its sequence
+ * counter (see ink_disturb), because a shift of entries can show a peek both a
+ * false miss and a false hit.
+ */
+#ifndef INKLING_KINDS_COMPACT_CELLS_H
+#define INKLING_KINDS_COMPACT_CELLS_H
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "kinds/compact/compact.h"
+
+enum { CELLS_SHARED = 0 };
+
+#include "engine/one_writer.h"
+#include "engine/no_duplicates.h"
+
+struct spot {
+	struct compact_line *line;
+	uint32_t bucket;
+	unsigned slot;
+	unsigned code;
+};
+
+/* ------------------------------------------------------------------ where it is */
+
+static inline uint32_t lines_of(const struct ink_table *t)
+{
+	return t->plan.geometry.b;
+}
+
+static inline struct compact_line *line_at(const struct ink_table *t, uint32_t line)
+{
+	return (struct compact_line *)t->body + line;
+}
+
+static inline uint32_t line_number(const struct ink_table *t, const struct compact_line *line)
+{
+	return (uint32_t)(line - (const struct compact_line *)t->body);
+}
+
+INK_HOT struct place place_of(const struct ink_table *t, uint64_t id)
+{
+	return compact_place(shape_of(t), lines_of(t), id);
+}
+
+INK_HOT struct compact_line *place_line(const struct ink_table *t, const struct place *p, unsigned which)
+{
+	return (struct compact_line *)(void *)((uint64_t *)t->body + p->words[which]);
+}
+
+static inline uint32_t place_home(const struct place *p)
+{
+	return first_line(p);
+}
+
+#define PLACES_AT_ONCE
+INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n, struct place *places)
+{
+	compact_places(shape_of(t), lines_of(t), ids, n, places);
+}
+
+INK_HOT void place_fetch_line(const struct ink_table *t, const struct place *p, unsigned which,
+			      enum ink_fetch how)
+{
+	ink_fetch_line(place_line(t, p, which), how == FETCH_FAR ? FETCH_FAR : FETCH_TO_READ);
+}
+
+static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)
+{
+	return ink_calm(t, first_line(p), second_line(p));
+}
+
+static inline int place_still_calm(const struct ink_table *t, const struct place *p, uint64_t calm)
+{
+	return ink_still_calm(t, first_line(p), second_line(p), calm);
+}
+
+/* ------------------------------------------------------------------------ flags */
+
+static inline uint64_t *flags_of(struct compact_line *line)
+{
+	return &line->word[COMPACT_WORDS - 1];
+}
+
+static inline int flag_is_set(struct compact_line *line, uint64_t flag)
+{
+	return (__atomic_load_n(flags_of(line), __ATOMIC_ACQUIRE) & flag) != 0;
+}
+
+static void flag_write(struct compact_line *line, uint64_t flag, uint64_t value)
+{
+	uint64_t *word = flags_of(line);
+
+	__atomic_store_n(word, (*word & ~flag) | value, __ATOMIC_RELEASE);
+}
+
+INK_HOT unsigned side_flags_of(struct compact_line *line)
+{
+	return __atomic_load_n(flags_of(line), __ATOMIC_ACQUIRE) >> COMPACT_SIDE & COMPACT_SIDE_MASK;
+}
+
+INK_HOT int side_flagged(const struct ink_table *t, const struct place *p, unsigned class)
+{
+	return compact_sent[side_flags_of(place_line(t, p, 0))] >> class & 1;
+}
+
+static void flag_side(struct ink_table *t, uint32_t home, unsigned classes)
+{
+	flag_write(line_at(t, home), (uint64_t)COMPACT_SIDE_MASK << COMPACT_SIDE,
+		   (uint64_t)compact_side_flags(classes) << COMPACT_SIDE);
+}
+
+static int is_flagged_for(const struct ink_table *t, uint32_t home, unsigned classes)
+{
+	return side_flags_of(line_at(t, home)) == compact_side_flags(classes);
+}
+
+static inline int overflowed(const struct ink_table *t, const struct place *p)
+{
+	return flag_is_set(place_line(t, p, 0), COMPACT_OVERFLOW) &&
+	       flag_is_set(place_line(t, p, 1), COMPACT_OVERFLOW);
+}
+
+static void flag_overflow(struct ink_table *t, const struct place *p)
+{
+	flag_write(place_line(t, p, 0), COMPACT_OVERFLOW, COMPACT_OVERFLOW);
+	flag_write(place_line(t, p, 1), COMPACT_OVERFLOW, COMPACT_OVERFLOW);
+	t->aging.flagged = 1;
+}
+
+/* ---------------------------------------------------------------------- buckets */
+
+/*
+ * Which of the two words it is cannot be predicted, so one of two values is
+ * chosen by a mask: all ones for the second.
+ */
+static inline uint64_t choose(uint64_t first, uint64_t second, uint64_t mask)
+{
+	return first ^ ((first ^ second) & mask);
+}
+
+/* The k-th set bit of two words. */
+INK_HOT unsigned select_in(uint64_t low, uint64_t high, unsigned k)
+{
+	unsigned in_low = (unsigned)__builtin_popcountll(low);
+	uint64_t mask = 0 - (uint64_t)(k >= in_low);
+
+	return select_bit(choose(low, high, mask), k - (in_low & (unsigned)mask)) + (64 & (unsigned)mask);
+}
+
+/*
+ * The bit of the window where a bucket's entries begin: just above the end of
+ * the bucket before, and the bit before the metadata ends "bucket -1".
+ */
+INK_HOT unsigned bucket_begin(const struct ink_compact_shape *s, const uint64_t *w, uint32_t bucket)
+{
+	uint64_t low = (~w[COMPACT_META_WORD] & s->meta[0]) | s->before[0];
+	uint64_t high = (~w[COMPACT_META_WORD + 1] & s->meta[1]) | s->before[1];
+
+	return select_in(low, high, bucket) + 1;
+}
+
+/* The slots of a bucket, as bits; slots of the line, even if a peek finds it half changed. */
+INK_HOT uint64_t bucket_slots(const struct ink_compact_shape *s, const uint64_t *w, uint32_t bucket)
+{
+	unsigned begin = bucket_begin(s, w, bucket);
+	uint64_t from_there = window_from(w, begin);
+	uint64_t run = from_there & ~(from_there + 1); /* the lowest ones */
+
+	return run << (begin - s->meta_start - bucket) % 64 & low_bits(s->slots);
+}
+
+/* ------------------------------------------------------------- find and change */
+
+/* The bucket of the entry in a slot; q or more if the slot is free. */
+static inline uint32_t slot_bucket(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot)
+{
+	uint64_t low = w[COMPACT_META_WORD] & s->meta[0], high = w[COMPACT_META_WORD + 1] & s->meta[1];
+
+	return select_in(low, high, slot) - s->meta_start - slot;
+}
+
+/*
+ * Is the entry of a slot in that bucket, if the metadata have a 1 where it
+ * would then be? It is if the 1 is the slot's, with as many below it.
+ */
+INK_HOT int slot_is_in(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot, uint32_t bucket)
+{
+	return ones_below(s, w, meta_of(s, slot, bucket)) == slot;
+}
+
+/*
+ * The slots of a line that hold the remainder. Where all of them are one
+ * comparison each of them has to be asked for its bucket; but the metadata bit
+ * of slot i, if that is of bucket b, is the (i + b)th, so those that have a 0
+ * there, two in three, are out at once. Else it is the slots of the bucket.
+ */
+INK_HOT uint64_t line_candidates(const struct ink_compact_shape *s, const uint64_t *w, const struct place *p)
+{
+	return remainders_are_vectors(s)
+		       ? remainder_slots(s, w, p->remainder) & bits_from(s, w, p->bucket)
+		       : any_remainder_match(s, w, p->remainder, bucket_slots(s, w, p->bucket));
+}
+
+/* The candidates in both lines; if all fit into one word, those of the second line follow in the first. */
+struct hint {
+	uint64_t first, second;
+};
+
+enum { ENTRIES_STAY = 0 }; /* a delete shifts those behind */
+
+static inline int hint_is_one(const struct ink_compact_shape *s)
+{
+	return s->slots <= 32;
+}
+
+INK_HOT struct hint cell_look(const struct ink_table *t, const struct place *p)
+{
+	const struct ink_compact_shape *s = shape_of(t);
+	struct compact_line copy[2];
+	uint64_t first = line_candidates(s, line_open(place_line(t, p, 0), &copy[0]), p);
+	uint64_t second = line_candidates(s, line_open(place_line(t, p, 1), &copy[1]), p);
+
+	return hint_is_one(s) ? (struct hint){first | second << 32, 0} : (struct hint){first, second};
+}
+
+/* Takes the next candidate: its slot, and 64 more if it is in the second line, which cannot be predicted. */
+INK_HOT unsigned hint_next(const struct ink_compact_shape *s, struct hint *h)
+{
+	uint64_t mask = 0 - (uint64_t)(h->first == 0);
+	unsigned next = (unsigned)__builtin_ctzll(h->first | (h->second & mask));
+
+	h->second &= h->second + mask;
+	h->first &= h->first - (h->first != 0);
+	return hint_is_one(s) ? (next & 31) + (next & 32) * 2 : next + (64 & (unsigned)mask);
+}
+
+INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct hint *h, struct spot *spot)
+{
+	const struct ink_compact_shape *s = shape_of(t);
+	struct hint left = *h;
+
+	while (left.first | left.second) {
+		unsigned next = hint_next(s, &left), slot = next % 64;
+		struct compact_line copy, *line = place_line(t, p, next / 64);
+		const uint64_t *w = line_open(line, &copy);
+
+		if (__builtin_expect(slot_is_in(s, w, slot, p->bucket), 1)) {
+			*spot = (struct spot){line, p->bucket, slot, code_get(s, w, slot)};
+			return 1;
+		}
+	}
+	return 0;
+}
+
+INK_HOT int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
+{
+	uint32_t number = line_number(t, spot->line);
+	struct compact_line copy;
+	uint64_t *w = line_open(spot->line, &copy);
+
+	ink_disturb(t, number);
+	code_put(shape_of(t), w, spot->slot, code);
+	line_close(spot->line, w);
+	ink_settle(t, number);
+	return 1;
+}
+
+INK_HOT int cell_clear(struct ink_table *t, struct spot *spot)
+{
+	const struct ink_compact_shape *s = shape_of(t);
+	uint32_t number = line_number(t, spot->line);
+	struct compact_line copy;
+	uint64_t *w = line_open(spot->line, &copy);
+
+	ink_disturb(t, number);
+	entry_close(s, w, spot->slot, spot->bucket);
+	line_close(spot->line, w);
+	ink_settle(t, number);
+	return 1;
+}
+
+static void cell_mark_all(struct ink_table *t, const struct place *p)
+{
+	struct hint h = cell_look(t, p);
+	struct spot s;
+
+	if (!cell_found(t, p, &h, &s) || ink_code_unsure(coding_of(t), s.code))
+		return;
+	cell_recode(t, &s, ink_code(coding_of(t), coding_of(t)->unsure));
+	ink_bump(&t->counters.marked);
+}
+
+/* --------------------------------------------------------------------- storing */
+
+static inline unsigned count_at(const struct ink_table *t, uint32_t line)
+{
+	return line_count(shape_of(t), line_at(t, line)->word);
+}
+
+/* The first slot of a bucket, or where it would be. */
+INK_HOT unsigned slot_for(const struct ink_compact_shape *s, const uint64_t *w, uint32_t bucket)
+{
+	return bucket_begin(s, w, bucket) - s->meta_start - bucket;
+}
+
+/* The line's counter is the caller's affair. */
+INK_HOT void line_add(struct ink_table *t, struct compact_line *line, struct entry e)
+{
+	struct compact_line copy;
+	uint64_t *w = line_open(line, &copy);
+
+	entry_open(shape_of(t), w, slot_for(shape_of(t), w, e.bucket), e);
+	line_close(line, w);
+}
+
+static int displace(struct ink_table *t, const struct place *p, struct entry e);
+
+/*
+ * Into the emptier line, ties to the first; two full lines make room by moving
+ * an entry.
+ */
+INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned state)
+{
+	struct entry e = {p->bucket, p->remainder, ink_code(coding_of(t), state)};
+	const struct ink_compact_shape *s = shape_of(t);
+	unsigned first = line_count(s, place_line(t, p, 0)->word);
+	unsigned second = line_count(s, place_line(t, p, 1)->word);
+	struct compact_line *line = place_line(t, p, second < first);
+	uint32_t number = line_number(t, line);
+
+	if (__builtin_expect((int)(first >= s->slots) & (int)(second >= s->slots), 0))
+		return displace(t, p, e);
+	ink_disturb(t, number);
+	line_add(t, line, e);
+	ink_settle(t, number);
+	return 0;
+}
+
+/* --------------------------------------------------------------- displacement */
+
+struct tenant {
+	struct entry entry;
+	uint32_t line, other;
+	unsigned slot;
+};
+
+/* A walk over the entries of a line, in order. */
+struct walk {
+	struct compact_line copy;
+	const uint64_t *w;
+	uint128 left; /* metadata bits of the entries not yet met */
+	uint32_t line, lines;
+	unsigned slot;
+};
+
+static inline void walk_begin(const struct ink_table *t, uint32_t line, struct walk *k)
+{
+	k->w = line_open(line_at(t, line), &k->copy);
+	k->left = window(k->w) & meta_mask(shape_of(t));
+	k->line = line;
+	k->lines = lines_of(t);
+	k->slot = 0;
+}
+
+/* The next entry, and the line that it could move to; 0 at the end. */
+static inline int walk_next(const struct ink_compact_shape *s, struct walk *k, struct tenant *who)
+{
+	uint64_t low = (uint64_t)k->left, high = (uint64_t)(k->left >> 64);
+	unsigned meta =
+		low ? (unsigned)__builtin_ctzll(low) : 64 + (unsigned)__builtin_ctzll(high | 1ull << 63);
+	uint32_t bucket = meta - s->meta_start - k->slot, remainder = remainder_get(s, k->w, k->slot);
+
+	if (!k->left)
+		return 0;
+	*who = (struct tenant){{bucket, remainder, 0},
+			       k->line,
+			       other_line(k->lines, k->line, stored_bits(s, bucket, remainder)),
+			       k->slot};
+	k->left &= k->left - 1;
+	k->slot++;
+	return 1;
+}
+
+/* Exchanges the tenant for our entry in its line. */
+static void replace_tenant(struct ink_table *t, const struct tenant *who, struct entry ours)
+{
+	struct compact_line copy;
+	uint64_t *w = line_open(line_at(t, who->line), &copy);
+
+	entry_close(shape_of(t), w, who->slot, who->entry.bucket);
+	entry_open(shape_of(t), w, slot_for(shape_of(t), w, ours.bucket), ours);
+	line_close(line_at(t, who->line), w);
+}
+
+static void move_out(struct ink_table *t, const struct tenant *who, struct entry ours)
+{
+	ink_disturb_both(t, who->line, who->other);
+	line_add(t, line_at(t, who->other), who->entry);
+	replace_tenant(t, who, ours);
+	ink_settle_both(t, who->line, who->other);
+	__atomic_store_n(&t->counters.displaced, t->counters.displaced + 1, __ATOMIC_RELAXED);
+}
+
+/* The tenant's time was over when the tick in portions came to it; it need not move. */
+static void evict_expired(struct ink_table *t, const struct tenant *who, struct entry ours)
+{
+	ink_note_expiry(t, who->entry.code);
+	ink_disturb(t, who->line);
+	replace_tenant(t, who, ours);
+	ink_settle(t, who->line);
+}
+
+static int move_tenant(struct ink_table *t, struct tenant *who, struct entry ours)
+{
+	struct compact_line copy;
+	const uint64_t *w = line_open(line_at(t, who->line), &copy);
+	unsigned after;
+
+	who->entry.code = code_get(shape_of(t), w, who->slot);
+	after = ink_age_across(t, who->line, who->other, who->entry.code);
+	if (after == (INK_EXPIRES | INK_GONE))
+		return evict_expired(t, who, ours), 1;
+	if (count_at(t, who->other) >= shape_of(t)->slots)
+		return 0;
+	if (after & INK_EXPIRES)
+		ink_note_expiry(t, who->entry.code);
+	who->entry.code = after & ~INK_EXPIRES;
+	move_out(t, who, ours);
+	return 1;
+}
+
+static int displace_from(struct ink_table *t, uint32_t line, struct entry e)
+{
+	struct tenant who;
+	struct walk k;
+
+	walk_begin(t, line, &k);
+	while (walk_next(shape_of(t), &k, &who))
+		if (who.other != line && move_tenant(t, &who, e))
+			return 1;
+	return 0;
+}
+
+static int displace(struct ink_table *t, const struct place *p, struct entry e)
+{
+	return displace_from(t, first_line(p), e) || displace_from(t, second_line(p), e) ? 0 : -ENOSPC;
+}
+
+/* ------------------------------------------------------------------ the policy */
+
+/* The expendable entry of a line that has rested longest, or 0. */
+static int line_expendable(struct ink_table *t, uint32_t line, struct spot *oldest)
+{
+	struct ink_victim victim = {0, 0};
+	struct tenant who;
+	struct walk k;
+
+	walk_begin(t, line, &k);
+	while (walk_next(shape_of(t), &k, &who)) {
+		unsigned code = code_get(shape_of(t), k.w, who.slot);
+
+		if (ink_is_expendable(t, code) && ink_chosen(t, &victim, code & coding_of(t)->age_top))
+			*oldest = (struct spot){line_at(t, line), who.entry.bucket, who.slot, code};
+	}
+	return victim.equals != 0;
+}
+
+static int cell_drop_expendable(struct ink_table *t, const struct place *p)
+{
+	struct spot s;
+
+	if (!line_expendable(t, first_line(p), &s) && !line_expendable(t, second_line(p), &s))
+		return 0;
+	return cell_clear(t, &s);
+}
+
+#include "kinds/compact/sweep.h"
+
+/* --------------------------------------------------------------- looking at all */
+
+/* The count of a line that may be changing: never more than there are slots. */
+static unsigned torn_count(const struct ink_compact_shape *s, const uint64_t *w)
+{
+	unsigned count = line_count(s, w);
+
+	return count < s->slots ? count : s->slots;
+}
+
+static void cells_count(const struct ink_table *t, struct ink_counts *counts)
+{
+	const struct ink_compact_shape *s = shape_of(t);
+
+	for (uint32_t line = 0; line < lines_of(t); line++) {
+		struct ink_counts before = *counts;
+		struct compact_line copy;
+		const uint64_t *w;
+		uint64_t calm;
+
+		do {
+			calm = ink_calm(t, line, line);
+			*counts = before;
+			w = line_open(line_at(t, line), &copy);
+			for (unsigned slot = torn_count(s, w); slot-- > 0;)
+				ink_counts_add(t, counts, code_get(s, w, slot));
+		} while (!ink_still_calm(t, line, line, calm));
+	}
+}
+
+/* The slots of a line that hold this bucket and remainder. */
+static uint64_t twins(const struct ink_table *t, uint32_t line, const struct entry *e)
+{
+	const uint64_t *w = line_at(t, line)->word;
+
+	return any_remainder_match(shape_of(t), w, e->remainder, bucket_slots(shape_of(t), w, e->bucket));
+}
+
+static const char *check_tenant(const struct ink_table *t, const uint64_t *w, const struct tenant *who)
+{
+	unsigned state = ink_code_state(coding_of(t), code_get(shape_of(t), w, who->slot));
+	uint64_t here = twins(t, who->line, &who->entry);
+	uint64_t there = who->line == who->other ? 0 : twins(t, who->other, &who->entry);
+
+	if (state >= t->states && state != coding_of(t)->unsure)
+		return "an entry has a state that the table has not";
+	return __builtin_popcountll(here) + __builtin_popcountll(there) > 1
+		       ? "two entries cannot be told apart"
+		       : NULL;
+}
+
+/* Free slots and the gap before the metadata must be empty. */
+static int line_is_clean(const struct ink_compact_shape *s, const uint64_t *w, unsigned count)
+{
+	uint64_t junk = 0;
+
+	for (unsigned slot = count; slot < s->slots; slot++)
+		junk |= bits_get(w, slot * s->remainder_bits, s->remainder_bits);
+	for (unsigned j = 0; j < s->planes; j++)
+		junk |= bits_get(w, s->planes_at + j * s->slots, s->slots) & ~low_bits(count);
+	for (unsigned at = s->planes_at + s->planes * s->slots; at < s->meta_at; at++)
+		junk |= bits_get(w, at, 1);
+	return junk == 0;
+}
+
+static const char *check_line(const struct ink_table *t, uint32_t line)
+{
+	const struct ink_compact_shape *s = shape_of(t);
+	const uint64_t *w = line_at(t, line)->word;
+	unsigned count = line_count(s, w);
+	const char *wrong = NULL;
+	struct tenant who;
+	struct walk k;
+
+	if (count > s->slots)
+		return "a line counts more entries than it has slots";
+	if (!line_is_clean(s, w, count))
+		return "a free slot of a line is not empty";
+	walk_begin(t, line, &k);
+	while (!wrong && walk_next(s, &k, &who))
+		wrong = who.entry.bucket < s->buckets ? check_tenant(t, w, &who)
+						      : "an entry stands behind the last bucket of its line";
+	return wrong;
+}
+
+static const char *cells_check(const struct ink_table *t)
+{
+	const char *wrong = NULL;
+
+	for (uint32_t line = 0; line < lines_of(t) && !wrong; line++)
+		wrong = check_line(t, line);
+	return wrong;
+}
+
+static void cells_shape(struct ink_table *t)
+{
+	t->shape.compact = compact_shape(&t->plan.geometry, t->coding.state_bits + coding_of(t)->age_bits);
+}
+
+#endif

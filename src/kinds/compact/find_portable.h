@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Compact lines, portably: implementation 0, for any remainder width.
+ *
+ * It works on a copy of the line, read and written word by word with atomic
+ * accesses, so that peeks of other threads are clean in the eyes of the C
+ * standard (and of ThreadSanitizer).
+ */
+#ifndef INKLING_KINDS_COMPACT_FIND_PORTABLE_H
+#define INKLING_KINDS_COMPACT_FIND_PORTABLE_H
+
+#include <stddef.h>
+
+#include "kinds/compact/compact.h"
+
+#define CELLS_SIMD "portable"
+
+static inline uint64_t *line_open(struct compact_line *line, struct compact_line *copy)
+{
+	for (unsigned i = 0; i < COMPACT_WORDS; i++)
+		copy->word[i] = __atomic_load_n(&line->word[i], __ATOMIC_ACQUIRE);
+	return copy->word;
+}
+
+static inline void line_close(struct compact_line *line, const uint64_t *w)
+{
+	for (unsigned i = 0; i < COMPACT_WORDS; i++)
+		__atomic_store_n(&line->word[i], w[i], __ATOMIC_RELEASE);
+}
+
+/* The number of the k-th set bit, by halves: six counts. */
+static inline unsigned select_bit(uint64_t bits, unsigned k)
+{
+	unsigned at = 0;
+
+	for (unsigned half = 32; half; half /= 2) {
+		unsigned below = (unsigned)__builtin_popcountll(bits >> at & low_bits(half));
+
+		if (k >= below) {
+			k -= below;
+			at += half;
+		}
+	}
+	return at;
+}
+
+/* The 64 bits of the window from a bit on. A peek may ask for the bit behind the last: see bucket_slots. */
+static inline uint64_t window_from(const uint64_t *w, unsigned at)
+{
+	return (uint64_t)(window(w) >> at % 128);
+}
+
+/* The metadata from that bit of theirs on. */
+static inline uint64_t bits_from(const struct ink_compact_shape *s, const uint64_t *w, unsigned at)
+{
+	return window_from(w, s->meta_start + at);
+}
+
+/* The 1s of the metadata below a bit of the window. */
+static inline unsigned ones_below(const struct ink_compact_shape *s, const uint64_t *w, unsigned at)
+{
+	uint64_t below[2];
+
+	window_below(at, below);
+	return (unsigned)(__builtin_popcountll(w[COMPACT_META_WORD] & s->meta[0] & below[0]) +
+			  __builtin_popcountll(w[COMPACT_META_WORD + 1] & s->meta[1] & below[1]));
+}
+
+INK_HOT void compact_places(const struct ink_compact_shape *s, uint32_t lines, const uint64_t *ids, size_t n,
+			    struct place *places)
+{
+	for (size_t i = 0; i < n; i++)
+		places[i] = compact_place(s, lines, ids[i]);
+}
+
+static inline uint32_t remainder_get(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot)
+{
+	return any_remainder_get(s, w, slot);
+}
+
+/* Without vectors it is quicker to look only at the entries of the bucket. */
+static inline int remainders_are_vectors(const struct ink_compact_shape *s)
+{
+	(void)s;
+	return 0;
+}
+
+static inline uint64_t remainder_slots(const struct ink_compact_shape *s, const uint64_t *w,
+				       uint32_t remainder)
+{
+	return any_remainder_match(s, w, remainder, low_bits(s->slots));
+}
+
+static inline unsigned code_get(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot)
+{
+	return any_code_get(s, w, slot);
+}
+
+static inline void code_put(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned code)
+{
+	any_code_put(s, w, slot, code);
+}
+
+static inline void entry_open(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, struct entry e)
+{
+	any_entry_open(s, w, slot, e);
+}
+
+static inline void entry_close(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, uint32_t bucket)
+{
+	any_entry_close(s, w, slot, bucket);
+}
+
+#endif

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The kind `dleft`: the fingerprint-compressed filter of the ACSM paper (3.4).
+ *
+ * There are d subtables of b buckets of h cells. A flow has a bucket in each
+ * subtable, drawn independently, and one fingerprint of f bits, the same in
+ * all of them. It is stored in the bucket that holds fewest entries, the
+ * leftmost of those that tie; that is all of d-left hashing, and it keeps the
+ * loads so even that at d = 3, h = 6 and two thirds of the cells taken a
+ * bucket practically never overflows.
+ *
+ * A flow matches its own entry always. It also matches the entry of another
+ * flow with its fingerprint if that one stands in a bucket that both have. So
+ * one match about a flow that is stored is its own, and right; two are "don't
+ * know". Because buckets are independent, some collisions cannot be seen when
+ * they come about, and that is what `line` improves on:
+ *
+ *              subtable 0    subtable 1    subtable 2
+ *                  |             |
+ *     flow X       X             Y          X came first, Y has the same fingerprint.
+ *     flow Y            .        Y     .    They share one bucket: Y did not meet X there,
+ *                                           but X now meets Y, and does not know.
+ *
+ * The paper leaves open what an insert does that meets a match, whether a
+ * state change puts the entry elsewhere, and what a state change at two
+ * matches does: dleft_flags choose. The side table is the paper's TCAM.
+ *
+ * The memory, in words of 64 bits, lowest bit first:
+ *
+ *     body   [ cells, back to back, zeros to a whole word ][ 0 ][ overflow bits ][ side table ]
+ *     cell   [ fingerprint f | age | state ]     fingerprint 0: empty, and then all bits are 0
+ *
+ * Bucket k of subtable i has number i b + k, and cell c of bucket n stands at
+ * bit (n h + c) (f + age + state bits). The word of zeros lets every cell be
+ * read as if it reached into the next word. The overflow bits, one for each
+ * bucket, are there only if the full policy asks for them.
+ *
+ * There is one writer, and a peek needs a table at rest (thread rule 5).
+ */
+#include <errno.h>
+#include <stddef.h>
+
+#include "base/mix.h"
+#include "engine/generic.h"
+
+enum { CELLS_SHARED = 0, MAX_D = 8 };
+
+#define CELLS_SIMD "portable"
+
+struct place {
+	uint64_t bucket[MAX_D]; /* one in each subtable, by number */
+	uint64_t fingerprint;
+	uint32_t home;
+};
+
+struct spot {
+	uint64_t cell;
+	const struct place *place; /* of the flow that found it: where else the entry may stand */
+	unsigned code;
+};
+
+/* ------------------------------------------------------------- where it is */
+
+static inline const struct ink_dleft_shape *shape_of(const struct ink_table *t)
+{
+	return &t->shape.dleft;
+}
+
+static inline uint64_t buckets_of(const struct ink_dleft_shape *s)
+{
+	return (uint64_t)s->d * s->b;
+}
+
+static inline struct place place_of(const struct ink_table *t, uint64_t id)
+{
+	const struct ink_dleft_shape *s = shape_of(t);
+	struct place p = {.fingerprint = 1 + ink_draw(id, 0, (1ull << s->f) - 1),
+			  .home = (uint32_t)(id >> 32)};
+
+	for (uint32_t i = 0; i < s->d; i++)
+		p.bucket[i] = (uint64_t)i * s->b + ink_draw(id, i + 1, s->b);
+	return p;
+}
+
+static inline uint32_t place_home(const struct place *p)
+{
+	return p->home;
+}
+
+/* A bucket may begin in one line of the cache and end in another. */
+static inline void place_fetch(const struct ink_table *t, const struct place *p, int state)
+{
+	const struct ink_dleft_shape *s = shape_of(t);
+	const uint64_t *words = t->body;
+
+	(void)state;
+	for (uint32_t i = 0; i < s->d; i++) {
+		uint64_t at = p->bucket[i] * s->bucket_bits;
+
+		__builtin_prefetch(&words[at / 64], 1);
+		__builtin_prefetch(&words[(at + s->bucket_bits - 1) / 64], 1);
+	}
+}
+
+static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)
+{
+	(void)t;
+	(void)p;
+	return 0;
+}
+
+static inline int place_still_calm(const struct ink_table *t, const struct place *p, uint64_t calm)
+{
+	(void)t;
+	(void)p;
+	(void)calm;
+	return 1;
+}
+
+/* ------------------------------------------------------------------- cells */
+
+/* The 64 bits from `at` on. */
+static inline uint64_t bits_at(const struct ink_table *t, uint64_t at)
+{
+	const uint64_t *word = (const uint64_t *)t->body + at / 64;
+	unsigned shift = at % 64;
+
+	return word[0] >> shift | word[1] << 1 << (63 - shift);
+}
+
+static inline uint64_t cell_read(const struct ink_table *t, uint64_t cell)
+{
+	const struct ink_dleft_shape *s = shape_of(t);
+
+	return bits_at(t, cell * s->cell_bits) & ((1ull << s->cell_bits) - 1);
+}
+
+static inline void cell_write(struct ink_table *t, uint64_t cell, uint64_t value)
+{
+	const struct ink_dleft_shape *s = shape_of(t);
+	uint64_t *word = (uint64_t *)t->body + cell * s->cell_bits / 64, mask = (1ull << s->cell_bits) - 1;
+	unsigned shift = cell * s->cell_bits % 64;
+
+	word[0] = (word[0] & ~(mask << shift)) | value << shift;
+	word[1] = (word[1] & ~(mask >> 1 >> (63 - shift))) | value >> 1 >> (63 - shift);
+}
+
+static inline uint64_t fingerprint_in(const struct ink_table *t, uint64_t value)
+{
+	return value & ((1ull << shape_of(t)->f) - 1);
+}
+
+static inline unsigned code_in(const struct ink_table *t, uint64_t value)
+{
+	return (unsigned)(value >> shape_of(t)->f);
+}
+
+static inline void cell_write_code(struct ink_table *t, uint64_t cell, unsigned code)
+{
+	uint64_t fingerprint = fingerprint_in(t, cell_read(t, cell));
+
+	cell_write(t, cell, fingerprint | (uint64_t)code << shape_of(t)->f);
+}
+
+/* A bit for each cell of a bucket that has this fingerprint; 0 finds the empty ones. */
+static inline uint64_t bucket_find(const struct ink_table *t, uint64_t bucket, uint64_t fingerprint)
+{
+	const struct ink_dleft_shape *s = shape_of(t);
+	uint64_t at = bucket * s->bucket_bits, found = 0;
+
+	for (uint32_t c = 0; c < s->h; c++, at += s->cell_bits)
+		found |= (uint64_t)(fingerprint_in(t, bits_at(t, at) ^ fingerprint) == 0) << c;
+	return found;
+}
+
+static inline uint64_t cell_in(const struct ink_table *t, uint64_t bucket, uint64_t found)
+{
+	return bucket * shape_of(t)->h + (unsigned)__builtin_ctzll(found);
+}
+
+/* ------------------------------------------------------------------- flags */
+
+/* No cell has a flag for it, so a side table that holds anything is asked about every flow. */
+static inline int side_flagged(const struct ink_table *t, const struct place *p, unsigned class)
+{
+	(void)p;
+	(void)class;
+	return ink_side_count(&t->side) != 0;
+}
+
+static void flag_side(struct ink_table *t, uint32_t home, unsigned classes)
+{
+	(void)t;
+	(void)home;
+	(void)classes;
+}
+
+static int is_flagged_for(const struct ink_table *t, uint32_t home, unsigned classes)
+{
+	(void)t;
+	(void)home;
+	(void)classes;
+	return 1;
+}
+
+static inline int overflowed(const struct ink_table *t, const struct place *p)
+{
+	const struct ink_dleft_shape *s = shape_of(t);
+	uint64_t all = 1;
+
+	if (!s->overflow)
+		return 0;
+	for (uint32_t i = 0; i < s->d; i++)
+		all &= s->overflow[p->bucket[i] / 64] >> p->bucket[i] % 64;
+	return (int)all;
+}
+
+static void flag_overflow(struct ink_table *t, const struct place *p)
+{
+	const struct ink_dleft_shape *s = shape_of(t);
+
+	for (uint32_t i = 0; s->overflow && i < s->d; i++)
+		s->overflow[p->bucket[i] / 64] |= 1ull << p->bucket[i] % 64;
+	t->aging.flagged = 1;
+}
+
+#include "engine/one_writer.h"
+
+/* ------------------------------------------------------------ find and change */
+
+static inline int cells_copy(const struct ink_table *t)
+{
+	return (shape_of(t)->flags & INK_DLEFT_COPY) != 0;
+}
+
+static inline int cells_reinsert(const struct ink_table *t)
+{
+	return (shape_of(t)->flags & INK_DLEFT_REINSERT) != 0;
+}
+
+static inline int cells_keep(const struct ink_table *t)
+{
+	return (shape_of(t)->flags & INK_DLEFT_KEEP) != 0;
+}
+
+/* Entries may be moved by a change (INK_DLEFT_REINSERT), so nothing is found out beforehand. */
+struct hint {
+	char nothing;
+};
+
+enum { ENTRIES_STAY = 0 };
+
+static inline struct hint cell_look(const struct ink_table *t, const struct place *p)
+{
+	(void)t;
+	(void)p;
+	return (struct hint){0};
+}
+
+static inline int cell_found(struct ink_table *t, const struct place *p, const struct hint *h,
+			     struct spot *spot)
+{
+	int matches = 0;
+
+	(void)h;
+	*spot = (struct spot){.place = p};
+	for (uint32_t i = 0; i < shape_of(t)->d; i++) {
+		uint64_t found = bucket_find(t, p->bucket[i], p->fingerprint);
+
+		if (!found)
+			continue;
+		if (matches || (found & (found - 1)))
+			return 2;
+		spot->cell = cell_in(t, p->bucket[i], found);
+		spot->code = code_in(t, cell_read(t, spot->cell));
+		matches = 1;
+	}
+	return matches;
+}
+
+/* Into the bucket with most room, ties to the left. */
+static inline int cell_put(struct ink_table *t, const struct place *p, unsigned state)
+{
+	uint64_t cell = 0;
+	int most = 0;
+
+	for (uint32_t i = 0; i < shape_of(t)->d; i++) {
+		uint64_t empty = bucket_find(t, p->bucket[i], 0);
+		int room = __builtin_popcountll(empty);
+
+		if (room > most) {
+			most = room;
+			cell = cell_in(t, p->bucket[i], empty);
+		}
+	}
+	if (!most)
+		return -ENOSPC;
+	cell_write(t, cell, p->fingerprint | (uint64_t)ink_code(&t->coding, state) << shape_of(t)->f);
+	return 0;
+}
+
+static inline int cell_clear(struct ink_table *t, struct spot *spot)
+{
+	cell_write(t, spot->cell, 0);
+	return 1;
+}
+
+/*
+ * A state change may put the entry elsewhere; a touch leaves it where it is.
+ * There is room, at least where it stood, and the tick in portions need not
+ * care on which side of its cursor: the entry's age is as of one just stored.
+ */
+static inline int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
+{
+	const struct ink_coding *c = &t->coding;
+
+	if (!cells_reinsert(t) || ink_code_state(c, code) == ink_code_state(c, spot->code)) {
+		cell_write_code(t, spot->cell, code);
+		return 1;
+	}
+	cell_clear(t, spot);
+	return cell_put(t, spot->place, ink_code_state(c, code)) == 0;
+}
+
+typedef unsigned (*change_fn)(struct ink_table *t, unsigned code);
+
+static void change_all(struct ink_table *t, const struct place *p, change_fn change)
+{
+	for (uint32_t i = 0; i < shape_of(t)->d; i++)
+		for (uint64_t found = bucket_find(t, p->bucket[i], p->fingerprint); found;
+		     found &= found - 1) {
+			uint64_t cell = cell_in(t, p->bucket[i], found);
+
+			cell_write_code(t, cell, change(t, code_in(t, cell_read(t, cell))));
+		}
+}
+
+static unsigned touch(struct ink_table *t, unsigned code)
+{
+	return ink_code_touched(&t->coding, code);
+}
+
+static unsigned mark(struct ink_table *t, unsigned code)
+{
+	if (ink_code_unsure(&t->coding, code))
+		return code;
+	ink_bump(&t->counters.marked);
+	return ink_code(&t->coding, t->coding.unsure);
+}
+
+static void cell_touch_all(struct ink_table *t, const struct place *p)
+{
+	change_all(t, p, touch);
+}
+
+static void cell_mark_all(struct ink_table *t, const struct place *p)
+{
+	change_all(t, p, mark);
+}
+
+/* ------------------------------------------------------------------ the policy */
+
+static void bucket_expendable(struct ink_table *t, uint64_t bucket, struct ink_victim *victim,
+			      uint64_t *chosen)
+{
+	const struct ink_dleft_shape *s = shape_of(t);
+
+	for (uint64_t cell = bucket * s->h; cell < (bucket + 1) * s->h; cell++) {
+		uint64_t value = cell_read(t, cell);
+		unsigned code = code_in(t, value);
+
+		if (value && ink_is_expendable(t, code) && ink_chosen(t, victim, code & t->coding.age_top))
+			*chosen = cell;
+	}
+}
+
+static int cell_drop_expendable(struct ink_table *t, const struct place *p)
+{
+	struct ink_victim victim = {0, 0};
+	struct spot s = {.cell = 0};
+
+	for (uint32_t i = 0; i < shape_of(t)->d; i++)
+		bucket_expendable(t, p->bucket[i], &victim, &s.cell);
+	return victim.equals && cell_clear(t, &s);
+}
+
+/* --------------------------------------------------------------------- the time */
+
+static uint64_t cells_units(const struct ink_table *t)
+{
+	return buckets_of(shape_of(t));
+}
+
+static uint32_t cells_in_unit(const struct ink_table *t)
+{
+	return shape_of(t)->h;
+}
+
+static inline void sweep_cell(struct ink_table *t, uint64_t cell)
+{
+	uint64_t value = cell_read(t, cell);
+	unsigned code = code_in(t, value), after = t->aging.after[code];
+
+	if (!value || after == code)
+		return;
+	if (after & INK_EXPIRES)
+		ink_note_expiry(t, code);
+	if (after == (INK_EXPIRES | INK_GONE))
+		cell_write(t, cell, 0);
+	else
+		cell_write_code(t, cell, after & ~INK_EXPIRES);
+}
+
+static void cells_sweep(struct ink_table *t, uint64_t from, uint64_t to)
+{
+	const struct ink_dleft_shape *s = shape_of(t);
+
+	for (uint64_t bucket = from; s->overflow && t->aging.flags_due && bucket < to; bucket++)
+		s->overflow[bucket / 64] &= ~(1ull << bucket % 64);
+	for (uint64_t cell = from * s->h; !t->aging.idle && cell < to * s->h; cell++)
+		sweep_cell(t, cell);
+}
+
+/* --------------------------------------------------------------- looking at all */
+
+static void cells_count(const struct ink_table *t, struct ink_counts *counts)
+{
+	for (uint64_t cell = 0; cell < cells_units(t) * shape_of(t)->h; cell++) {
+		uint64_t value = cell_read(t, cell);
+
+		if (value)
+			ink_counts_add(t, counts, code_in(t, value));
+	}
+}
+
+/* The words in which the cells end; behind them is the word of zeros. */
+static uint64_t cell_words(const struct ink_dleft_shape *s)
+{
+	return (buckets_of(s) * s->bucket_bits + 63) / 64;
+}
+
+static int padding_is_clean(const struct ink_table *t)
+{
+	const struct ink_dleft_shape *s = shape_of(t);
+	const uint64_t *words = t->body;
+	uint64_t used = buckets_of(s) * s->bucket_bits % 64, flags = buckets_of(s) % 64;
+
+	if ((used && words[cell_words(s) - 1] >> used) || words[cell_words(s)])
+		return 0;
+	return !s->overflow || !flags || !(s->overflow[buckets_of(s) / 64] >> flags);
+}
+
+static const char *check_cell(const struct ink_table *t, uint64_t value)
+{
+	unsigned state = ink_code_state(&t->coding, code_in(t, value));
+
+	if (!fingerprint_in(t, value))
+		return value ? "an entry without fingerprint is not empty" : NULL;
+	if (state >= t->states && state != t->coding.unsure)
+		return "an entry has a state that the table has not";
+	return NULL;
+}
+
+static const char *cells_check(const struct ink_table *t)
+{
+	const char *wrong = padding_is_clean(t) ? NULL : "a bit behind the cells is set";
+
+	for (uint64_t cell = 0; cell < cells_units(t) * shape_of(t)->h && !wrong; cell++)
+		wrong = check_cell(t, cell_read(t, cell));
+	return wrong;
+}
+
+/* The plan knows whether there are overflow bits. */
+static void cells_shape(struct ink_table *t)
+{
+	const struct ink_geometry *g = &t->plan.geometry;
+	struct ink_dleft_shape *s = &t->shape.dleft;
+	uint64_t end;
+
+	*s = (struct ink_dleft_shape){.d = g->d, .b = g->b, .h = g->h, .f = g->f, .flags = g->dleft_flags};
+	s->cell_bits = g->f + t->coding.state_bits + t->coding.age_bits;
+	s->bucket_bits = (uint64_t)g->h * s->cell_bits;
+	end = cell_words(s) + 1;
+	if (ink_cells_bytes(&t->plan, t->full) > end * sizeof *s->overflow)
+		s->overflow = (uint64_t *)t->body + end;
+}
+
+#include "engine/engine.h"
+
+const struct ink_ops *const ink_dleft = &verbs;

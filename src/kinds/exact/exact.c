@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The kind `exact`: whole ids and true times. It is never mistaken and never
+ * in doubt, and so it is what the others are measured by.
+ *
+ * A hash table with open addressing. A flow's home is given by the high bits
+ * of its id; it stands there or, if that slot is taken, in the first free one
+ * behind it, round the end of the table if need be:
+ *
+ *     slot     0   1   2   3   4   5   6   7
+ *            [ c |   |   | a | b |   | d | e ]     homes: a 3, b 3, d 6, e 6, c 7
+ *
+ * No slot between a flow's home and the flow is ever empty: a search may end
+ * at the first empty slot. A removal keeps it so by moving later flows of the
+ * run back into the hole (no tombstones), so a table does not age.
+ *
+ *     slot   [ id 64 ][ stamp 64 = last touch, in ticks, 56 | state + 1, 8 ]
+ *
+ * A stamp of 0 is an empty slot, so zeroed memory is an empty table. Rests are
+ * counted modulo 2^56: a flow that rested for longer than that may expire
+ * late, never early.
+ *
+ * A flow expires at the first tick >= its last touch + the period of its
+ * state. While a tick is under way, touches count as of its target: the caller
+ * has said that it is that late. So it does no harm if a tick meets a flow
+ * twice; that makes the rest simple. What a tick in portions must not do is to
+ * pass a flow by, and flows move in two ways between its portions:
+ *
+ *   - Back into a hole, past the cursor: the tick meets the flow right there.
+ *   - Into a larger table, when it grows: the cursor begins anew.
+ *
+ * One slot at least stays empty, or searches would not end. The table doubles
+ * when 7/8 of the slots are taken; where there is no memory for that, it goes
+ * on until only one slot is left and then refuses.
+ */
+#include <errno.h>
+#include <stddef.h>
+
+#include "base/pages.h"
+#include "table/table.h"
+
+struct slot {
+	uint64_t id;
+	uint64_t stamp;
+};
+
+_Static_assert(sizeof(struct slot) == 16, "as in docs/format.md and ink_cells_bytes");
+_Static_assert(INK_MAX_STATES < 256, "a state and one fit the 8 bits of a stamp");
+
+#define NOWHERE UINT64_MAX
+enum { TICK_AT = 8 };                 /* in a stamp, above the state */
+#define MOST_SLOTS (1ull << 31)       /* the largest power of two that geometry.b can say */
+#define TICKS (UINT64_MAX >> TICK_AT) /* the bits of a tick number that a stamp keeps */
+
+/* -------------------------------------------------------------------- slots */
+
+static inline struct slot *slot_at(const struct ink_table *t, uint64_t i)
+{
+	return (struct slot *)t->body + i;
+}
+
+static inline uint64_t slots_of(const struct ink_table *t)
+{
+	return t->shape.exact.mask + 1;
+}
+
+/* The high bits of the id; the product keeps as many as there are slots. */
+static inline uint64_t home_of(const struct ink_table *t, uint64_t id)
+{
+	return ((id >> 32) * slots_of(t)) >> 32;
+}
+
+static inline uint64_t behind(const struct ink_table *t, uint64_t i)
+{
+	return (i + 1) & t->shape.exact.mask;
+}
+
+/* How many slots one has to go on from `from` to come to `to`. */
+static inline uint64_t distance(const struct ink_table *t, uint64_t from, uint64_t to)
+{
+	return (to - from) & t->shape.exact.mask;
+}
+
+static inline unsigned state_in(const struct slot *s)
+{
+	return (unsigned)(s->stamp & ((1u << TICK_AT) - 1)) - 1;
+}
+
+/* In that state, and touched. */
+static inline void slot_write(const struct ink_table *t, struct slot *s, unsigned state)
+{
+	s->stamp = t->aging.target << TICK_AT | (state + 1);
+}
+
+/* Where the flow stands, or the empty slot where it would. */
+static inline struct slot *probe(const struct ink_table *t, uint64_t id)
+{
+	uint64_t i = home_of(t, id);
+
+	while (slot_at(t, i)->stamp && slot_at(t, i)->id != id)
+		i = behind(t, i);
+	return slot_at(t, i);
+}
+
+static inline struct slot *find(const struct ink_table *t, uint64_t id)
+{
+	struct slot *s = probe(t, id);
+
+	return s->stamp ? s : NULL;
+}
+
+/* ------------------------------------------------------------------ storing */
+
+/* Moves all flows to twice the slots; 0 if there is no memory for them. */
+static int grow(struct ink_table *t)
+{
+	uint64_t slots = slots_of(t), old_bytes = t->body_bytes;
+	uint64_t bytes = ink_body_round(2 * slots * sizeof(struct slot));
+	struct slot *old = t->body, *body = 2 * slots <= MOST_SLOTS ? ink_body_alloc(bytes) : NULL;
+
+	if (!body)
+		return 0;
+	t->body = body;
+	t->body_bytes = bytes;
+	t->plan.bytes = ink_table_bytes(&t->plan, t->writers) + bytes;
+	t->plan.geometry.b = (uint32_t)(2 * slots);
+	t->shape.exact.mask = 2 * slots - 1;
+	t->aging.cursor = 0;
+	for (uint64_t i = 0; i < slots; i++)
+		if (old[i].stamp)
+			*probe(t, old[i].id) = old[i];
+	ink_body_free(old, old_bytes);
+	return 1;
+}
+
+/* The flow is not there. */
+static int put(struct ink_table *t, uint64_t id, unsigned state)
+{
+	struct ink_exact_shape *x = &t->shape.exact;
+	int crowded = (x->count + 1) * 8 > slots_of(t) * 7;
+	struct slot *s;
+
+	if (crowded && !grow(t) && x->count == x->mask) {
+		ink_bump(&t->counters.refused);
+		return -ENOSPC;
+	}
+	s = probe(t, id);
+	s->id = id;
+	slot_write(t, s, state);
+	x->count++;
+	return 0;
+}
+
+/* ----------------------------------------------------------- expiring, removing */
+
+static struct ink_timing timing_of(const struct ink_table *t, unsigned state)
+{
+	struct ink_timing each_tick = {.period = 1, .timeout = INK_ABSENT};
+
+	return t->program ? t->program->timings[state] : each_tick;
+}
+
+static int is_over(const struct ink_table *t, const struct slot *s, uint32_t period)
+{
+	uint64_t rested = (t->aging.target - (s->stamp >> TICK_AT)) & TICKS;
+
+	return t->coding.age_bits && period && rested >= period;
+}
+
+/* The tick under way meets a flow; 1 if it is to go. */
+static int meet(struct ink_table *t, struct slot *s)
+{
+	struct ink_timing timing = timing_of(t, state_in(s));
+
+	if (!is_over(t, s, timing.period))
+		return 0;
+	ink_note_expiry(t, ink_code(&t->coding, state_in(s)));
+	if (timing.timeout == INK_ABSENT)
+		return 1;
+	slot_write(t, s, (unsigned)timing.timeout);
+	return 0;
+}
+
+/*
+ * Empties a slot. A flow of the run behind it may fill the hole if its home is
+ * not behind the hole; then there is another hole. Returns where the flow went
+ * that a tick in portions would now miss, or NOWHERE. (Between ticks the
+ * cursor stands at an end of the table, and no flow passes it.)
+ */
+static uint64_t close_hole(struct ink_table *t, uint64_t hole)
+{
+	uint64_t missed = NOWHERE;
+
+	for (uint64_t i = behind(t, hole); slot_at(t, i)->stamp; i = behind(t, i)) {
+		if (distance(t, home_of(t, slot_at(t, i)->id), i) < distance(t, hole, i))
+			continue;
+		if (hole < t->aging.cursor && t->aging.cursor <= i)
+			missed = hole;
+		*slot_at(t, hole) = *slot_at(t, i);
+		hole = i;
+	}
+	*slot_at(t, hole) = (struct slot){0};
+	t->shape.exact.count--;
+	return missed;
+}
+
+/* If the flow that passed the cursor has to go as well, another may pass it, and so on. */
+static void clear(struct ink_table *t, uint64_t i)
+{
+	do
+		i = close_hole(t, i);
+	while (i != NOWHERE && meet(t, slot_at(t, i)));
+}
+
+static void clear_slot(struct ink_table *t, const struct slot *s)
+{
+	clear(t, (uint64_t)(s - slot_at(t, 0)));
+}
+
+/* ------------------------------------------------------------------- the verbs */
+
+/* The table may grow in the midst of a batch, so the slot is looked for when it is needed. */
+struct place {
+	uint64_t id;
+};
+
+static inline struct place place_of(const struct ink_table *t, uint64_t id)
+{
+	(void)t;
+	return (struct place){id};
+}
+
+static inline void place_fetch(const struct ink_table *t, const struct place *p, int state)
+{
+	(void)state;
+	__builtin_prefetch(slot_at(t, home_of(t, p->id)), 1);
+}
+
+#include "engine/no_lookahead.h"
+
+INK_HOT ink_answer peek_at(const struct ink_table *t, const struct place *p, uint64_t id)
+{
+	const struct slot *s = find(t, id);
+
+	(void)p;
+	return s ? (ink_answer)state_in(s) : INK_ABSENT;
+}
+
+INK_HOT ink_answer lookup_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id)
+{
+	struct slot *s = find(t, id);
+
+	(void)p;
+	(void)h;
+	if (!s)
+		return INK_ABSENT;
+	slot_write(t, s, state_in(s));
+	return (ink_answer)state_in(s);
+}
+
+INK_HOT int insert_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
+{
+	(void)p;
+	if (state >= t->states)
+		return -EINVAL;
+	return find(t, id) ? -EEXIST : put(t, id, state);
+}
+
+INK_HOT int is_asked(const struct slot *s, int only)
+{
+	return s && (only == INK_ANY_STATE || (int)state_in(s) == only);
+}
+
+INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
+		      struct ink_change c)
+{
+	struct slot *s = find(t, id);
+
+	(void)p;
+	(void)h;
+	if (c.to >= t->states)
+		return -EINVAL;
+	if (!is_asked(s, c.from))
+		return -ENOENT;
+	slot_write(t, s, c.to);
+	return 0;
+}
+
+INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id, int only)
+{
+	struct slot *s = find(t, id);
+
+	(void)h;
+	(void)p;
+	if (!is_asked(s, only))
+		return -ENOENT;
+	clear_slot(t, s);
+	return 0;
+}
+
+/* The flow was found by its full id, so it is this one that begins anew, in place. */
+INK_HOT int begin_at(struct ink_table *t, const struct place *p, uint64_t id, ink_answer to)
+{
+	if (to == INK_ABSENT)
+		return delete_at(t, p, NULL, id, INK_ANY_STATE);
+	return modify_at(t, p, NULL, id, (struct ink_change){INK_ANY_STATE, (unsigned)to});
+}
+
+#include "engine/no_lookahead_verbs.h"
+
+/* --------------------------------------------------------------------- the time */
+
+static uint64_t exact_units(const struct ink_table *t)
+{
+	return slots_of(t);
+}
+
+static uint32_t exact_unit_cells(const struct ink_table *t)
+{
+	(void)t;
+	return 1;
+}
+
+/*
+ * Here flows expire at any tick, not only at those where tick.c looks at a
+ * state. The flag makes it sweep at every one.
+ */
+static void sweep_always(struct ink_table *t)
+{
+	t->aging.flagged = 1;
+}
+
+/* Where a flow goes, another may come to stand. */
+static void exact_sweep(struct ink_table *t, uint64_t from, uint64_t to)
+{
+	sweep_always(t);
+	for (uint64_t i = from; i < to; i++)
+		while (slot_at(t, i)->stamp && meet(t, slot_at(t, i)))
+			clear(t, i);
+}
+
+static void exact_sweep_side(struct ink_table *t)
+{
+	(void)t;
+}
+
+/* --------------------------------------------------------------- looking at all */
+
+static void exact_count(const struct ink_table *t, struct ink_counts *counts)
+{
+	for (uint64_t i = 0; i < slots_of(t); i++)
+		if (slot_at(t, i)->stamp)
+			ink_counts_add(t, counts, ink_code(&t->coding, state_in(slot_at(t, i))));
+}
+
+static uint64_t flows_of(const struct ink_table *t)
+{
+	uint64_t flows = 0;
+
+	for (uint64_t i = 0; i < slots_of(t); i++)
+		flows += slot_at(t, i)->stamp != 0;
+	return flows;
+}
+
+/* That a flow is found where it stands says that it can be reached and that it stands nowhere before. */
+static const char *check_slot(const struct ink_table *t, const struct slot *s)
+{
+	if (!s->stamp)
+		return s->id ? "an empty slot has an id" : NULL;
+	if (state_in(s) >= t->states)
+		return "a flow has a state that the table has not";
+	return find(t, s->id) == s ? NULL : "a flow cannot be found where it stands";
+}
+
+static const char *exact_check(const struct ink_table *t)
+{
+	const struct ink_exact_shape *x = &t->shape.exact;
+	const char *wrong = NULL;
+
+	if (flows_of(t) != x->count)
+		return "the number of flows is wrong";
+	if (x->count > x->mask)
+		return "no slot is empty";
+	for (uint64_t i = 0; i < slots_of(t) && !wrong; i++)
+		wrong = check_slot(t, slot_at(t, i));
+	return wrong;
+}
+
+/* The flows are counted, since the body may be that of a snapshot. */
+static void exact_shape(struct ink_table *t)
+{
+	t->shape.exact.mask = (uint64_t)t->plan.geometry.b - 1;
+	t->shape.exact.count = flows_of(t);
+	sweep_always(t);
+}
+
+/* ------------------------------------------------------------------ the kind */
+
+static const struct ink_ops exact = {
+	.simd = "portable",
+	.shape = exact_shape,
+	VERB_CALLS,
+	.units = exact_units,
+	.unit_cells = exact_unit_cells,
+	.sweep = exact_sweep,
+	.sweep_side = exact_sweep_side,
+	.count = exact_count,
+	.check = exact_check,
+};
+
+const struct ink_ops *const ink_exact = &exact;

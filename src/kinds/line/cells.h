@@ -1,0 +1,647 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The cells of `line`, for verbs.h. Included after line_portable.h or
+ * line_avx2.h, and after
+ *
+ *     enum { CELLS_SHARED = 0 }   one writer: changes are stores, full lines are displaced
+ *     #define INSERT_BATCH "kinds/line/insert.h"    and inserted into in batches as there
+ *     enum { CELLS_SHARED = 1 }   many writers: changes are compare-and-swaps
+ *
+ * Laws of many writers.
+ *  1. An entry is changed or removed by one compare-and-swap of its word, which
+ *     succeeds only if nothing in that word has changed since it was read. So
+ *     every change is made to the state it was decided on: no step is lost.
+ *  2. An entry is added only by a thread that holds the lock of the lower of the
+ *     flow's two lines. It looks again once it holds the lock. All flows that
+ *     could be confused have the same two lines, so they wait for the same lock,
+ *     and no flow is ever stored twice.
+ *  3. Entries are never moved from line to line. A flow that is missed in one
+ *     line and then in the other was therefore absent at some moment between.
+ *  4. Lookups, peeks, modifies and deletes wait for nobody (but for the side
+ *     table's lock where a line's flag sends them there). Inserts wait for
+ *     inserts with the same lock (1 of up to 512), and for nothing while they
+ *     hold it but the side table's.
+ *  5. The sweep of a tick reads, and changes only words in which an entry
+ *     expires, by compare-and-swap. So an entry that is touched before that is
+ *     looked at again, as touched. When its lines are done, it publishes the
+ *     view that has them passed (turn.h).
+ *  6. A touch, or a change of state, is written as fresh in a view that was in
+ *     force when its word was read: view, word, fresh code, and the same view
+ *     still.
+ *  7. If looks are taken before the swap succeeds, the word is the one that was
+ *     read: because nobody touched it, or because others touched it before and
+ *     after a look and the marks went round, and then the swap has taken their
+ *     touch back. So whoever finds the view changed after a swap touches the
+ *     entry anew. What remains is a thread that stands still twice, before its
+ *     swap and again before it looks at the view, with looks in both: those who
+ *     touched between may lose one look. An entry that is added in an old view
+ *     counts as touched then, at some moment of the call.
+ */
+#ifndef INKLING_KINDS_LINE_CELLS_H
+#define INKLING_KINDS_LINE_CELLS_H
+
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+
+#include "table/epoch.h"
+
+struct place {
+	struct line_place at;
+};
+
+_Static_assert(sizeof(struct place) == 16, "as line_places writes them");
+enum { SIDE_FLAGS = INK_LINE_OVERFLOW - INK_LINE_SIDE }; /* each for every fourth class */
+
+_Static_assert(INK_SIDE_CLASSES == 16 && SIDE_FLAGS == 4, "as flags_for folds classes to flags");
+
+#include "engine/no_duplicates.h"
+
+struct spot {
+	struct ink_line_spot at;
+	unsigned code; /* as it is stored; its state is the state */
+	uint64_t view; /* many writers: from before its word was read */
+};
+
+/* ------------------------------------------------------------- where it is */
+
+static inline struct ink_line *line_at(const struct ink_table *t, uint32_t line)
+{
+	return (struct ink_line *)t->body + line;
+}
+
+/* The number of the line that a word is in. */
+INK_HOT uint32_t word_line(const struct ink_table *t, const uint64_t *word)
+{
+	return (uint32_t)((uint64_t)(word - (const uint64_t *)t->body) / INK_LINE_WORDS);
+}
+
+INK_HOT struct place place_of(const struct ink_table *t, uint64_t id)
+{
+	return (struct place){line_place(shape_of(t), id)};
+}
+
+/* Its lines; and their numbers, for those who need no hurry. */
+INK_HOT struct ink_line *place_line(const struct ink_table *t, const struct place *p, unsigned which)
+{
+	return (struct ink_line *)(void *)((uint64_t *)t->body + p->at.words[which]);
+}
+
+static inline uint32_t first_line(const struct place *p)
+{
+	return p->at.words[0] / INK_LINE_WORDS;
+}
+
+static inline uint32_t second_line(const struct place *p)
+{
+	return p->at.words[1] / INK_LINE_WORDS;
+}
+
+static inline uint32_t place_home(const struct place *p)
+{
+	return first_line(p);
+}
+
+#define PLACES_AT_ONCE
+INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n, struct place *places)
+{
+	line_places(shape_of(t), ids, n, &places->at);
+}
+
+/*
+ * Lines that other threads change are fetched for changing: to read them first,
+ * and then to ask once more before changing one, would be two turns to another
+ * core's cache. Not so in a table that is far: of its lines few are there, and
+ * fetching for changing leads to the first cache. That is a choice for threads that
+ * share the last cache: 6.5 instead of 8.4 ns a modify at 16M flows for two of them,
+ * 12 instead of 16 for one; for two on different dies it is 18.6 instead of 10.6.
+ */
+INK_HOT void line_fetch(const struct ink_line *line, enum ink_fetch how)
+{
+	ink_fetch_line(line, how == FETCH_TO_CHANGE && !CELLS_SHARED ? FETCH_TO_READ : how);
+}
+
+INK_HOT void place_fetch_line(const struct ink_table *t, const struct place *p, unsigned which,
+			      enum ink_fetch how)
+{
+	line_fetch(place_line(t, p, which), how);
+}
+
+/* The stripe of entries that move: with one writer, no others can be missed. */
+static inline uint32_t moving_stripe(uint32_t fingerprint)
+{
+	return fingerprint % INK_MOVING_STRIPES;
+}
+
+static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)
+{
+	uint32_t stripe = moving_stripe(p->at.fingerprint);
+
+	return CELLS_SHARED ? 0 : ink_calm(t, stripe, stripe);
+}
+
+static inline int place_still_calm(const struct ink_table *t, const struct place *p, uint64_t calm)
+{
+	uint32_t stripe = moving_stripe(p->at.fingerprint);
+
+	return CELLS_SHARED || ink_still_calm(t, stripe, stripe, calm);
+}
+
+/* -------------------------------------------------------------------- flags */
+
+/*
+ * Reads a word. With one writer it is he who reads, or somebody who peeks: in
+ * whichever order he sees the changes of two words, what has our fingerprint
+ * in one of our lines is ours, and what he misses he looks for again
+ * (place_still_calm).
+ */
+INK_HOT uint64_t word_read(const uint64_t *word)
+{
+	return __atomic_load_n(word, CELLS_SHARED ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED);
+}
+
+static inline int flag_is_set(const struct ink_line *line, unsigned flag)
+{
+	return (word_read(&line->word[flag]) & INK_LINE_FLAG) != 0;
+}
+
+/* Writes a word that was read before; 0 if somebody else did meanwhile. */
+INK_HOT int word_swap(uint64_t *word, uint64_t seen, uint64_t new)
+{
+	if (CELLS_SHARED)
+		return __atomic_compare_exchange_n(word, &seen, new, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	__atomic_store_n(word, new, __ATOMIC_RELEASE);
+	return 1;
+}
+
+static inline void flag_write(struct ink_line *line, unsigned flag, uint64_t bit)
+{
+	uint64_t *word = &line->word[flag];
+	uint64_t seen;
+
+	do
+		seen = ink_line_read(word);
+	while (!word_swap(word, seen, (seen & ~INK_LINE_FLAG) | bit));
+}
+
+INK_HOT int side_flagged(const struct ink_table *t, const struct place *p, unsigned class)
+{
+	return flag_is_set(place_line(t, p, 0), INK_LINE_SIDE + class % SIDE_FLAGS);
+}
+
+/* Which of the flags are set for these classes, one bit each. */
+static unsigned flags_for(unsigned classes)
+{
+	classes |= classes >> 8;
+	return (classes | classes >> 4) % (1 << SIDE_FLAGS);
+}
+
+static void flag_side(struct ink_table *t, uint32_t home, unsigned classes)
+{
+	for (unsigned i = 0; i < SIDE_FLAGS; i++)
+		flag_write(line_at(t, home), INK_LINE_SIDE + i,
+			   flags_for(classes) >> i & 1 ? INK_LINE_FLAG : 0);
+}
+
+static int is_flagged_for(const struct ink_table *t, uint32_t home, unsigned classes)
+{
+	unsigned flags = 0;
+
+	for (unsigned i = 0; i < SIDE_FLAGS; i++)
+		flags |= (unsigned)flag_is_set(line_at(t, home), INK_LINE_SIDE + i) << i;
+	return flags == flags_for(classes);
+}
+
+static inline int overflowed(const struct ink_table *t, const struct place *p)
+{
+	return flag_is_set(place_line(t, p, 0), INK_LINE_OVERFLOW) &&
+	       flag_is_set(place_line(t, p, 1), INK_LINE_OVERFLOW);
+}
+
+static void flag_overflow(struct ink_table *t, const struct place *p)
+{
+	flag_write(place_line(t, p, 0), INK_LINE_OVERFLOW, INK_LINE_FLAG);
+	flag_write(place_line(t, p, 1), INK_LINE_OVERFLOW, INK_LINE_FLAG);
+	__atomic_store_n(&t->aging.flagged, 1, __ATOMIC_RELAXED);
+}
+
+/* One lock for many pairs of lines, by the lower of the two: law 2. */
+INK_HOT uint32_t *insert_lock(const struct ink_table *t, const struct place *p)
+{
+	return ink_lock(t, first_line(p) < second_line(p) ? first_line(p) : second_line(p));
+}
+
+INK_HOT uint32_t *insert_enter(struct ink_table *t, const struct place *p)
+{
+	uint32_t *lock = CELLS_SHARED ? insert_lock(t, p) : NULL;
+	unsigned spins = 0;
+
+	while (CELLS_SHARED && __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+		if (++spins % 64 == 0)
+			sched_yield();
+	return lock;
+}
+
+INK_HOT void insert_leave(uint32_t *lock)
+{
+	if (CELLS_SHARED)
+		__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+/* ------------------------------------------------------------ find and change */
+
+/* The word of a slot, and its column: in a line, or in the two of a place, the first in the lower half. */
+INK_HOT struct ink_line_spot slot_spot(uint64_t *word, unsigned slot)
+{
+	return (struct ink_line_spot){word, word_read(word), slot_column(slot)};
+}
+
+INK_HOT struct ink_line_spot line_spot(struct ink_line *line, unsigned slot)
+{
+	return slot_spot(&line->word[slot_word(slot)], slot);
+}
+
+/* From memory: a branch would be wrong half the time. */
+INK_HOT struct ink_line_spot place_spot(const struct ink_table *t, const struct place *p, unsigned slot)
+{
+	return slot_spot((uint64_t *)t->body + p->at.words[slot >> 5] + slot_word(slot), slot);
+}
+
+static inline void spot_read(const struct ink_line_shape *s, struct spot *spot)
+{
+	spot->code = ink_line_code(s, spot->at.seen, spot->at.column);
+}
+
+/*
+ * Word by word, and comparing whole fingerprints: for what the quick search is
+ * not sure of. Returns the spot, so that the quick search can keep its own in
+ * registers; no word: there is none.
+ */
+__attribute__((noinline)) static struct spot find_slowly(const struct ink_table *t, const struct place *p)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	struct spot spot = {.at = {.word = NULL}, .view = ink_view(t)};
+
+	if (ink_line_find(s, place_line(t, p, 0), p->at.fingerprint, &spot.at) ||
+	    ink_line_find(s, place_line(t, p, 1), p->at.fingerprint, &spot.at))
+		spot_read(s, &spot);
+	return spot;
+}
+
+/* The slots of both lines that have the tag, or had it when they were looked at. */
+struct hint {
+	uint64_t slots;
+};
+
+enum { ENTRIES_STAY = 1 };
+
+INK_HOT struct hint cell_look(const struct ink_table *t, const struct place *p)
+{
+	return (struct hint){
+		pair_slots(shape_of(t), place_line(t, p, 0), place_line(t, p, 1), p->at.fingerprint)};
+}
+
+#define CELL_MAY_MATCH
+INK_HOT int cell_may_match(struct ink_table *t, const struct place *p)
+{
+	return pair_may_have(shape_of(t), place_line(t, p, 0), place_line(t, p, 1), p->at.fingerprint);
+}
+
+INK_HOT int is_ours(const struct ink_line_shape *s, const struct ink_line_spot *at, uint32_t fingerprint)
+{
+	if (((uint32_t)(at->seen >> at->column) ^ fingerprint) & s->tag_mask)
+		return 0;
+	return s->fp_bits == s->tag_bits ||
+	       ink_line_entry_fp(s, ink_line_entry(s, at->seen, at->column)) == fingerprint;
+}
+
+/*
+ * What was found may be another entry after all: where only the tags agree, or
+ * with many writers, where the word has changed between the look and now. Peeks
+ * beside one writer ask cell_is_ours, and deletes see it when they clear the entry.
+ */
+INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct hint *h, struct spot *spot)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	unsigned slot;
+
+	if (!h->slots)
+		return 0;
+	slot = (unsigned)__builtin_ctzll(h->slots);
+	if (CELLS_SHARED)
+		spot->view = ink_view(t);
+	spot->at = place_spot(t, p, slot);
+	spot_read(s, spot);
+	if (!CELLS_SHARED && s->fp_bits == s->tag_bits)
+		return 1;
+	if (__builtin_expect(is_ours(s, &spot->at, p->at.fingerprint), 1))
+		return 1;
+	*spot = find_slowly(t, p);
+	return spot->at.word != NULL;
+}
+
+INK_HOT int cell_is_ours(const struct ink_table *t, const struct place *p, const struct spot *spot)
+{
+	return is_ours(shape_of(t), &spot->at, p->at.fingerprint);
+}
+
+/* Not a code: the view has changed, and with it perhaps what was read. */
+#define OUTDATED INK_GONE
+
+INK_HOT unsigned cell_code(const struct ink_table *t, const struct spot *spot, unsigned state)
+{
+	uint32_t line = word_line(t, spot->at.word);
+	unsigned fresh =
+		CELLS_SHARED ? ink_fresh(t, spot->view, line, state) : ink_fresh_alone(t, line, state);
+
+	return CELLS_SHARED && ink_view(t) != spot->view ? OUTDATED : fresh;
+}
+
+/* Law 7: looks were taken around a swap. If the entry is still there in that state, it is touched anew. */
+__attribute__((noinline, unused)) static void touch_again(struct ink_table *t, struct spot s, unsigned state)
+{
+	const struct ink_line_shape *shape = shape_of(t);
+	uint32_t entry = ink_line_entry(shape, s.at.seen, s.at.column);
+	uint32_t fingerprint = ink_line_entry_fp(shape, entry);
+	unsigned fresh;
+
+	do {
+		s.view = ink_view(t);
+		s.at.seen = ink_line_read(s.at.word);
+		entry = ink_line_entry(shape, s.at.seen, s.at.column);
+		s.code = ink_line_entry_code(shape, entry);
+		if (ink_line_entry_fp(shape, entry) != fingerprint ||
+		    ink_code_state(coding_of(t), s.code) != state)
+			return;
+		fresh = cell_code(t, &s, state);
+	} while (fresh == OUTDATED ||
+		 !word_swap(s.at.word, s.at.seen,
+			    ink_line_recode(shape, s.at.seen, s.at.column, s.code ^ fresh)) ||
+		 ink_view(t) != s.view);
+}
+
+INK_HOT int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
+{
+	if (CELLS_SHARED && __builtin_expect(code == OUTDATED, 0))
+		return 0;
+	if (!word_swap(spot->at.word, spot->at.seen,
+		       ink_line_recode(shape_of(t), spot->at.seen, spot->at.column, spot->code ^ code)))
+		return 0;
+	if (CELLS_SHARED && __builtin_expect(ink_view(t) != spot->view, 0))
+		touch_again(t, *spot, ink_code_state(coding_of(t), code));
+	return 1;
+}
+
+#define CELL_UNSURE
+INK_HOT int cell_unsure(const struct ink_table *t, const struct spot *spot)
+{
+	return !(~spot->at.seen & state_bits(t, spot->at.column));
+}
+
+/* 0 if it was removed since it was seen: with one writer, by a delete before it in its block. */
+INK_HOT int cell_clear(struct ink_table *t, struct spot *spot)
+{
+	uint64_t cleared = spot->at.seen & ~lane_bits(t, spot->at.column);
+
+	return __builtin_expect(cleared != spot->at.seen, 1) &&
+	       word_swap(spot->at.word, spot->at.seen, cleared);
+}
+
+static void cell_mark_all(struct ink_table *t, const struct place *p)
+{
+	struct spot s = find_slowly(t, p);
+
+	for (; s.at.word && !ink_code_unsure(coding_of(t), s.code); s = find_slowly(t, p))
+		if (cell_recode(t, &s, cell_code(t, &s, coding_of(t)->unsure)))
+			ink_bump(&t->counters.marked);
+}
+
+/* -------------------------------------------------------------------- storing */
+
+/* How an entry of a line is stored that is touched just now. */
+INK_HOT unsigned fresh_code(const struct ink_table *t, uint32_t line, unsigned state)
+{
+	uint64_t view;
+	unsigned fresh;
+
+	if (!CELLS_SHARED)
+		return ink_fresh_alone(t, line, state);
+	do {
+		view = ink_view(t);
+		fresh = ink_fresh(t, view, line, state);
+	} while (ink_view(t) != view);
+	return fresh;
+}
+
+INK_HOT int is_free(const struct ink_line_shape *s, const struct ink_line_spot *at)
+{
+	return !((uint32_t)(at->seen >> at->column) & s->tag_mask);
+}
+
+/*
+ * Where a new entry goes, as struct line_place has it. In the emptier line, ties
+ * to the first; chosen by arithmetic, for a branch would be wrong half the time.
+ */
+INK_HOT uint32_t find_room(const struct ink_table *t, const struct place *p)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	uint64_t first = line_slots(s, place_line(t, p, 0), 0);
+	uint64_t second = (uint64_t)line_slots(s, place_line(t, p, 1), 0) << 32;
+
+	return first_slot(__builtin_popcountll(second) > __builtin_popcountll(first) ? second : first);
+}
+
+INK_HOT int is_room(uint32_t room)
+{
+	return !(room & LINE_NO_ROOM);
+}
+
+static int displace(struct ink_table *t, const struct place *p, unsigned state);
+
+INK_HOT int spot_fill(const struct ink_table *t, struct ink_line_spot at, uint32_t fingerprint,
+		      unsigned fresh)
+{
+	const struct ink_line_shape *s = shape_of(t);
+
+	return __builtin_expect(is_free(s, &at), 1) &&
+	       word_swap(at.word, at.seen, at.seen | ink_line_lay(s, at.column, fingerprint, fresh));
+}
+
+INK_HOT int room_fill_anytime(struct ink_table *t, const struct place *p, uint32_t room, unsigned state)
+{
+	struct ink_line_spot at = place_spot(t, p, room);
+
+	return spot_fill(t, at, p->at.fingerprint, fresh_code(t, word_line(t, at.word), state));
+}
+
+__attribute__((noinline, unused)) static int room_fill_in_tick(struct ink_table *t, const struct place *p,
+							       uint32_t room, unsigned state)
+{
+	return room_fill_anytime(t, p, room, state);
+}
+
+/* 0 if it is taken. With one writer there is nearly always no tick under way, and less to be done. */
+INK_HOT int room_fill(struct ink_table *t, const struct place *p, uint32_t room, unsigned state)
+{
+	if (CELLS_SHARED)
+		return room_fill_anytime(t, p, room, state);
+	if (__builtin_expect(t->aging.view != 0, 0))
+		return room_fill_in_tick(t, p, room, state);
+	return spot_fill(t, place_spot(t, p, room), p->at.fingerprint, t->aging.fresh[0][state]);
+}
+
+/*
+ * Where no room was seen ahead, or what was seen is taken. Lines that were seen
+ * full still are: inserts by one writer do not change that. Two full lines make
+ * room by moving an entry.
+ */
+__attribute__((noinline)) static int put_slowly(struct ink_table *t, const struct place *p, unsigned state)
+{
+	uint32_t room = !CELLS_SHARED && p->at.room == LINE_NO_ROOM ? LINE_NO_ROOM : find_room(t, p);
+
+	for (; is_room(room); room = find_room(t, p))
+		if (room_fill(t, p, room, state))
+			return 0;
+	return CELLS_SHARED ? -ENOSPC : displace(t, p, state);
+}
+
+INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned state)
+{
+	uint32_t room = p->at.room;
+
+	if (__builtin_expect(is_room(room) && room_fill(t, p, room, state), 1))
+		return 0;
+	return put_slowly(t, p, state);
+}
+
+#include "kinds/line/displace.h"
+
+/*
+ * Some items before an insert: room is looked for. Whether it is still there is seen
+ * when its turn comes. Many writers need a lock, too, which another thread may have
+ * had last.
+ */
+#define LOOKS_FOR_ROOM
+INK_HOT void place_prepare(const struct ink_table *t, struct place *p)
+{
+	p->at.room = find_room(t, p);
+	if (CELLS_SHARED)
+		__builtin_prefetch(insert_lock(t, p), 1);
+}
+
+/* ------------------------------------------------------------------ the policy */
+
+/* The expendable entry of a line that has rested longest, or 0. */
+static int line_expendable(struct ink_table *t, uint32_t line, struct spot *oldest)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	uint32_t used = (uint32_t)s->slots & ~line_slots(s, line_at(t, line), 0);
+	struct ink_victim victim = {0, 0};
+
+	for (; used; used &= used - 1) {
+		struct spot here = {.at = line_spot(line_at(t, line), (unsigned)__builtin_ctz(used))};
+
+		spot_read(s, &here);
+		if (ink_is_expendable(t, here.code) &&
+		    ink_chosen(t, &victim, code_in(t, line, here.code) & coding_of(t)->age_top))
+			*oldest = here;
+	}
+	return victim.equals != 0;
+}
+
+static int cell_drop_expendable(struct ink_table *t, const struct place *p)
+{
+	struct spot s;
+
+	while (line_expendable(t, first_line(p), &s) || line_expendable(t, second_line(p), &s))
+		if (cell_clear(t, &s))
+			return 1;
+	return 0;
+}
+
+#include "kinds/line/sweep.h"
+
+/* --------------------------------------------------------------- looking at all */
+
+static void cells_count(const struct ink_table *t, struct ink_counts *counts)
+{
+	const struct ink_line_shape *s = shape_of(t);
+
+	for (uint64_t i = 0; i < (uint64_t)s->lines * INK_LINE_WORDS; i++) {
+		uint64_t word = ink_line_read((const uint64_t *)t->body + i);
+
+		for (uint32_t lane = 0; lane < s->lanes; lane++) {
+			uint32_t entry = ink_line_entry(s, word, lane * s->column_bits);
+
+			if (entry)
+				ink_counts_add(t, counts, ink_line_entry_code(s, entry));
+		}
+	}
+}
+
+/* How often a line holds this fingerprint. */
+static unsigned count_twins(const struct ink_table *t, uint32_t line, uint32_t fingerprint)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	unsigned twins = 0;
+
+	for (unsigned i = 0; i < INK_LINE_WORDS * s->lanes; i++) {
+		uint32_t entry = ink_line_entry(s, line_at(t, line)->word[i / s->lanes],
+						i % s->lanes * s->column_bits);
+
+		twins += ink_line_entry_fp(s, entry) == fingerprint;
+	}
+	return twins;
+}
+
+static const char *check_entry(const struct ink_table *t, uint32_t line, uint32_t entry)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	unsigned state = ink_code_state(coding_of(t), ink_line_entry_code(s, entry));
+	uint32_t fingerprint = ink_line_entry_fp(s, entry), other = ink_line_other(s, line, fingerprint);
+
+	if (!(fingerprint & s->tag_mask))
+		return "an entry without fingerprint is not empty";
+	if (state >= t->states && state != coding_of(t)->unsure)
+		return "an entry has a state that the table has not";
+	if (count_twins(t, line, fingerprint) + (other == line ? 0 : count_twins(t, other, fingerprint)) > 1)
+		return "two entries cannot be told apart";
+	return NULL;
+}
+
+static const char *check_word(const struct ink_table *t, uint32_t line, unsigned i)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	uint64_t word = line_at(t, line)->word[i], spare = word;
+	const char *wrong = NULL;
+
+	for (unsigned lane = 0; lane < s->lanes && !wrong; lane++) {
+		uint32_t entry = ink_line_entry(s, word, lane * s->column_bits);
+
+		spare = ink_line_change(s, spare, lane * s->column_bits, entry, 0);
+		wrong = entry ? check_entry(t, line, entry) : NULL;
+	}
+	if (i <= INK_LINE_OVERFLOW)
+		spare &= ~INK_LINE_FLAG;
+	return !wrong && spare ? "a spare bit is set" : wrong;
+}
+
+static const char *cells_check(const struct ink_table *t)
+{
+	const char *wrong = NULL;
+
+	for (uint32_t line = 0; line < shape_of(t)->lines && !wrong; line++)
+		for (unsigned i = 0; i < INK_LINE_WORDS && !wrong; i++)
+			wrong = check_word(t, line, i);
+	return wrong;
+}
+
+static void cells_shape(struct ink_table *t)
+{
+	const struct ink_geometry *g = &t->plan.geometry;
+
+	t->shape.line =
+		ink_line_shape(g->h / INK_LINE_WORDS, t->coding.state_bits + t->coding.age_bits, g->b);
+}
+
+#endif

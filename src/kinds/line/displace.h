@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Displacement in `line`: where both lines of a new flow are full, an entry of
+ * theirs moves to its own other line. Part of line_cells.h, like line_sweep.h.
+ */
+#ifndef INKLING_KINDS_LINE_DISPLACE_H
+#define INKLING_KINDS_LINE_DISPLACE_H
+
+/* An entry of a full line, and where it is to move. */
+struct tenant {
+	struct ink_line_spot at;
+	uint32_t line, other;
+};
+
+/* Puts our entry, as it is laid, in the tenant's place. */
+INK_HOT void take_place(struct ink_table *t, struct tenant who, uint64_t ours)
+{
+	word_swap(who.at.word, who.at.seen, (who.at.seen & ~lane_bits(t, who.at.column)) | ours);
+}
+
+/* Peeks that look for the tenant while it moves look again. */
+INK_HOT void move_out(struct ink_table *t, struct tenant who, struct ink_line_spot room, uint64_t moved,
+		      uint64_t ours)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	uint32_t stripe = moving_stripe(ink_line_entry_fp(s, ink_line_entry(s, who.at.seen, who.at.column)));
+
+	ink_disturb(t, stripe);
+	word_swap(room.word, room.seen, room.seen | moved);
+	take_place(t, who, ours);
+	ink_settle(t, stripe);
+	__atomic_store_n(&t->counters.displaced, t->counters.displaced + 1, __ATOMIC_RELAXED);
+}
+
+/* From the stored code of an entry of a line to its code, and back. */
+static inline unsigned code_in(const struct ink_table *t, uint32_t line, unsigned stored)
+{
+	const struct ink_coding *c = coding_of(t);
+
+	return ink_unturned(c, fresh_code(t, line, ink_code_state(c, stored)), stored);
+}
+
+static inline unsigned stored_in(const struct ink_table *t, uint32_t line, unsigned code)
+{
+	const struct ink_coding *c = coding_of(t);
+
+	return ink_turned(c, fresh_code(t, line, ink_code_state(c, code)), code);
+}
+
+/* While a tick is under way. A tenant whose time is over when it comes to that need not move. */
+__attribute__((noinline)) static void move_in_tick(struct ink_table *t, struct tenant who,
+						   struct ink_line_spot room, uint64_t ours)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	uint32_t entry = ink_line_entry(s, who.at.seen, who.at.column);
+	unsigned code = code_in(t, who.line, ink_line_entry_code(s, entry));
+	unsigned after = ink_age_across(t, who.line, who.other, code);
+
+	if (after & INK_EXPIRES)
+		ink_note_expiry(t, code);
+	if (after == (INK_EXPIRES | INK_GONE)) {
+		take_place(t, who, ours);
+		return;
+	}
+	after = stored_in(t, who.other, after & ~INK_EXPIRES);
+	move_out(t, who, room, ink_line_lay(s, room.column, ink_line_entry_fp(s, entry), after), ours);
+}
+
+/* Between ticks an entry looks the same in all lines. */
+INK_HOT void move_tenant(struct ink_table *t, struct tenant who, unsigned slot, uint64_t ours)
+{
+	struct ink_line_spot room = line_spot(line_at(t, who.other), slot);
+
+	if (__builtin_expect(t->aging.target != t->aging.now, 0))
+		move_in_tick(t, who, room, ours);
+	else
+		move_out(t, who, room, ink_line_shifted(shape_of(t), who.at.seen, who.at.column, room.column),
+			 ours);
+}
+
+/* ------------------------------------------------------------------ who moves */
+
+/* A word of a full line, whose entries are asked to move, and the other lines of these. */
+struct asked {
+	uint64_t *word, seen;
+	uint32_t line;
+	uint64_t others[4];
+};
+
+/*
+ * The first word that is asked, and the next ones after it. It is not the same for
+ * all: who got its place by displacement stands there, and its other line was full,
+ * so that the next who asks would most likely ask in vain.
+ */
+INK_HOT void ask_word(const struct ink_table *t, const struct place *p, unsigned i, struct asked *a)
+{
+	uint32_t first = p->at.words[i / INK_LINE_WORDS];
+
+	a->word = (uint64_t *)t->body + first + (p->at.fingerprint + i) % INK_LINE_WORDS;
+	a->seen = word_read(a->word);
+	a->line = first / INK_LINE_WORDS;
+	word_others(shape_of(t), a->line, a->seen, a->others);
+}
+
+INK_HOT void others_fetch(const struct ink_table *t, const struct asked *a, enum ink_fetch how)
+{
+#pragma GCC unroll 4
+	for (uint32_t lane = 0; lane < shape_of(t)->lanes; lane++)
+		line_fetch(line_at(t, (uint32_t)a->others[lane]), how);
+}
+
+/*
+ * Moves an entry of the word, and puts ours in its place; 0 if none can move. All
+ * its entries are asked together: one by one, each answer would be a branch
+ * mispredicted. The one whose other line has most room moves, for the more evenly
+ * room is spread, the fewer lines are full.
+ */
+INK_HOT int displace_one(struct ink_table *t, const struct asked *a, uint32_t fingerprint, unsigned state)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	uint32_t free[4] = {0}, lane, best = 0;
+	struct tenant who;
+	uint64_t ours;
+
+#pragma GCC unroll 4
+	for (lane = 0; lane < s->lanes; lane++) {
+		uint32_t room;
+
+		free[lane] = line_slots(s, line_at(t, (uint32_t)a->others[lane]), 0);
+		room = (uint32_t)__builtin_popcount(free[lane]) * 4 + 3 - lane;
+		best = room > best ? room : best;
+	}
+	if (__builtin_expect(best < 4, 0))
+		return 0;
+	lane = 3 - best % 4;
+	who = (struct tenant){{a->word, a->seen, lane * s->column_bits}, a->line, (uint32_t)a->others[lane]};
+	ours = ink_line_lay(s, who.at.column, fingerprint, fresh_code(t, a->line, state));
+	move_tenant(t, who, (unsigned)__builtin_ctz(free[lane]), ours);
+	return 1;
+}
+
+/* Mostly the first word will do: 94 times of 100, docs/tables.md. */
+static int displace(struct ink_table *t, const struct place *p, unsigned state)
+{
+	for (unsigned i = 0; i < 2 * INK_LINE_WORDS; i++) {
+		struct asked a;
+
+		ask_word(t, p, i, &a);
+		if (displace_one(t, &a, p->at.fingerprint, state))
+			return 0;
+	}
+	return -ENOSPC;
+}
+
+#endif

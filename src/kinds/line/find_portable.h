@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Searching lines, portably: implementation 0. */
+#ifndef INKLING_KINDS_LINE_FIND_PORTABLE_H
+#define INKLING_KINDS_LINE_FIND_PORTABLE_H
+
+#include <stddef.h>
+
+#include "kinds/line/marks.h"
+#include "kinds/line/slots.h"
+#include "table/table.h"
+
+#define CELLS_SIMD "portable"
+
+static inline void line_places(const struct ink_line_shape *s, const uint64_t *ids, size_t n,
+			       struct line_place *places)
+{
+	for (size_t i = 0; i < n; i++)
+		places[i] = line_place(s, ids[i]);
+}
+
+/* The other lines of the entries of a word, if they stood in that line. */
+static inline void word_others(const struct ink_line_shape *s, uint32_t line, uint64_t word,
+			       uint64_t others[4])
+{
+	word_others_one_by_one(s, line, word, others);
+}
+
+/* The lowest bits of the columns, brought together. */
+static inline uint32_t column_slots(uint64_t columns)
+{
+	return (uint32_t)(columns | columns >> 15 | columns >> 30 | columns >> 45) & 0xf;
+}
+
+/* The first of some slots of two lines, or LINE_NO_ROOM. */
+static inline uint32_t first_slot(uint64_t slots)
+{
+	return slots ? (uint32_t)__builtin_ctzll(slots) : LINE_NO_ROOM;
+}
+
+/* The slots of a line with the tag of that fingerprint; of 0: the free ones. */
+static inline uint32_t line_slots(const struct ink_line_shape *s, const struct ink_line *line,
+				  uint32_t fingerprint)
+{
+	uint32_t slots = 0;
+
+	for (unsigned i = 0; i < INK_LINE_WORDS; i++)
+		slots |= column_slots(ink_line_columns(s, ink_line_read(&line->word[i]), fingerprint))
+			 << 4 * line_word_order[i];
+	return slots;
+}
+
+/* The same for two lines, the first in the lower half. */
+static inline uint64_t pair_slots(const struct ink_line_shape *s, const struct ink_line *first,
+				  const struct ink_line *second, uint32_t fingerprint)
+{
+	return line_slots(s, first, fingerprint) | (uint64_t)line_slots(s, second, fingerprint) << 32;
+}
+
+/* Could the fingerprint be in either line? */
+static inline int pair_may_have(const struct ink_line_shape *s, const struct ink_line *first,
+				const struct ink_line *second, uint32_t fingerprint)
+{
+	return pair_slots(s, first, second, fingerprint) != 0;
+}
+
+/* What is needed to look at line after line. */
+struct line_looker {
+	const struct ink_line_shape *s;
+	const struct ink_line_looks *l;
+};
+
+static inline struct line_looker line_looker(const struct ink_line_shape *s, const struct ink_line_looks *l)
+{
+	return (struct line_looker){s, l};
+}
+
+static inline int code_is_dead(const struct ink_line_looks *l, uint32_t code)
+{
+	return l->alike ? (code & l->ages) == l->last : l->dead[code] & 1;
+}
+
+/* The columns of a word whose entries expire. */
+static inline uint64_t word_look(const struct line_looker *k, uint64_t word)
+{
+	uint64_t dead = 0;
+
+	for (uint32_t lane = 0, column = 0; lane < k->s->lanes; lane++, column += k->s->column_bits)
+		dead |= (uint64_t)code_is_dead(k->l, ink_line_code(k->s, word, column)) << column;
+	return dead & ~ink_line_columns(k->s, word, 0);
+}
+
+/* The slots of a line whose entries expire. */
+static inline uint32_t line_look(const struct line_looker *k, const struct ink_line *line)
+{
+	uint32_t slots = 0;
+
+	for (unsigned i = 0; i < INK_LINE_WORDS; i++)
+		slots |= column_slots(word_look(k, ink_line_read(&line->word[i]))) << 4 * line_word_order[i];
+	return slots;
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Slots: what a search finds in a line, gathered into 32 bits. There are four
+ * bits for each word, in them one for each 16 bits, at a column's first; the
+ * words stand in the order 0 1 4 5 2 3 6 7, in which vector instructions pack
+ * the halves of a line. Everybody keeps to it, so that tables and snapshots do
+ * not depend on the instructions.
+ *
+ * The slots of a flow's two lines make one word, those of the first line below:
+ * one test says whether there is any, and one scan finds it.
+ */
+#ifndef INKLING_KINDS_LINE_SLOTS_H
+#define INKLING_KINDS_LINE_SLOTS_H
+
+#include <stdint.h>
+
+#include "kinds/line/line.h"
+
+/*
+ * Where a flow may stand, as a search wants it: not the numbers of its lines,
+ * but of their first words, which lead to them without another shift. Room for a
+ * new entry is told as its slot; no slot has the bit of LINE_NO_ROOM, which alone
+ * says that both lines were seen full.
+ */
+enum { LINE_NO_ROOM = 64, LINE_NOT_SEEN = 128 + LINE_NO_ROOM };
+
+struct line_place {
+	uint32_t words[2];
+	uint32_t fingerprint;
+	uint32_t room;
+};
+
+static inline struct line_place line_place(const struct ink_line_shape *s, uint64_t id)
+{
+	struct ink_line_place p = ink_line_place(s, id);
+
+	return (struct line_place){
+		{p.first * INK_LINE_WORDS, p.second * INK_LINE_WORDS}, p.fingerprint, LINE_NOT_SEEN};
+}
+
+/* The other lines of the entries of a word, if they stand in that line. */
+static inline void word_others_one_by_one(const struct ink_line_shape *s, uint32_t line, uint64_t word,
+					  uint64_t others[4])
+{
+#pragma GCC unroll 4
+	for (uint32_t lane = 0; lane < s->lanes; lane++) {
+		uint32_t entry = ink_line_entry(s, word, lane * s->column_bits);
+
+		others[lane] = ink_line_other(s, line, ink_line_entry_fp(s, entry));
+	}
+}
+
+/* The word that stands at that place, and the place of that word. */
+static const uint8_t line_word_order[8] = {0, 1, 4, 5, 2, 3, 6, 7};
+
+/* By slot of two lines, the word of its line. */
+#define FOUR_SLOTS(word) word, word, word, word
+#define LINE_OF_SLOTS                                                                                        \
+	FOUR_SLOTS(0), FOUR_SLOTS(1), FOUR_SLOTS(4), FOUR_SLOTS(5), FOUR_SLOTS(2), FOUR_SLOTS(3),            \
+		FOUR_SLOTS(6), FOUR_SLOTS(7)
+static const uint8_t line_slot_word[64] = {LINE_OF_SLOTS, LINE_OF_SLOTS};
+
+static inline uint32_t slot_word(uint32_t slot)
+{
+	return line_slot_word[slot];
+}
+
+static inline uint32_t slot_column(uint32_t slot)
+{
+	return slot % 4 * 16;
+}
+
+#endif

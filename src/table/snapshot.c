@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Snapshots: a table becomes a file, and a file a table. docs/format.md has
+ * every byte of it, file.h what it shares with other files.
+ *
+ * The body of a table is one block of memory without pointers, so its bytes
+ * are the file's bytes. Everything else that a table is stands in the header.
+ *
+ * Loading trusts no byte. The file was found undamaged (file.h); then every
+ * number of the header is held against what a table can be, the lengths
+ * against each other and against the file, before anything is allocated; and
+ * then ink_check looks at every cell. A table that was loaded is as sound as
+ * one that was made here.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/pages.h"
+#include "table/side.h"
+#include "table/epoch.h"
+#include "base/error.h"
+
+/* -------------------------------------------------------------- the header */
+
+enum { WITH_RULES = 1 }; /* in flags: the table had rules */
+
+/* The common fields are file.h's. */
+struct header {
+	char magic[8];
+	uint32_t version;
+	uint32_t header_bytes;
+	uint32_t kind; /* enum ink_kind, never 0 */
+	uint32_t states;
+	uint32_t age_bits;
+	uint32_t writers;
+	uint32_t full; /* enum ink_full, never 0 */
+	uint32_t flags;
+	uint32_t state_bits;
+	uint32_t d, b, h, f, q, side, dleft_flags; /* the geometry; the rest of it stands below */
+	uint64_t flows;                            /* planned, as the next two */
+	double error;
+	double load;
+	uint64_t secret[2];
+	uint64_t now; /* the tick number */
+	struct ink_counters counters;
+	uint64_t cells_bytes;
+	uint64_t body_bytes;
+	uint64_t body_sum[2]; /* XXH3-128, low half first, as the header's */
+	uint32_t hand;        /* of the side table: where the search for an expendable entry goes on */
+	uint32_t k, m, counter_bits, threshold, bloom_flags;
+	double unsure; /* planned */
+	uint32_t side_id;
+	unsigned char turn[INK_STATE_CODES]; /* see turn.h */
+	unsigned char reserved[3580];
+	uint64_t header_sum[2]; /* of all bytes before it */
+};
+
+_Static_assert(sizeof(struct header) == sizeof(struct ink_file_head), "the header is one page");
+_Static_assert(sizeof(struct ink_geometry) == 52 && sizeof(struct ink_counters) == 56,
+	       "all of their fields are saved");
+
+#define STANDS_AT(field, byte)                                                                               \
+	_Static_assert(offsetof(struct header, field) == byte, "docs/format.md: " #byte)
+STANDS_AT(version, 8);
+STANDS_AT(kind, 16);
+STANDS_AT(writers, 28);
+STANDS_AT(state_bits, 40);
+STANDS_AT(d, 44);
+STANDS_AT(flows, 72);
+STANDS_AT(secret, 96);
+STANDS_AT(now, 112);
+STANDS_AT(counters, 120);
+STANDS_AT(cells_bytes, 176);
+STANDS_AT(body_sum, 192);
+STANDS_AT(hand, 208);
+STANDS_AT(k, 212);
+STANDS_AT(unsure, 232);
+STANDS_AT(side_id, 240);
+STANDS_AT(turn, 244);
+STANDS_AT(reserved, 500);
+STANDS_AT(header_sum, 4080);
+
+/* ------------------------------------------------------------------ saving */
+
+static struct header header_of(const struct ink_table *t)
+{
+	const struct ink_geometry *g = &t->plan.geometry;
+
+	return (struct header){.kind = t->plan.kind,
+			       .states = t->states,
+			       .age_bits = t->plan.age_bits,
+			       .writers = t->writers,
+			       .full = t->full,
+			       .flags = t->program || t->rules_expected ? WITH_RULES : 0,
+			       .state_bits = t->plan.state_bits,
+			       .d = g->d,
+			       .b = g->b,
+			       .h = g->h,
+			       .f = g->f,
+			       .q = g->q,
+			       .side = g->side,
+			       .dleft_flags = g->dleft_flags,
+			       .k = g->k,
+			       .m = g->m,
+			       .counter_bits = g->counter_bits,
+			       .threshold = g->threshold,
+			       .bloom_flags = g->bloom_flags,
+			       .side_id = g->side_id,
+			       .flows = t->plan.flows,
+			       .error = t->plan.error,
+			       .unsure = t->plan.unsure,
+			       .load = t->plan.load,
+			       .secret = {t->secret[0], t->secret[1]},
+			       .now = t->aging.now,
+			       .counters = t->counters,
+			       .cells_bytes = ink_cells_bytes(&t->plan, t->full),
+			       .body_bytes = t->body_bytes,
+			       .hand = t->side.hand};
+}
+
+int ink_save(const struct ink_table *t, const char *path, struct ink_why *why)
+{
+	struct ink_file f = {.path = path, .why = why, .fd = -1};
+	struct header h = header_of(t);
+
+	for (unsigned state = 0; ink_turns_marks(t) && state <= t->coding.unsure; state++)
+		h.turn[state] = (unsigned char)ink_turn(t, state);
+	if (t->aging.target != t->aging.now)
+		return ink_file_wrong(&f, -EBUSY, "a tick in portions is under way and must arrive first");
+	return ink_file_save(path, &h, t->body, why);
+}
+
+/* --------------------------------------------------- loading: what it may say */
+
+struct range {
+	uint32_t least, most;
+};
+
+#define SAME(least, most)                                                                                    \
+	{                                                                                                    \
+		{least, most}, {least, most}, {least, most}, {least, most}, {least, most}, {least, most},    \
+		{                                                                                            \
+			least, most                                                                          \
+		}                                                                                            \
+	}
+#define ANY UINT32_MAX
+#define LINES INK_MOST_BUCKETS
+#define ASIDE INK_SIDE_MOST
+#define SMALL (COMPACT_META_BITS - COMPACT_MIN_SLOTS) /* buckets of a line */
+#define AT(field) offsetof(struct header, field)
+
+/* clang-format off */
+static const struct field {
+	const char *name;
+	size_t at;
+	struct range of[7]; /* by kind; the plan makes no others */
+} fields[] = {
+	/*                                  line          compact       dleft         exact            stateful      direct        kbf */
+	{"states",       AT(states),       SAME(1, INK_MAX_STATES)},
+	{"age bits",     AT(age_bits),     SAME(0, INK_AGE_MAX_BITS)},
+	{"writers",      AT(writers),      {{1, ANY},     {1, 1},       {1, 1},       {1, 1},          {1, 1},       {1, 1},      {1, 1}}},
+	{"full policy",  AT(full),         {{1, 3},       {1, 3},       {1, 3},       {1, 3},          {1, 2},       {1, 2},      {1, 2}}},
+	{"flags",        AT(flags),        SAME(0, WITH_RULES)},
+	{"d",            AT(d),            {{2, 2},       {2, 2},       {1, 8},       {1, 1},          {0, 0},       {0, 0},      {0, 0}}},
+	{"b",            AT(b),            {{1, LINES},   {1, LINES},   {1, LINES},   {256, 1u << 31}, {0, 0},       {0, 0},      {0, 0}}},
+	{"h",            AT(h),            {{16, 32},     {4, 56},      {1, 64},      {1, 1},          {0, 0},       {0, 0},      {1, 8}}},
+	{"f",            AT(f),            {{2, 30},      {4, 24},      {2, 32},      {64, 64},        {0, 0},       {0, 0},      {1, 12}}},
+	{"q",            AT(q),            {{0, 0},       {1, SMALL},   {0, 0},       {0, 0},          {0, 0},       {0, 0},      {1, 64}}},
+	{"side",         AT(side),         {{0, ASIDE},   {0, ASIDE},   {0, ASIDE},   {0, 0},          {0, 0},       {0, 0},      {0, ASIDE}}},
+	{"dleft flags",  AT(dleft_flags),  {{0, 0},       {0, 0},       {0, 7},       {0, 0},          {0, 0},       {0, 0},      {0, 0}}},
+	{"k",            AT(k),            {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {1, 32},      {1, 32},      {1, 16}}},
+	{"m",            AT(m),            {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {2, ANY},     {2, ANY},      {1, ANY}}},
+	{"counter bits", AT(counter_bits), {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {0, 8},       {0, 8},      {0, 0}}},
+	{"threshold",    AT(threshold),    {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {1, 32},      {0, 0},      {0, 0}}},
+	{"side id bits", AT(side_id),      {{0, INK_SIDE_MOST_ID}, {0, INK_SIDE_MOST_ID}, {0, 0}, {0, 0}, {0, 0},  {0, 0},      {0, 0}}},
+	{"bloom flags",  AT(bloom_flags),  {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {0, 1},       {0, 2},      {0, 0}}},
+};
+/* clang-format on */
+
+static int check_kind(const struct ink_file *f, const struct header *h)
+{
+	if (h->kind >= INK_LINE && h->kind <= INK_KBF)
+		return 0;
+	return ink_file_wrong(f, -ENOTSUP, "has kind %u; tables are %d to %d", h->kind, INK_LINE, INK_KBF);
+}
+
+static int check_fields(const struct ink_file *f, const struct header *h)
+{
+	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+		struct range r = fields[i].of[h->kind - INK_LINE];
+		uint32_t value;
+
+		memcpy(&value, (const char *)h + fields[i].at, sizeof value);
+		if (value < r.least || value > r.most)
+			return ink_file_wrong(f, -EBADMSG,
+					      "%s (byte %zu) is %u; in a table of this kind it is %u to %u",
+					      fields[i].name, fields[i].at, value, r.least, r.most);
+	}
+	return 0;
+}
+
+static struct ink_plan plan_of(const struct header *h)
+{
+	struct ink_plan p = {.size = sizeof p,
+			     .kind = (enum ink_kind)h->kind,
+			     .flows = h->flows,
+			     .error = h->error,
+			     .unsure = h->unsure,
+			     .load = h->load,
+			     .state_bits = h->state_bits,
+			     .age_bits = h->age_bits};
+
+	p.geometry = (struct ink_geometry){h->d,         h->b,           h->h,      h->f, h->q,
+					   h->side,      h->dleft_flags, h->k,      h->m, h->counter_bits,
+					   h->threshold, h->bloom_flags, h->side_id};
+	p.bytes = ink_table_bytes(&p, h->writers) + h->body_bytes;
+	p.bits_per_flow = 8 * (double)p.bytes / (double)p.flows;
+	return p;
+}
+
+/* Two cells at least for each hash to choose from, in the table or in each line. */
+static int bloom_fits(const struct header *h)
+{
+	struct ink_plan p = plan_of(h);
+	uint32_t line_cells = 512 / ink_bloom_cell_bits(&p);
+
+	if (h->threshold > h->k || h->counter_bits + h->age_bits == 0)
+		return 0;
+	if (h->kind == INK_DIRECT)
+		return h->bloom_flags != INK_BLOOM_BLOCKED && h->m / 2 >= h->k;
+	if (h->bloom_flags & INK_BLOOM_BLOCKED)
+		return h->counter_bits != 1 && h->m % line_cells == 0 && line_cells / 2 >= h->k;
+	return h->counter_bits != 1 && h->m / 2 >= h->k;
+}
+
+/* The masks are written when the table is made, so their sizes must be what the states make them. */
+static int kbf_fits(const struct header *h)
+{
+	struct ink_multiset_shape bags;
+
+	if (h->states * h->q > INK_MULTISET_STATES || h->age_bits || h->m % h->k)
+		return 0;
+	bags = ink_multiset_shape(h->states * h->q);
+	return h->h == bags.mask_bytes && h->f == bags.most;
+}
+
+/* Each number is in its range; do they fit together? See line.h, compact.h, dleft.c, exact.c, bloom.h, kbf.c. */
+static int shape_fits(const struct header *h)
+{
+	uint32_t code = h->state_bits + h->age_bits;
+
+	switch (h->kind) {
+	case INK_LINE:
+		return h->h % INK_LINE_WORDS == 0 &&
+		       h->f + code == ink_line_entry_bits(h->h / INK_LINE_WORDS);
+	case INK_COMPACT:
+		return h->h + h->q <= COMPACT_META_BITS &&
+		       h->h * (h->f + code) <= COMPACT_BITS - (h->h + h->q);
+	case INK_DLEFT:
+		return h->f + code <= 57;
+	case INK_EXACT:
+		return (h->b & (h->b - 1)) == 0;
+	case INK_KBF:
+		return kbf_fits(h);
+	default:
+		return bloom_fits(h);
+	}
+}
+
+/* The geometry of a kind in words. */
+static int no_such_shape(const struct ink_file *f, const struct header *h)
+{
+	uint32_t code = h->state_bits + h->age_bits;
+
+	if (h->kind == INK_STATEFUL || h->kind == INK_DIRECT)
+		return ink_file_wrong(f, -EBADMSG,
+				      "no table has the geometry k %u m %u counter bits %u threshold %u "
+				      "bloom flags %u with codes of %u bits",
+				      h->k, h->m, h->counter_bits, h->threshold, h->bloom_flags, code);
+	if (h->kind == INK_KBF)
+		return ink_file_wrong(f, -EBADMSG,
+				      "no table has the geometry h %u f %u q %u k %u m %u with %u states",
+				      h->h, h->f, h->q, h->k, h->m, h->states);
+	return ink_file_wrong(f, -EBADMSG,
+			      "no table has the geometry d %u b %u h %u f %u q %u with codes of %u bits",
+			      h->d, h->b, h->h, h->f, h->q, code);
+}
+
+static int check_state_bits(const struct ink_file *f, const struct header *h)
+{
+	uint32_t state_bits = ink_state_bits((enum ink_kind)h->kind, h->states, h->counter_bits);
+
+	if (h->state_bits == state_bits)
+		return 0;
+	return ink_file_wrong(f, -EBADMSG, "state bits (byte 40) is %u; %u states take %u", h->state_bits,
+			      h->states, state_bits);
+}
+
+/* After check_state_bits: a plan takes them at their word. */
+static int check_shape(const struct ink_file *f, const struct header *h)
+{
+	struct ink_plan plan = plan_of(h);
+	struct ink_side_form form = ink_side_form(&plan);
+
+	if (!shape_fits(h))
+		return no_such_shape(f, h);
+	if ((h->side_id && h->side_id < INK_SIDE_LEAST_ID) || ink_side_width(form) > 8)
+		return ink_file_wrong(f, -EBADMSG,
+				      "no side table keeps %u bits of an id (byte 240) with %u lines",
+				      h->side_id, h->b);
+	if (h->hand >= ink_side_positions(form) && h->hand)
+		return ink_file_wrong(f, -EBADMSG, "hand (byte 208) is %u; the side table has %u places",
+				      h->hand, ink_side_positions(form));
+	return 0;
+}
+
+/* Only states that an entry can have are turned, and no further than their marks go round. */
+static int check_turns(const struct ink_file *f, const struct header *h)
+{
+	uint32_t unsure = ink_coding(h->states, h->age_bits).unsure;
+
+	for (uint32_t state = 0; state < INK_STATE_CODES; state++) {
+		int stored = h->kind == INK_LINE && (state < h->states || state == unsure);
+		uint32_t most = stored ? ink_age_top(h->age_bits) : 0;
+
+		if (h->turn[state] > most)
+			return ink_file_wrong(
+				f, -EBADMSG, "the turn of state %u (byte %zu) is %u; it is %u at the most",
+				state, offsetof(struct header, turn) + state, h->turn[state], most);
+	}
+	return 0;
+}
+
+/* Nothing is computed from these but what users are shown; they must be numbers all the same. */
+static int check_plan(const struct ink_file *f, const struct header *h)
+{
+	if (h->flows == 0)
+		return ink_file_wrong(f, -EBADMSG, "it was planned for no flows (byte 72)");
+	if (!(h->error >= 0 && h->error <= 1))
+		return ink_file_wrong(f, -EBADMSG, "the planned error (byte 80) is %g", h->error);
+	if (!(h->unsure >= 0 && h->unsure <= 1))
+		return ink_file_wrong(f, -EBADMSG, "the planned doubt (byte 232) is %g", h->unsure);
+	if (!(h->load >= 0 && h->load <= 1.8e19))
+		return ink_file_wrong(f, -EBADMSG, "the planned load (byte 88) is %g", h->load);
+	return 0;
+}
+
+/* The header is in range, so none of these sums can overflow: the largest is below 2^48. */
+static int check_lengths(const struct ink_file *f, const struct header *h)
+{
+	struct ink_plan p = plan_of(h);
+	uint64_t cells = ink_cells_bytes(&p, (enum ink_full)h->full);
+	uint64_t body = ink_body_round(cells + ink_side_bytes(ink_side_form(&p)));
+
+	if (h->cells_bytes != cells || h->body_bytes != body)
+		return ink_file_wrong(
+			f, -EBADMSG,
+			"cells of %llu and a body of %llu bytes do not fit the geometry; %llu and %llu do",
+			(unsigned long long)h->cells_bytes, (unsigned long long)h->body_bytes,
+			(unsigned long long)cells, (unsigned long long)body);
+	return 0;
+}
+
+static int check_header(const struct ink_file *f, const struct header *h)
+{
+	int error = check_kind(f, h);
+
+	if (!error)
+		error = ink_file_reserved(f, h, offsetof(struct header, reserved));
+	if (!error)
+		error = check_fields(f, h);
+	if (!error)
+		error = check_state_bits(f, h);
+	if (!error)
+		error = check_shape(f, h);
+	if (!error)
+		error = check_turns(f, h);
+	if (!error)
+		error = check_plan(f, h);
+	return error ? error : check_lengths(f, h);
+}
+
+/* ---------------------------------------------------------- loading: the table */
+
+/*
+ * All that the body does not hold. Whether overflow flags are set is not known
+ * without looking at every line, so the next tick is told to clear them.
+ */
+static void fill_table(struct ink_table *t, const struct header *h)
+{
+	t->states = h->states;
+	t->full = (enum ink_full)h->full;
+	t->rules_expected = (h->flags & WITH_RULES) != 0;
+	memcpy(t->secret, h->secret, sizeof t->secret);
+	t->counters = h->counters;
+	t->aging.now = t->aging.target = h->now;
+	t->aging.flagged = t->aging.ever_flagged = 1;
+	t->body_bytes = h->body_bytes;
+	t->ops = ink_kind_ops(&t->plan, t->writers, INK_SIMD_BEST);
+}
+
+/* No tick is under way, so one of the two tables is read; ticks begin by writing the other. */
+static void turn_table(struct ink_table *t, const struct header *h)
+{
+	for (unsigned state = 0; ink_turns_marks(t) && state <= t->coding.unsure; state++)
+		ink_set_turn(t, ink_view_table(t->aging.view), state, h->turn[state]);
+}
+
+static int check_body(const struct ink_file *f, const struct ink_table *t, const struct header *h)
+{
+	struct ink_why reason;
+	int error = ink_file_padding(f, h, t->body, h->cells_bytes + ink_side_bytes(t->side.form));
+
+	if (error)
+		return error;
+	return ink_check(t, &reason) ? ink_file_wrong(f, -EBADMSG, "the body is unsound: %s", reason.text)
+				     : 0;
+}
+
+static int load(struct ink_file *f, const struct header *h, struct ink_table *t, enum ink_load how)
+{
+	int error;
+
+	fill_table(t, h);
+	error = ink_file_body(f, h, how, &t->body);
+	if (error)
+		return error;
+	ink_table_attach(t);
+	turn_table(t, h);
+	t->side.hand = h->hand;
+	return check_body(f, t, h);
+}
+
+struct ink_table *ink_load(const char *path, enum ink_load how, struct ink_why *why)
+{
+	struct ink_file f = {.path = path, .why = why, .fd = -1};
+	struct ink_table *t = NULL;
+	struct header h;
+	struct ink_plan plan;
+	int error = ink_file_open(&f, &h);
+
+	if (!error)
+		error = check_header(&f, &h);
+	if (!error) {
+		plan = plan_of(&h);
+		t = ink_table_alloc(&plan, h.writers);
+		error = t ? load(&f, &h, t, how) : ink_file_wrong(&f, -ENOMEM, "no memory for a table");
+	}
+	ink_file_close(&f);
+	if (!error)
+		return t;
+	ink_free(t);
+	errno = -error;
+	return NULL;
+}

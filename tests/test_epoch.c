@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Turned marks (src/table/epoch.h): that looks write nothing but what expires,
+ * that ages are right however often the marks have gone round, and that with
+ * many writers no touch is lost and nobody outlives his time, whatever comes
+ * between the steps of a touch. When entries expire at all is in test_time.c.
+ *
+ * The cells are compiled in here once more, with many writers, so that a call
+ * can be stopped half way.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <inkling/inkling.h>
+
+#include "tests/random.h"
+#include "kinds/line/find_portable.h"
+
+enum { CELLS_SHARED = 1 };
+
+#include "kinds/line/generic.h"
+#include "kinds/line/cells.h"
+#include "engine/engine.h"
+
+/* ---------------------------------------------------------------- the tables */
+
+enum { STATES = 15, LINES = 200, FLOWS = 3000 };
+
+struct way {
+	unsigned age_bits, writers, h;
+	enum ink_simd simd;
+};
+
+static struct ink_table *table_of(const struct way *way)
+{
+	struct ink_options o = {.size = sizeof o,
+				.kind = INK_LINE,
+				.flows = FLOWS,
+				.states = STATES,
+				.age_bits = way->age_bits,
+				.writers = way->writers,
+				.simd = way->simd,
+				.seed = 7,
+				.geometry = {.b = LINES, .h = way->h, .side = 100}};
+	struct ink_why why;
+	struct ink_table *t = ink_create(&o, &why);
+
+	if (!t)
+		fail_msg("%s", why.text);
+	return t;
+}
+
+/* Looks that an entry outlives. */
+static unsigned lives(const struct ink_table *t)
+{
+	return t->coding.age_top;
+}
+
+static void tick_to(struct ink_table *t, uint64_t now)
+{
+	assert_int_equal(ink_tick(t, now, NULL), 0);
+}
+
+static uint64_t expired_by(struct ink_table *t, uint64_t now)
+{
+	struct ink_counts expired;
+
+	assert_int_equal(ink_tick(t, now, &expired), 0);
+	return expired.total;
+}
+
+static void insert_all(struct ink_table *t, uint64_t from, uint64_t to)
+{
+	for (uint64_t i = from; i < to; i++)
+		assert_int_equal(ink_insert(t, id_number(i), (unsigned)(i % STATES)), 0);
+}
+
+static void touch_all(struct ink_table *t, uint64_t from, uint64_t to)
+{
+	for (uint64_t i = from; i < to; i++)
+		assert_int_equal(ink_lookup(t, id_number(i)), (ink_answer)(i % STATES));
+}
+
+/* ---------------------------------------------------------------- what is written */
+
+static void a_look_writes_nothing_that_survives(void **state)
+{
+	struct ink_table *t = table_of(*state);
+	static struct ink_line before[LINES];
+
+	insert_all(t, 0, 2000);
+	for (uint64_t now = 1; now < 12; now++) {
+		touch_all(t, 0, 2000);
+		memcpy(before, t->body, sizeof before);
+		assert_int_equal(expired_by(t, now), 0);
+		assert_memory_equal(before, t->body, sizeof before);
+	}
+	ink_free(t);
+}
+
+static unsigned words_changed(const struct ink_line *a, const struct ink_line *b)
+{
+	unsigned changed = 0;
+
+	for (unsigned line = 0; line < LINES; line++)
+		for (unsigned i = 0; i < INK_LINE_WORDS; i++)
+			changed += a[line].word[i] != b[line].word[i];
+	return changed;
+}
+
+static void only_words_in_which_an_entry_expires_are_written(void **state)
+{
+	struct ink_table *t = table_of(*state);
+	static struct ink_line before[LINES];
+	uint64_t now = 0;
+
+	insert_all(t, 0, 2000);
+	for (unsigned looks = 0; looks < lives(t); looks++) {
+		tick_to(t, ++now);
+		touch_all(t, 20, 2000);
+	}
+	memcpy(before, t->body, sizeof before);
+	assert_int_equal(expired_by(t, ++now), 20);
+	assert_in_range(words_changed(before, t->body), 1, 20);
+	touch_all(t, 20, 2000);
+	for (uint64_t i = 0; i < 20; i++)
+		assert_int_equal(ink_peek(t, id_number(i)), INK_ABSENT);
+	assert_int_equal(ink_check(t, NULL), 0);
+	ink_free(t);
+}
+
+/* ------------------------------------------------------------------- going round */
+
+/* One flow is stored between each two looks, more looks than all marks have values, four times over. */
+static void ages_are_right_however_often_the_marks_went_round(void **state)
+{
+	struct ink_table *t = table_of(*state);
+	uint64_t last = 4 * (lives(t) + 1) + 3;
+
+	for (uint64_t now = 0; now < last; now++) {
+		tick_to(t, now);
+		insert_all(t, now, now + 1);
+		for (uint64_t i = 0; i <= now; i++)
+			assert_int_equal(ink_peek(t, id_number(i)),
+					 now - i <= lives(t) ? (ink_answer)(i % STATES) : INK_ABSENT);
+	}
+	ink_free(t);
+}
+
+/* In portions of one line; a flow moves from state to state wherever the cursor is. */
+static void a_census_between_portions_counts_what_is_there(void **state)
+{
+	struct ink_table *t = table_of(*state);
+	struct ink_counts counts, expired;
+	uint64_t flows = 2000, now = 0;
+	int more;
+
+	insert_all(t, 0, flows);
+	while (flows) {
+		assert_true(now < 100);
+		now++;
+		do {
+			more = ink_tick_portion(t, now, 1, &expired);
+			flows -= expired.total;
+			assert_int_equal(ink_census(t, &counts), 0);
+			assert_int_equal(counts.total, flows);
+			if (now < 10)
+				ink_modify(t, id_number(random_below(2000)), random_below(STATES));
+		} while (more == 1);
+		assert_int_equal(more, 0);
+		assert_int_equal(ink_check(t, NULL), 0);
+	}
+	assert_true(now > lives(t));
+	ink_free(t);
+}
+
+/* ------------------------------------------------- between the steps of a touch */
+
+static struct spot found(struct ink_table *t, uint64_t id)
+{
+	struct place p = place_of(t, id);
+	struct spot s;
+
+	assert_int_equal(cell_find(t, &p, &s), 1);
+	return s;
+}
+
+static unsigned state_at(const struct ink_table *t, const struct spot *s)
+{
+	return ink_code_state(&t->coding, s->code);
+}
+
+/* Other threads may have touched it in the new view; our fresh code would be an old one. */
+static void what_was_read_before_a_look_is_not_written_after_it(void **state)
+{
+	struct ink_table *t = table_of(*state);
+	uint64_t now = 0;
+
+	insert_all(t, 0, 1);
+	for (int parts = 0; parts < 2; parts++) {
+		struct spot s = found(t, id_number(0));
+
+		if (parts)
+			assert_int_equal(ink_tick_portion(t, ++now, 1, NULL), 1);
+		else
+			tick_to(t, ++now);
+		assert_int_equal(cell_code(t, &s, state_at(t, &s)), OUTDATED);
+		assert_false(cell_recode(t, &s, OUTDATED));
+		touch_all(t, 0, 1);
+	}
+	ink_free(t);
+}
+
+/*
+ * The fresh code is known, then looks come, then the swap is made: the entry
+ * was touched at some moment of the call. It has not been late so far, so it
+ * survives them, and it ends neither before one who was touched at the begin of
+ * the call nor after one who was touched at its end.
+ */
+static void a_touch_counts_as_made_at_some_moment_of_the_call(void **state)
+{
+	struct ink_table *t = table_of(*state);
+	uint64_t now = 0;
+
+	for (unsigned age = 0; age < lives(t); age++)
+		for (unsigned looks = 0; looks <= age; looks++, now += 10) {
+			struct spot s;
+			unsigned fresh;
+
+			tick_to(t, now);
+			insert_all(t, now, now + 1);
+			tick_to(t, now + lives(t) - age);
+			s = found(t, id_number(now));
+			fresh = cell_code(t, &s, state_at(t, &s));
+			tick_to(t, now + lives(t) - age + looks);
+			assert_true(cell_recode(t, &s, fresh));
+			tick_to(t, now + 2 * lives(t) - age);
+			assert_int_not_equal(ink_peek(t, id_number(now)), INK_ABSENT);
+			tick_to(t, now + 2 * lives(t) - age + looks + 1);
+			assert_int_equal(ink_peek(t, id_number(now)), INK_ABSENT);
+		}
+	ink_free(t);
+}
+
+/*
+ * Others touch the entry before and after every look, the marks go round, and
+ * the word is again the one that was read: the swap succeeds, and would take the
+ * last of their touches back.
+ */
+static void a_swap_after_marks_went_round_takes_no_touch_back(void **state)
+{
+	struct ink_table *t = table_of(*state);
+	uint64_t now = 0;
+
+	for (unsigned looks = 1; looks <= lives(t); looks++) {
+		uint64_t flow = looks;
+		struct spot s;
+		unsigned fresh;
+
+		insert_all(t, flow, flow + 1);
+		tick_to(t, now += lives(t) + 1 - looks);
+		s = found(t, id_number(flow));
+		fresh = cell_code(t, &s, state_at(t, &s));
+		for (unsigned i = 0; i < looks; i++) {
+			touch_all(t, flow, flow + 1);
+			tick_to(t, ++now);
+		}
+		touch_all(t, flow, flow + 1);
+		assert_true(cell_recode(t, &s, fresh));
+		tick_to(t, now += lives(t));
+		assert_int_equal(ink_peek(t, id_number(flow)), (ink_answer)(flow % STATES));
+		tick_to(t, ++now);
+		assert_int_equal(ink_peek(t, id_number(flow)), INK_ABSENT);
+	}
+	ink_free(t);
+}
+
+/* A flow that stands in neither of the first lines. */
+static uint64_t flow_far_behind(struct ink_table *t)
+{
+	for (uint64_t i = 0;; i++) {
+		struct place p = place_of(t, id_number(i));
+
+		if (first_line(&p) >= 2 && second_line(&p) >= 2)
+			return id_number(i);
+	}
+}
+
+/* The sweep has read a line and found an entry too old; then it is touched, or not. */
+static void what_is_touched_before_the_sweep_takes_it_stays(void **state)
+{
+	for (int touched = 0; touched < 2; touched++) {
+		struct ink_table *t = table_of(*state);
+		uint64_t id = flow_far_behind(t), last = lives(t) + 1;
+		struct spot s;
+		size_t word;
+
+		assert_int_equal(ink_insert(t, id, 3), 0);
+		tick_to(t, lives(t));
+		assert_int_equal(ink_tick_portion(t, last, 0, NULL), 1);
+		s = found(t, id);
+		word = (size_t)(s.at.word - (uint64_t *)t->body);
+		if (touched)
+			assert_int_equal(ink_lookup(t, id), 3);
+		slot_expire(t, (uint32_t)(word / 8), 4 * line_word_order[word % 8] + s.at.column / 16);
+		assert_int_equal(ink_peek(t, id), touched ? 3 : INK_ABSENT);
+		tick_to(t, last + lives(t) - 1);
+		assert_int_equal(ink_peek(t, id), touched ? 3 : INK_ABSENT);
+		tick_to(t, last + lives(t));
+		assert_int_equal(ink_peek(t, id), INK_ABSENT);
+		assert_int_equal(t->counters.expired, 1);
+		ink_free(t);
+	}
+}
+
+/* --------------------------------------------------------------------- threads */
+
+/*
+ * Two threads touch the same flows in passes, change the states of some, and
+ * store and delete flows of their own; one ticks, and lets flows of its own rest. Before a tick begins,
+ * each of the two has made a pass that began when the last one was over. So all
+ * that they touch must stay, and all that rests must go at its look. With two
+ * lanes the fingerprints have 25 bits at least: no flow is taken for another.
+ */
+enum { TOUCHERS = 2, KEPT = 1000, RESTING = 300 };
+
+struct scene {
+	struct ink_table *t;
+	uint64_t ticks;            /* that are over */
+	uint64_t passed[TOUCHERS]; /* ticks that were over when the last whole pass began */
+	int over;
+	unsigned complaints; /* a check of cmocka's would jump out of the thread */
+};
+
+struct toucher {
+	struct scene *s;
+	unsigned number;
+};
+
+static uint64_t load(const uint64_t *n)
+{
+	return __atomic_load_n(n, __ATOMIC_ACQUIRE);
+}
+
+static void store(uint64_t *n, uint64_t value)
+{
+	__atomic_store_n(n, value, __ATOMIC_RELEASE);
+}
+
+static void insist(struct scene *s, int so)
+{
+	if (!so)
+		__atomic_fetch_add(&s->complaints, 1, __ATOMIC_RELAXED);
+}
+
+static int is_over(const struct scene *s)
+{
+	return __atomic_load_n(&s->over, __ATOMIC_ACQUIRE) ||
+	       __atomic_load_n(&s->complaints, __ATOMIC_RELAXED);
+}
+
+/* A flow that is stored within a pass stays at least until the next one begins. */
+static void pass_by(struct scene *s, uint64_t i)
+{
+	uint64_t id = id_number(1000000 + i);
+
+	insist(s, ink_insert(s->t, id, 1) == 0);
+	insist(s, ink_modify(s->t, id, 2) == 0);
+	insist(s, ink_lookup(s->t, id) == 2);
+	insist(s, ink_delete(s->t, id) == 0);
+}
+
+static void *touch_all_the_time(void *with)
+{
+	struct toucher *me = with;
+	struct scene *s = me->s;
+
+	while (!is_over(s)) {
+		uint64_t began = load(&s->ticks);
+
+		for (uint64_t i = 0; i < KEPT; i++) {
+			if (i % 2)
+				insist(s, ink_lookup(s->t, id_number(i)) == (ink_answer)(i % STATES));
+			else
+				insist(s,
+				       ink_modify(s->t, id_number(i), (unsigned)(began + i) % STATES) == 0);
+			pass_by(s, me->number * KEPT + i % 100);
+		}
+		store(&s->passed[me->number], began);
+	}
+	return NULL;
+}
+
+static void wait_for_passes(const struct scene *s)
+{
+	for (unsigned i = 0; i < TOUCHERS; i++)
+		while (load(&s->passed[i]) < s->ticks && !is_over(s))
+			sched_yield();
+}
+
+/* At once or in portions; who expired. */
+static uint64_t tick_somehow(struct scene *s)
+{
+	struct ink_counts expired;
+	uint64_t now = s->ticks + 1, sum = 0;
+	int more = now % 3 != 0;
+
+	while (more == 1) {
+		more = ink_tick_portion(s->t, now, 1 + random_below(2000), &expired);
+		sum += expired.total;
+		if (random_below(4) == 0)
+			sched_yield();
+	}
+	insist(s, more == 0 && ink_tick(s->t, now, &expired) == 0);
+	store(&s->ticks, now);
+	return sum + expired.total;
+}
+
+/* Stores flows that are to rest; those who rested long enough are gone with this tick, and nobody else. */
+static void let_rest(struct scene *s)
+{
+	uint64_t lived = lives(s->t) + 1, first = 2000000 + s->ticks * RESTING;
+
+	for (uint64_t i = first; i < first + RESTING; i++)
+		insist(s, ink_insert(s->t, id_number(i), 4) == 0);
+	wait_for_passes(s);
+	insist(s, tick_somehow(s) == (s->ticks >= lived ? RESTING : 0));
+	for (uint64_t i = first; s->ticks >= lived && i < first + RESTING; i++)
+		insist(s, ink_peek(s->t, id_number(i - (lived - 1) * RESTING)) == INK_ABSENT);
+}
+
+static void what_is_touched_stays_and_what_rests_goes(void **state)
+{
+	struct scene s = {.t = table_of(*state)};
+	struct toucher touchers[TOUCHERS];
+	pthread_t threads[TOUCHERS];
+
+	insert_all(s.t, 0, KEPT);
+	for (unsigned i = 0; i < TOUCHERS; i++) {
+		touchers[i] = (struct toucher){&s, i};
+		assert_int_equal(pthread_create(&threads[i], NULL, touch_all_the_time, &touchers[i]), 0);
+	}
+	for (uint64_t n = scaled(250); n > 0 && !is_over(&s); n--)
+		let_rest(&s);
+	__atomic_store_n(&s.over, 1, __ATOMIC_RELEASE);
+	for (unsigned i = 0; i < TOUCHERS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(s.complaints, 0);
+	assert_int_equal(ink_check(s.t, NULL), 0);
+	ink_free(s.t);
+}
+
+/* ------------------------------------------------------------------ all of it */
+
+#define CASE(test, about, ...)                                                                               \
+	{                                                                                                    \
+#test ": " about, test, NULL, NULL, &(struct way)                                            \
+		{                                                                                            \
+			__VA_ARGS__                                                                          \
+		}                                                                                            \
+	}
+
+/* One writer and many; 15 states with one age bit, and with two, in 2, 3 and 4 lanes. */
+#define EACH(test)                                                                                           \
+	CASE(test, "one age bit", 1, 1, 24, INK_SIMD_BEST),                                                  \
+		CASE(test, "one age bit, 2 lanes, portable", 1, 1, 16, INK_SIMD_NONE),                       \
+		CASE(test, "two age bits", 2, 1, 24, INK_SIMD_BEST),                                         \
+		CASE(test, "two age bits, 2 lanes", 2, 1, 16, INK_SIMD_BEST),                                \
+		CASE(test, "many writers, one age bit", 1, 4, 24, INK_SIMD_BEST),                            \
+		CASE(test, "many writers, two age bits, portable", 2, 4, 24, INK_SIMD_NONE)
+#define SHARED(test)                                                                                         \
+	CASE(test, "one age bit", 1, 4, 24, INK_SIMD_BEST),                                                  \
+		CASE(test, "two age bits", 2, 4, 24, INK_SIMD_BEST),                                         \
+		CASE(test, "two age bits, 2 lanes, portable", 2, 4, 16, INK_SIMD_NONE)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		EACH(a_look_writes_nothing_that_survives),
+		EACH(only_words_in_which_an_entry_expires_are_written),
+		EACH(ages_are_right_however_often_the_marks_went_round),
+		EACH(a_census_between_portions_counts_what_is_there),
+		SHARED(what_was_read_before_a_look_is_not_written_after_it),
+		SHARED(a_touch_counts_as_made_at_some_moment_of_the_call),
+		SHARED(a_swap_after_marks_went_round_takes_no_touch_back),
+		SHARED(what_is_touched_before_the_sweep_takes_it_stays),
+		CASE(what_is_touched_stays_and_what_rests_goes, "one age bit", 1, 4, 16, INK_SIMD_BEST),
+		CASE(what_is_touched_stays_and_what_rests_goes, "two age bits", 2, 4, 16, INK_SIMD_BEST),
+		CASE(what_is_touched_stays_and_what_rests_goes, "portable", 1, 4, 16, INK_SIMD_NONE),
+	};
+
+	(void)verbs;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,642 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The kind `kbf`: its cells (bag.h) by exhaustion, its odds (odds.h) by
+ * counting, and the table beside arrays that know every flow.
+ */
+#include "tests/help.h"
+
+#include <xxhash.h>
+
+#include "tests/churn.h"
+#include "tests/interval.h"
+#include "kinds/sums/odds.h"
+#include "tests/scratch.h"
+#include "kinds/sums/multiset.h"
+
+/* ------------------------------------------------------------------ elements */
+
+static int by_value(const void *a, const void *b)
+{
+	unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The sums of all bags of two or three of the elements are different. */
+static void assert_all_sums_differ(const struct ink_multiset_shape *s, unsigned size)
+{
+	unsigned *sums = malloc(sizeof *sums * 4096), n = 0;
+
+	assert_non_null(sums);
+	for (unsigned i = 0; i < s->states; i++)
+		for (unsigned j = i; j < s->states; j++)
+			for (unsigned k = j; k < (size == 3 ? s->states : j + 1); k++)
+				sums[n++] =
+					(s->element[i] + s->element[j] + (size == 3 ? s->element[k] : 0u)) %
+					INK_MULTISET_GROUP;
+	qsort(sums, n, sizeof *sums, by_value);
+	for (unsigned i = 1; i < n; i++)
+		assert_int_not_equal(sums[i - 1], sums[i]);
+	free(sums);
+}
+
+static void bags_of_three_of_16_states_and_of_two_of_64_are_told_apart(void **state)
+{
+	(void)state;
+	for (unsigned states = 1; states <= INK_MULTISET_STATES; states++) {
+		struct ink_multiset_shape s = ink_multiset_shape(states);
+
+		assert_all_sums_differ(&s, 2);
+		if (states <= 16)
+			assert_all_sums_differ(&s, 3);
+	}
+}
+
+/* --------------------------------------------------------------------- masks */
+
+/* Marks, for every sum that `count` more elements can lead to, the states that were used on the way. */
+static void mark_bags(const struct ink_multiset_shape *s, unsigned count, unsigned sum, uint64_t used,
+		      uint64_t *masks)
+{
+	if (!count) {
+		masks[sum % INK_MULTISET_GROUP] |= used;
+		return;
+	}
+	for (unsigned i = 0; i < s->states; i++)
+		mark_bags(s, count - 1, sum + s->element[i], used | 1ull << i, masks);
+}
+
+static void masks_have_the_states_of_all_bags_with_that_sum(void **state)
+{
+	(void)state;
+	for (unsigned states = 1; states <= 17; states += states < 5 ? 1 : 4) {
+		struct ink_multiset_shape s = ink_multiset_shape(states);
+		unsigned char *masks = calloc(1, ink_multiset_masks_bytes(s.most, s.mask_bytes));
+
+		assert_non_null(masks);
+		ink_multiset_fill_masks(&s, masks);
+		for (unsigned count = 1; count <= s.most && count <= 5; count++) {
+			uint64_t expected[INK_MULTISET_GROUP] = {0};
+
+			mark_bags(&s, count, 0, 0, expected);
+			for (unsigned sum = 0; sum < INK_MULTISET_GROUP; sum++)
+				assert_int_equal(ink_multiset_admits(&s, masks, ink_multiset_of(count, sum)),
+						 expected[sum]);
+		}
+		assert_int_equal(ink_multiset_admits(&s, masks, 0), 0);
+		assert_int_equal(ink_multiset_admits(&s, masks, ink_multiset_of(s.most + 1, 7)), s.all);
+		free(masks);
+	}
+}
+
+static void what_is_put_in_can_be_taken_out_in_any_order(void **state)
+{
+	struct ink_multiset_shape s = ink_multiset_shape(12);
+
+	(void)state;
+	for (unsigned round = 0; round < 1000; round++) {
+		unsigned in[14], n = random_below(15);
+		ink_multiset bag = 0;
+
+		for (unsigned i = 0; i < n; i++)
+			bag = ink_multiset_add(&s, bag, in[i] = random_below(12));
+		assert_int_equal(ink_multiset_count(bag), n);
+		while (n) {
+			unsigned i = random_below(n);
+
+			bag = ink_multiset_remove(&s, bag, in[i]);
+			in[i] = in[--n];
+		}
+		assert_int_equal(bag, 0);
+	}
+}
+
+static void a_count_of_15_stays_and_tells_nothing(void **state)
+{
+	struct ink_multiset_shape s = ink_multiset_shape(4);
+	unsigned char *masks = calloc(1, ink_multiset_masks_bytes(s.most, s.mask_bytes));
+	ink_multiset bag = 0;
+
+	(void)state;
+	assert_non_null(masks);
+	ink_multiset_fill_masks(&s, masks);
+	for (unsigned i = 0; i < 20; i++)
+		bag = ink_multiset_add(&s, bag, 3);
+	assert_int_equal(ink_multiset_count(bag), INK_MULTISET_STUCK);
+	assert_int_equal(ink_multiset_remove(&s, bag, 3), bag);
+	assert_int_equal(ink_multiset_admits(&s, masks, bag), s.all);
+	free(masks);
+}
+
+/* ----------------------------------------------------------------- the table */
+
+static void make_kbf(unsigned states, uint64_t flows, double error)
+{
+	struct ink_options o = {.size = sizeof o,
+				.kind = INK_KBF,
+				.states = states,
+				.flows = flows,
+				.error = error,
+				.seed = 1};
+	struct ink_why why = {""};
+
+	ink_free(t);
+	t = ink_create(&o, &why);
+	if (!t)
+		fail_msg("%u states, %llu flows: %s", states, (unsigned long long)flows, why.text);
+}
+
+static void begin_churn(struct churn *c, unsigned states, uint64_t n, double error)
+{
+	make_kbf(states, n, error);
+	*c = (struct churn){.table = t, .n = n, .state_count = states};
+	c->ids = calloc(n, sizeof *c->ids);
+	c->states = calloc(n, sizeof *c->states);
+	assert_non_null(c->ids);
+	assert_non_null(c->states);
+	for (uint64_t i = 0; i < n; i++)
+		churn_insert(c, i);
+}
+
+static void end_churn(struct churn *c)
+{
+	assert_sound();
+	free(c->ids);
+	free(c->states);
+}
+
+/* How many live flows read "don't know" now; none may read anything wrong. */
+static uint64_t unsure_now(struct churn *c)
+{
+	uint64_t before = c->unsure;
+
+	for (uint64_t i = 0; i < c->n; i++)
+		churn_hear(c, i, ink_peek(t, c->ids[i]));
+	assert_int_equal(c->wrong + c->absent, 0);
+	return c->unsure - before;
+}
+
+static void assert_near(uint64_t count, double expected, const char *what)
+{
+	if (fabs((double)count - expected) > 2.58 * sqrt(expected) + 1)
+		fail_msg("%s: %llu, expected %.1f", what, (unsigned long long)count, expected);
+}
+
+/* --------------------------------------------------------- errors and doubts */
+
+enum { TABLES = 20, FLOWS_EACH = 60000 };
+
+/* The flows of a table, from number `first` on; their states follow from their numbers. */
+struct flows {
+	uint64_t first, n;
+	unsigned states;
+};
+
+static unsigned state_of(const struct flows *f, uint64_t i)
+{
+	return (unsigned)(((id_number(~(f->first + i)) >> 32) * f->states) >> 32);
+}
+
+static void insert_all(const struct flows *f)
+{
+	for (uint64_t i = 0; i < f->n; i++)
+		assert_int_equal(ink_insert(t, id_number(f->first + i), state_of(f, i)), 0);
+}
+
+/* As new, without another plan. Cells that are stuck could not be emptied by deleting. */
+static void empty_all_cells(void)
+{
+	memset(t->shape.kbf.cells, 0, t->plan.geometry.m * sizeof(ink_multiset));
+	assert_int_equal(stats_now().occupied, 0);
+}
+
+static double share_in_doubt(const struct flows *f)
+{
+	uint64_t doubts = 0;
+
+	for (uint64_t i = 0; i < f->n; i++) {
+		ink_answer answer = ink_peek(t, id_number(f->first + i));
+
+		doubts += answer == INK_DONT_KNOW;
+		if (answer != INK_DONT_KNOW && answer != (ink_answer)state_of(f, i))
+			fail_msg("a live flow is answered wrongly");
+	}
+	return (double)doubts / (double)f->n;
+}
+
+static double share_of_strangers(uint64_t first, uint64_t n)
+{
+	uint64_t known = 0;
+
+	for (uint64_t i = 0; i < n; i++)
+		known += ink_peek(t, id_number(first + i)) != INK_ABSENT;
+	return (double)known / (double)n;
+}
+
+/* So many strangers that in all tables some more are met than it takes to judge. */
+static uint64_t strangers_for(double error)
+{
+	double enough = 1.2 * FEWEST_EVENTS / (error * TABLES), n = (double)scaled(FLOWS_EACH);
+
+	return (uint64_t)(enough > n && test_scale() == 1 ? enough : n);
+}
+
+struct formulas {
+	struct tally errors, doubts;
+	uint64_t next; /* flow */
+};
+
+static struct claim claim_of(const char *point, double planned, uint64_t asked)
+{
+	return (struct claim){point, planned, planned * (double)(TABLES * asked)};
+}
+
+static void measure_point(struct formulas *f, unsigned states, double ceiling)
+{
+	struct flows flows = {.n = scaled(FLOWS_EACH), .states = states};
+	struct sample errors = {0}, doubts = {0};
+	uint64_t strangers;
+	char point[40];
+
+	snprintf(point, sizeof point, "%u states, error %g", states, ceiling);
+	make_kbf(states, flows.n, ceiling);
+	strangers = strangers_for(t->plan.error);
+	for (unsigned i = 0; i < TABLES; i++, f->next += strangers) {
+		flows.first = f->next;
+		f->next += flows.n;
+		insert_all(&flows);
+		sample_add(&doubts, share_in_doubt(&flows));
+		sample_add(&errors, share_of_strangers(f->next, strangers));
+		empty_all_cells();
+	}
+	tally_add(&f->doubts, &doubts, claim_of(point, t->plan.unsure, flows.n));
+	tally_add(&f->errors, &errors, claim_of(point, t->plan.error, strangers));
+	if (states == 1)
+		assert_true(t->plan.unsure == 0 && sample_mean(&doubts) == 0);
+}
+
+/* 30 points of both; one state has no doubts. */
+static void errors_and_doubts_are_as_planned(void **state)
+{
+	static const unsigned states[] = {1, 2, 3, 5, 9, 12, 15, 20, 31, 64};
+	struct formulas f = {.errors = {.formula = "errors"}, .doubts = {.formula = "doubts"}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof states / sizeof states[0]; i++)
+		for (double ceiling = .1; ceiling > 5e-4; ceiling /= 10)
+			measure_point(&f, states[i], ceiling);
+	assert_tally(&f.errors);
+	assert_tally(&f.doubts);
+}
+
+static void no_answer_about_a_live_flow_is_ever_wrong(void **state)
+{
+	static const unsigned states[] = {2, 4, 15, 60};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof states / sizeof states[0]; i++) {
+		struct churn c;
+
+		begin_churn(&c, states[i], 20000, 1e-2);
+		churn_replace(&c, scaled(300000));
+		assert_int_equal(c.wrong + c.absent + c.failed, 0);
+		unsure_now(&c);
+		end_churn(&c);
+	}
+}
+
+static void after_20n_replacements_doubts_are_as_rare_as_in_a_fresh_fill(void **state)
+{
+	uint64_t fresh, after;
+	struct churn c;
+
+	(void)state;
+	begin_churn(&c, 9, 50000, 1e-2);
+	fresh = unsure_now(&c);
+	for (uint64_t i = 0; i < 20 * c.n; i++) {
+		uint64_t k = random_below(c.n);
+
+		churn_done(&c, ink_delete(t, c.ids[k]));
+		churn_insert(&c, k);
+	}
+	assert_int_equal(c.failed, 0);
+	after = unsure_now(&c);
+	assert_true((double)after <= 2 * (double)fresh + spread((double)fresh));
+	assert_near(fresh, t->plan.unsure * (double)c.n, "don't know, fresh");
+	assert_near(after, t->plan.unsure * (double)c.n, "don't know after the churn");
+	end_churn(&c);
+}
+
+/* Half as many flows again as planned: more doubts, nothing wrong; and it heals. */
+static void overload_heals_when_flows_leave(void **state)
+{
+	uint64_t planned, over, healed;
+	struct churn c;
+
+	(void)state;
+	begin_churn(&c, 9, 30000, 1e-2);
+	planned = unsure_now(&c);
+	for (uint64_t i = 0; i < c.n / 2; i++)
+		assert_int_equal(ink_insert(t, id_number(UINT64_C(1) << 50 | i), 1), 0);
+	over = unsure_now(&c);
+	assert_true(over > 2 * planned);
+	for (uint64_t i = 0; i < c.n / 2; i++)
+		ink_delete_in(t, id_number(UINT64_C(1) << 50 | i), 1);
+	ink_tick(t, 1, NULL);
+	healed = unsure_now(&c);
+	assert_int_equal(healed, planned);
+	end_churn(&c);
+}
+
+/* A flow that reads "don't know". */
+static uint64_t find_unsure(const struct churn *c)
+{
+	for (uint64_t i = 0; i < c->n; i++)
+		if (ink_peek(t, c->ids[i]) == INK_DONT_KNOW)
+			return i;
+	fail_msg("no flow reads don't-know");
+	return 0;
+}
+
+static void what_is_not_known_is_changed_and_deleted_by_the_side_table(void **state)
+{
+	struct churn c;
+	uint64_t i;
+
+	(void)state;
+	begin_churn(&c, 4, 5000, .1);
+	i = find_unsure(&c);
+	assert_int_equal(ink_modify(t, c.ids[i], 3), 0);
+	assert_int_equal(ink_peek(t, c.ids[i]), 3);
+	assert_int_equal(stats_now().side_flows, 1);
+	assert_int_equal(ink_insert(t, c.ids[i], 2), -EEXIST);
+	assert_int_equal(ink_delete(t, c.ids[i]), 0);
+	assert_int_equal(ink_peek(t, c.ids[i]), INK_ABSENT);
+	assert_int_equal(ink_delete(t, c.ids[i]), -ENOENT);
+	assert_int_equal(ink_modify(t, c.ids[i], 1), -ENOENT);
+	assert_int_equal(ink_insert(t, c.ids[i], 2), 0);
+	assert_int_equal(ink_peek(t, c.ids[i]), 2);
+	c.states[i] = 2;
+	unsure_now(&c);
+	end_churn(&c);
+}
+
+/* As the others leave, the cells tell again, and the side table empties. */
+static void those_that_wait_are_settled(void **state)
+{
+	struct ink_stats s;
+	struct churn c;
+
+	(void)state;
+	begin_churn(&c, 4, 5000, .1);
+	for (uint64_t i = 0; i < c.n; i++)
+		churn_done(&c, ink_delete(t, c.ids[i]));
+	assert_int_equal(c.failed, 0);
+	ink_tick(t, 1, NULL);
+	s = stats_now();
+	assert_int_equal(s.side_flows, 0);
+	assert_int_equal(s.occupied, 0);
+	end_churn(&c);
+}
+
+static void a_full_side_table_says_busy_and_nothing_changes(void **state)
+{
+	struct ink_options o = {.size = sizeof o,
+				.kind = INK_KBF,
+				.states = 4,
+				.flows = 5000,
+				.error = .1,
+				.seed = 1,
+				.geometry = {.side = INK_NO_SIDE}};
+	struct churn c = {.n = 5000, .state_count = 4};
+	uint64_t ids[5000], i;
+	uint8_t states[5000];
+
+	(void)state;
+	make_from(&o);
+	c.table = t;
+	c.ids = ids;
+	c.states = states;
+	for (i = 0; i < c.n; i++)
+		churn_insert(&c, i);
+	i = find_unsure(&c);
+	assert_int_equal(ink_modify(t, c.ids[i], 3), -EBUSY);
+	assert_int_equal(ink_delete(t, c.ids[i]), -EBUSY);
+	assert_int_equal(ink_peek(t, c.ids[i]), INK_DONT_KNOW);
+	assert_int_equal(ink_delete_in(t, c.ids[i], c.states[i]), 0);
+	assert_sound();
+}
+
+/* Strangers are changed and deleted at random, from crowded cells: the table stays sound. */
+static void improper_use_leaves_the_table_sound(void **state)
+{
+	struct churn c;
+
+	(void)state;
+	begin_churn(&c, 4, 500, .1);
+	for (uint64_t i = 0; i < 1500; i++)
+		ink_insert(t, id_number(i), random_below(4));
+	for (uint64_t i = 0; i < scaled(100000); i++) {
+		uint64_t id = id_number(random_below(4000));
+
+		switch (random_below(5)) {
+		case 0:
+			ink_insert(t, id, random_below(4));
+			break;
+		case 1:
+			ink_delete_in(t, id, random_below(4));
+			break;
+		case 2:
+			ink_modify(t, id, random_below(4));
+			break;
+		default:
+			ink_delete(t, id);
+		}
+		if (i % 1000 == 0)
+			assert_sound();
+	}
+	end_churn(&c);
+}
+
+/* What a snapshot holds is what was saved, and the masks of a file are not believed. */
+static void a_snapshot_has_the_same_flows(void **state)
+{
+	struct ink_table *loaded;
+	struct ink_why why = {""};
+	struct churn c;
+
+	(void)state;
+	begin_churn(&c, 9, 3000, .1);
+	ink_modify(t, c.ids[find_unsure(&c)], 3);
+	assert_int_equal(ink_save(t, scratch_file, &why), 0);
+	loaded = ink_load(scratch_file, INK_LOAD_MAP, &why);
+	if (!loaded)
+		fail_msg("%s", why.text);
+	for (uint64_t i = 0; i < c.n; i++)
+		assert_int_equal(ink_peek(loaded, c.ids[i]), ink_peek(t, c.ids[i]));
+	assert_memory_equal(loaded->body, t->body, t->body_bytes);
+	ink_free(loaded);
+	end_churn(&c);
+}
+
+/* One number of the header is forged, and the checksum is right again. */
+static void assert_forgery_refused(long at, uint32_t value, const char *why_not)
+{
+	struct ink_why why = {""};
+	unsigned char header[4096];
+	FILE *f = fopen(scratch_file, "r+");
+	uint32_t was;
+	XXH128_hash_t sum;
+
+	assert_non_null(f);
+	assert_int_equal(fread(header, 1, sizeof header, f), sizeof header);
+	memcpy(&was, header + at, sizeof was);
+	for (int forged = 1; forged >= 0; forged--) {
+		memcpy(header + at, forged ? &value : &was, sizeof value);
+		sum = XXH3_128bits(header, 4080);
+		memcpy(header + 4080, &sum.low64, 8);
+		memcpy(header + 4088, &sum.high64, 8);
+		rewind(f);
+		assert_int_equal(fwrite(header, 1, sizeof header, f), sizeof header);
+		fflush(f);
+		if (!forged)
+			break;
+		assert_null(ink_load(scratch_file, INK_LOAD_READ, &why));
+		assert_int_equal(errno, EBADMSG);
+		if (!strstr(why.text, why_not))
+			fail_msg("byte %ld: '%s' and not '%s'", at, why.text, why_not);
+	}
+	fclose(f);
+}
+
+/* The masks are written when the table is made: nothing may make them longer than their place. */
+static void forged_geometries_are_refused(void **state)
+{
+	enum { AT_STATES = 20, AT_AGE_BITS = 24, AT_H = 52, AT_F = 56, AT_Q = 60, AT_K = 212, AT_M = 216 };
+	struct ink_table *loaded;
+
+	(void)state;
+	make_kbf(9, 100, .1);
+	assert_int_equal(ink_save(t, scratch_file, NULL), 0);
+	assert_forgery_refused(AT_STATES, 60, "state bits");
+	assert_forgery_refused(AT_STATES, 12, "no table has the geometry");
+	assert_forgery_refused(AT_AGE_BITS, 1, "no table has the geometry");
+	assert_forgery_refused(AT_H, 8, "no table has the geometry");
+	assert_forgery_refused(AT_F, 1, "no table has the geometry");
+	assert_forgery_refused(AT_F, 13, "f (byte 56)");
+	assert_forgery_refused(AT_Q, 7, "no table has the geometry");
+	assert_forgery_refused(AT_Q, 64, "no table has the geometry");
+	assert_forgery_refused(AT_K, 17, "k (byte 212)");
+	assert_forgery_refused(AT_M, t->plan.geometry.m + 1, "no table has the geometry");
+	assert_forgery_refused(AT_M, t->plan.geometry.m * 1000, "do not fit the geometry");
+	loaded = ink_load(scratch_file, INK_LOAD_READ, NULL);
+	assert_non_null(loaded);
+	ink_free(loaded);
+}
+
+static void steps_follow_the_rules(void **state)
+{
+	static const struct ink_row rows[4] = {{1, 7}, {INK_ABSENT, 8}, {0, 9}, {INK_NO_ROW, 10}};
+	struct ink_rules rules = {.size = sizeof rules, .states = 2, .events = 1, .rows = rows};
+	struct ink_options o = {
+		.size = sizeof o, .kind = INK_KBF, .states = 2, .flows = 1000, .seed = 1, .rules = &rules};
+	struct ink_move m;
+
+	(void)state;
+	make_from(&o);
+	assert_int_equal(ink_step(t, 42, 0, &m), 0);
+	assert_true(m.from == INK_ABSENT && m.to == 0 && m.action == 9);
+	assert_int_equal(ink_step(t, 42, 0, &m), 0);
+	assert_true(m.from == 0 && m.to == 1 && m.action == 7);
+	assert_int_equal(ink_step(t, 42, 0, &m), 0);
+	assert_true(m.from == 1 && m.to == INK_ABSENT && m.action == 8);
+	assert_int_equal(ink_peek(t, 42), INK_ABSENT);
+	assert_int_equal(stats_now().occupied, 0);
+}
+
+/* A start event without a row begins a flow anew that is known by its id, also one that waits. */
+static void a_waiting_flow_begins_anew(void **state)
+{
+	static const struct ink_row rows[] = {{INK_NO_ROW, 1}, {INK_NO_ROW, 1}, {INK_NO_ROW, 1},
+					      {INK_NO_ROW, 1}, {2, 7},          {INK_NO_ROW, 9}};
+	static const uint8_t starts[1] = {1};
+	struct ink_timing timings[5]; /* nothing is ever looked at */
+	struct ink_rules rules = {.size = sizeof rules,
+				  .states = 4,
+				  .events = 1,
+				  .rows = rows,
+				  .starts = starts,
+				  .timings = timings};
+	struct ink_move m;
+	struct churn c;
+	uint64_t i;
+
+	(void)state;
+	for (i = 0; i < 5; i++)
+		timings[i] = (struct ink_timing){.period = 0, .timeout = INK_ABSENT};
+	begin_churn(&c, 4, 5000, .1);
+	assert_int_equal(ink_set_rules(t, &rules, NULL), 0);
+	i = find_unsure(&c);
+	assert_int_equal(ink_modify(t, c.ids[i], 3), 0);
+	assert_int_equal(ink_step(t, c.ids[i], 0, &m), 0);
+	assert_true(m.from == INK_ABSENT && m.to == 2 && m.action == 7);
+	assert_int_equal(ink_peek(t, c.ids[i]), 2);
+	c.states[i] = 2;
+	unsure_now(&c);
+	for (i = 0; i < c.n; i++)
+		churn_done(&c, ink_delete(t, c.ids[i]));
+	ink_tick(t, 1, NULL);
+	assert_int_equal(stats_now().side_flows, 0);
+	end_churn(&c);
+}
+
+/* ------------------------------------------------------------------ refusals */
+
+static void what_it_cannot_do_is_refused(void **state)
+{
+	struct ink_options o = {.size = sizeof o, .kind = INK_KBF, .states = 65, .flows = 1000};
+	struct ink_plan p = {.size = sizeof p};
+	struct ink_why why;
+
+	(void)state;
+	assert_int_equal(ink_plan(&o, &p, &why), -ENOTSUP);
+	assert_non_null(strstr(why.text, "64"));
+	o.states = 9;
+	o.age_bits = 1;
+	assert_int_equal(ink_plan(&o, &p, &why), -ENOTSUP);
+	assert_non_null(strstr(why.text, "age"));
+	o.age_bits = 0;
+	o.geometry.q = 1431655766; /* times 3 it would be 2 */
+	o.states = 3;
+	assert_int_equal(ink_plan(&o, &p, &why), -ERANGE);
+	o.geometry.q = 0;
+	o.error = 1e-30;
+	assert_int_equal(ink_plan(&o, &p, &why), -ERANGE);
+}
+
+int main(void)
+{
+	static const struct variant kbf = {"kbf", INK_KBF, INK_SIMD_NONE, 1, {0}};
+	const struct CMUnitTest tests[] = {
+		TEST(bags_of_three_of_16_states_and_of_two_of_64_are_told_apart),
+		TEST(masks_have_the_states_of_all_bags_with_that_sum),
+		TEST(what_is_put_in_can_be_taken_out_in_any_order),
+		TEST(a_count_of_15_stays_and_tells_nothing),
+		TEST(errors_and_doubts_are_as_planned),
+		TEST(no_answer_about_a_live_flow_is_ever_wrong),
+		TEST(after_20n_replacements_doubts_are_as_rare_as_in_a_fresh_fill),
+		TEST(overload_heals_when_flows_leave),
+		TEST(what_is_not_known_is_changed_and_deleted_by_the_side_table),
+		TEST(those_that_wait_are_settled),
+		TEST(a_full_side_table_says_busy_and_nothing_changes),
+		TEST(a_waiting_flow_begins_anew),
+		TEST(improper_use_leaves_the_table_sound),
+		TEST(a_snapshot_has_the_same_flows),
+		TEST(forged_geometries_are_refused),
+		TEST(steps_follow_the_rules),
+		TEST(what_it_cannot_do_is_refused),
+	};
+
+	variant = &kbf;
+	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
