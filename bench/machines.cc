@@ -120,10 +120,10 @@ public:
 		struct ink_track_options k = {};
 
 		o.size = sizeof o;
-		o.states = v->rules.states;
+		o.states = v->rules->states;
 		o.flows = 2 * FLOWS;
 		o.age_bits = 1;
-		o.rules = &v->rules;
+		o.rules = v->rules;
 		table = create(o);
 		k.size = sizeof k;
 		k.machine = machine;

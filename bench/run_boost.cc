@@ -134,7 +134,7 @@ private:
 
 	struct ink_row row_of(unsigned line, unsigned event) const
 	{
-		return view->rules.rows[line * view->rules.events + event];
+		return view->rules->rows[line * view->rules->events + event];
 	}
 
 	/* Of a packet, or of many flows without one: `tcp` counts by numbers only. */
@@ -161,12 +161,12 @@ private:
 	/* A start where the state has no row for it: the flow begins anew. */
 	template <class Map> void step(Map &map, const typename Map::key_type &key, unsigned event)
 	{
-		struct ink_row absent = row_of(view->rules.states, event);
+		struct ink_row absent = row_of(view->rules->states, event);
 		auto found = map.find(key);
 
 		if (found != map.end()) {
 			struct ink_row row = row_of(found->second.state, event);
-			bool anew = row.next == INK_NO_ROW && view->rules.starts[event];
+			bool anew = row.next == INK_NO_ROW && view->rules->starts[event];
 
 			begun += anew;
 			move(map, found, anew ? absent : row);
@@ -199,7 +199,7 @@ private:
 	/* 1: the flow goes. */
 	bool meet(flow &f)
 	{
-		const struct ink_timing &t = view->rules.timings[f.state];
+		const struct ink_timing &t = view->rules->timings[f.state];
 
 		if (!t.period || now - f.touched < t.period)
 			return false;

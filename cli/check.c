@@ -55,10 +55,10 @@ static int check(const char *name, int strict)
 	if (!machine)
 		return CLI_FAILED;
 	v = ink_machine_view(machine);
-	bits = bits_of(v->rules.states);
+	bits = bits_of(v->rules->states);
 	printf("%s: %u state%s (%u with what they remember, %u bit%s), %u event%s (%u), tick %g s\n", name,
-	       v->states, cli_plural(v->states), v->rules.states, bits, cli_plural(bits), v->events,
-	       cli_plural(v->events), v->rules.events, (double)v->tick / 1e9);
+	       v->states, cli_plural(v->states), v->rules->states, bits, cli_plural(bits), v->events,
+	       cli_plural(v->events), v->rules->events, (double)v->tick / 1e9);
 	ink_machine_free(machine);
 	return CLI_DONE;
 }

@@ -86,8 +86,8 @@ struct run {
 /* A machine's unlucky events say so in their names. */
 static void find_unlucky(struct run *r)
 {
-	r->unlucky = lab_alloc(r->view->rules.events, sizeof *r->unlucky);
-	for (unsigned i = 0; i < r->view->rules.events; i++) {
+	r->unlucky = lab_alloc(r->view->rules->events, sizeof *r->unlucky);
+	for (unsigned i = 0; i < r->view->rules->events; i++) {
 		const char *name = r->view->event_names[r->view->event_of[i]];
 
 		r->unlucky[i] = strstr(name, "unlucky") || strstr(name, "lost");
@@ -258,8 +258,8 @@ static int make_table(struct lab *lab, struct run *r, unsigned i)
 	struct ink_why why = {""};
 
 	o.size = sizeof o;
-	o.states = o.states ? o.states : r->view->rules.states;
-	o.rules = &r->view->rules;
+	o.states = o.states ? o.states : r->view->rules->states;
+	o.rules = r->view->rules;
 	o.flows = decider_flows(r->o);
 	o.age_bits = 1;
 	o.seed = r->o->seed;

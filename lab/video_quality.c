@@ -56,8 +56,8 @@ static int run_machine(struct attempt *a, const struct ink_machine *machine, str
 	struct ink_options t = {.size = sizeof t,
 				.kind = INK_EXACT,
 				.flows = 16,
-				.states = view->rules.states,
-				.rules = &view->rules,
+				.states = view->rules->states,
+				.rules = view->rules,
 				.seed = 1};
 	struct ink_table *table = ink_create(&t, why);
 	struct ink_track_options o = {.size = sizeof o,

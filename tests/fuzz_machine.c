@@ -127,8 +127,8 @@ static struct ink_table *table_for(const struct ink_machine_view *v, enum ink_ki
 {
 	struct ink_options o = {.size = sizeof o,
 				.kind = kind,
-				.states = v->rules.states,
-				.rules = &v->rules,
+				.states = v->rules->states,
+				.rules = v->rules,
 				.flows = 64,
 				.age_bits = 1,
 				.seed = 1};

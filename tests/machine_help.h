@@ -91,8 +91,8 @@ static inline void track_with(const char *text, const struct ink_track_options *
 
 	machine = made(text);
 	v = ink_machine_view(machine);
-	o.states = v->rules.states;
-	o.rules = &v->rules;
+	o.states = v->rules->states;
+	o.rules = v->rules;
 	table = ink_create(&o, &why);
 	if (!table)
 		fail_msg("%s", why.text);
@@ -163,7 +163,7 @@ static inline const char *state_now(void)
 	struct ink_counts counts;
 
 	ink_census(table, &counts);
-	for (unsigned i = 0; i < v->rules.states; i++)
+	for (unsigned i = 0; i < v->rules->states; i++)
 		if (counts.state[i])
 			return state_name(v, (int)i);
 	return "absent";

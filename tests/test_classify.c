@@ -436,7 +436,7 @@ static void without_a_tail_only_whole_start_codes_are_found(void **state)
 		snprintf(text, sizeof text, "%s", video);
 		memset(strstr(text, "remember tail"), ' ', strlen("remember tail"));
 		track_with(text, NULL);
-		assert_int_equal(ink_machine_view(machine)->rules.states, 1);
+		assert_int_equal(ink_machine_view(machine)->rules->states, 1);
 		give_udp("xyz", 3);
 		give_udp(stream, cut);
 		give_udp(stream + cut, sizeof stream - cut);

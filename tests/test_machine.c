@@ -467,7 +467,7 @@ static void only_states_that_need_it_are_split(void **state)
 	(void)state;
 	assert_int_equal(n_told, 0);
 	assert_int_equal(v->states, 3);
-	assert_int_equal(v->rules.states, 5);
+	assert_int_equal(v->rules->states, 5);
 	assert_int_equal(m->states[0].splits, 1);
 	assert_int_equal(m->states[1].splits, 1);
 	assert_int_equal(m->states[2].splits, 0);
@@ -532,7 +532,7 @@ static void a_row_can_ask_for_the_low_and_the_high_end(void **state)
 	assert_string_equal(state_now(), "a");
 	give_tcp(0, 0);
 	assert_string_equal(state_now(), "b");
-	assert_int_equal(ink_machine_view(machine)->rules.states, 2); /* costs no state */
+	assert_int_equal(ink_machine_view(machine)->rules->states, 2); /* costs no state */
 }
 
 static void rows_are_tried_in_order_and_those_of_the_star_last(void **state)
@@ -570,20 +570,20 @@ static void a_start_event_without_a_row_begins_anew(void **state)
 
 	(void)state;
 	v = ink_machine_view(m);
-	assert_int_equal(v->rules.starts[0], 1);
-	assert_int_equal(v->rules.starts[1], 0);
-	assert_int_equal(v->rules.rows[0].next, 0);                        /* one, s: stays, by a row */
-	assert_int_equal(v->rules.rows[v->rules.events].next, INK_NO_ROW); /* two, s */
+	assert_int_equal(v->rules->starts[0], 1);
+	assert_int_equal(v->rules->starts[1], 0);
+	assert_int_equal(v->rules->rows[0].next, 0);                        /* one, s: stays, by a row */
+	assert_int_equal(v->rules->rows[v->rules->events].next, INK_NO_ROW); /* two, s */
 	ink_machine_free(m);
 
 	/* also where every other event has a row, to remember the tail */
 	m = made("machine m\nkey flow\nremember tail\nstart event s = payload 7\nevent i = picture I\n"
 		 "event r = udp\nabsent: s -> one\none: i / count c | timeout 1s -> absent\n");
 	v = ink_machine_view(m);
-	assert_int_equal(v->rules.states, 6);
+	assert_int_equal(v->rules->states, 6);
 	for (unsigned i = 0; i < 6; i++) {
-		assert_int_equal(v->rules.rows[i].next, INK_NO_ROW); /* s, leaving tail i */
-		assert_int_equal(v->rules.rows[12 + i].next, i);     /* r */
+		assert_int_equal(v->rules->rows[i].next, INK_NO_ROW); /* s, leaving tail i */
+		assert_int_equal(v->rules->rows[12 + i].next, i);     /* r */
 	}
 	ink_machine_free(m);
 }
@@ -612,9 +612,9 @@ static void times_become_ticks_that_never_end_early(void **state)
 		m = made(text);
 		v = ink_machine_view(m);
 		assert_int_equal(v->tick, cases[i].tick * 1000000);
-		assert_int_equal(v->rules.timings[0].period, cases[i].periods[0]);
-		assert_int_equal(v->rules.timings[1].period, cases[i].periods[1]);
-		assert_int_equal(v->rules.timings[2].period, /* unsure: the longest */
+		assert_int_equal(v->rules->timings[0].period, cases[i].periods[0]);
+		assert_int_equal(v->rules->timings[1].period, cases[i].periods[1]);
+		assert_int_equal(v->rules->timings[2].period, /* unsure: the longest */
 				 cases[i].periods[1] > cases[i].periods[0] ? cases[i].periods[1]
 									   : cases[i].periods[0]);
 		ink_machine_free(m);
@@ -628,9 +628,9 @@ static void doubt_and_what_is_expendable_can_be_given(void **state)
 	const struct ink_machine_view *v = ink_machine_view(m);
 
 	(void)state;
-	assert_int_equal(v->rules.timings[0].expendable, 1);
-	assert_int_equal(v->rules.timings[1].period, 17);
-	assert_int_equal(v->rules.rows[2].action, 1);
+	assert_int_equal(v->rules->timings[0].expendable, 1);
+	assert_int_equal(v->rules->timings[1].period, 17);
+	assert_int_equal(v->rules->rows[2].action, 1);
 	assert_int_equal(v->on_timeout[1], 2);
 	assert_int_equal(v->on_end[1], 2);
 	assert_int_equal(v->on_end[0], 0);
@@ -676,7 +676,7 @@ static void every_bundled_machine_is_right(void **state)
 		if (!m)
 			fail_msg("%s", n_told ? told[0].shown : ink_bundled(n)->name);
 		assert_string_equal(ink_machine_view(m)->name, ink_bundled(n)->name);
-		assert_true(ink_machine_view(m)->rules.states <= 15); /* four bits */
+		assert_true(ink_machine_view(m)->rules->states <= 15); /* four bits */
 		ink_machine_free(m);
 	}
 	assert_int_equal(n, 9);

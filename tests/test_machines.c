@@ -40,8 +40,8 @@ static struct ink_table *make_table(enum ink_kind kind)
 	const struct ink_machine_view *v = ink_machine_view(machine);
 	struct ink_options o = {.size = sizeof o,
 				.kind = kind,
-				.states = v->rules.states,
-				.rules = &v->rules,
+				.states = v->rules->states,
+				.rules = v->rules,
 				.flows = 20000,
 				.age_bits = 1,
 				.seed = 7};

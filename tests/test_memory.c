@@ -411,7 +411,7 @@ static void a_tracker_is_made_or_nothing_is_left_of_it(void **state)
 {
 	struct ink_machine *m = ink_machine_load("p2p", NULL, NULL);
 	const struct ink_machine_view *v = ink_machine_view(m);
-	struct ink_options o = {.size = sizeof o, .flows = 10, .states = v->rules.states, .rules = &v->rules};
+	struct ink_options o = {.size = sizeof o, .flows = 10, .states = v->rules->states, .rules = v->rules};
 	struct ink_track_options k = {.size = sizeof k, .machine = m, .table = ink_create(&o, NULL)};
 	struct held before = held_now();
 	struct ink_track *track = NULL;

@@ -79,8 +79,8 @@ static void flows_in_doubt_have_rows_too(void **state)
 		       "a: ack | timeout 10s -> absent\n"
 		       "unsure: * / count met | timeout 20s / count expired | end / count left\n");
 	v = ink_machine_view(machine);
-	t.states = v->rules.states;
-	t.rules = &v->rules;
+	t.states = v->rules->states;
+	t.rules = v->rules;
 	t.geometry = (struct ink_geometry){.d = 2, .b = 4, .h = 8, .f = 3};
 	table = ink_create(&t, NULL);
 	assert_non_null(table);
@@ -316,7 +316,7 @@ static void the_table_beside_makes_the_same_steps(void **state)
 	struct ink_machine *m = made(handshake);
 
 	(void)state;
-	t.rules = &ink_machine_view(m)->rules;
+	t.rules = ink_machine_view(m)->rules;
 	t.states = t.rules->states;
 	o.beside = ink_create(&t, NULL);
 	assert_non_null(o.beside);
@@ -363,7 +363,7 @@ static void another_machine_goes_on_with_the_flows(void **state)
 	track_with(handshake, NULL);
 	ink_track_close(track);
 	ink_free(table);
-	t.rules = &ink_machine_view(machine)->rules;
+	t.rules = ink_machine_view(machine)->rules;
 	o.table = table = ink_create(&t, NULL); /* with room for more states */
 	o.machine = old = machine;
 	track = ink_track_open(&o, NULL);
@@ -466,7 +466,7 @@ static void a_filter_that_is_wrong_is_told_when_tracking_begins(void **state)
 	struct ink_machine *m =
 		made("machine m\nkey pair\nevent e = filter \"no such thing\"\nabsent: e -> a\na: end\n");
 	const struct ink_machine_view *v = ink_machine_view(m);
-	struct ink_options t = {.size = sizeof t, .flows = 10, .states = v->rules.states, .rules = &v->rules};
+	struct ink_options t = {.size = sizeof t, .flows = 10, .states = v->rules->states, .rules = v->rules};
 	struct ink_track_options o = {
 		.size = sizeof o, .machine = m, .table = ink_create(&t, NULL), .link = INK_LINK_ETHERNET};
 	struct ink_why why = {""};

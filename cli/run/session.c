@@ -102,7 +102,7 @@ static void on_moved(const struct ink_moved *m, void *user)
 	struct session *s = user;
 
 	if (s->verifier)
-		verifier_see(s->verifier, m, &s->view->rules);
+		verifier_see(s->verifier, m, s->view->rules);
 	if (s->cautious)
 		find_candidates(s, m);
 	else
@@ -121,11 +121,11 @@ static struct ink_table *exact_machine(const struct session *s, struct ink_why *
 {
 	struct ink_options o = {.size = sizeof o,
 				.kind = INK_EXACT,
-				.states = s->view->rules.states,
+				.states = s->view->rules->states,
 				.flows = 1,
 				.age_bits = s->view->timeouts && !s->w->no_timeouts,
 				.seed = s->w->table.seed,
-				.rules = &s->view->rules};
+				.rules = s->view->rules};
 
 	return ink_create(&o, why);
 }
@@ -136,8 +136,8 @@ static struct ink_table *main_table(struct session *s, struct ink_why *why)
 
 	if (s->second)
 		return exact_machine(s, why);
-	o.states = s->view->rules.states;
-	o.rules = &s->view->rules;
+	o.states = s->view->rules->states;
+	o.rules = s->view->rules;
 	if (!o.flows && !o.bytes)
 		o.flows = DEFAULT_FLOWS;
 	if (!o.age_bits)
@@ -283,7 +283,7 @@ static int check_machine(const struct session *s)
 		reports |= v->action[i].report != NULL;
 		saves |= v->action[i].saves;
 	}
-	for (unsigned i = 0; i <= v->rules.states; i++)
+	for (unsigned i = 0; i <= v->rules->states; i++)
 		counts |= v->on_timeout[i] != 0;
 	if (s->w->two_pass && !reports)
 		return cli_failed("%s: makes no reports, so --two-pass has nothing to look for",
@@ -486,7 +486,7 @@ int session_census(const struct session *s, struct written *census)
 	int error = ink_census(s->table, &counts);
 
 	*census = (struct written){.unsure = error ? 0 : counts.unsure};
-	for (unsigned i = 0; !error && i < s->view->rules.states; i++)
+	for (unsigned i = 0; !error && i < s->view->rules->states; i++)
 		census->state[s->view->state_of[i]] += counts.state[i];
 	return error;
 }
@@ -504,7 +504,7 @@ int session_lacks(const struct session *s, unsigned counter)
 {
 	const struct ink_machine_view *v = s->view;
 
-	for (unsigned i = 0; s->endless && i <= v->rules.states; i++)
+	for (unsigned i = 0; s->endless && i <= v->rules->states; i++)
 		if (raises(&v->action[v->on_end[i]], counter))
 			return 1;
 	return 0;

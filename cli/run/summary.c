@@ -140,10 +140,10 @@ static int lost_flows(const struct session *s)
 
 static int can_replace(const struct session *s)
 {
-	const struct ink_timing *timings = s->view->rules.timings;
+	const struct ink_timing *timings = s->view->rules->timings;
 	int expendable = 0;
 
-	for (unsigned i = 0; timings && i < s->view->rules.states; i++)
+	for (unsigned i = 0; timings && i < s->view->rules->states; i++)
 		expendable |= timings[i].expendable;
 	return expendable;
 }

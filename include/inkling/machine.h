@@ -6,7 +6,7 @@
  *     struct ink_machine *m = ink_machine_load("tcp", &o, NULL);
  *     const struct ink_machine_view *v = ink_machine_view(m);
  *
- *     struct ink_options t = { .size = sizeof t, .states = v->rules.states, .rules = &v->rules, ... };
+ *     struct ink_options t = { .size = sizeof t, .states = v->rules->states, .rules = v->rules, ... };
  *     ...
  *     ink_machine_free(m);
  *
@@ -149,7 +149,7 @@ struct ink_machine_view {
 	uint64_t tick; /* nanoseconds; periods of the rules count these */
 	int timeouts;  /* non-zero: a state has one */
 	int weighs;    /* non-zero: conditions look at counters */
-	struct ink_rules rules;
+	const struct ink_rules *rules;
 
 	unsigned states; /* written */
 	const char *const *state_names;

@@ -139,7 +139,7 @@ static unsigned base_of(const struct ink_state *s, const struct ink_machine *lik
 
 static unsigned number_bases(struct ink_machine *m, const struct ink_machine *like, struct ink_text *text)
 {
-	unsigned next = like ? like->view.rules.states : 0;
+	unsigned next = like ? like->rules.states : 0;
 
 	for (unsigned i = 0; like && i < like->n_states; i++)
 		if (!state_named(m, like->states[i].name))
@@ -172,7 +172,7 @@ static int number_states(struct ink_machine *m, struct ink_text *text)
 			of[m->states[i].base + c] = (uint16_t)i;
 			m->tail_of[m->states[i].base + c] = (uint8_t)(c % tails_of(&m->states[i]));
 		}
-	m->view.rules.states = n;
+	m->rules.states = n;
 	m->view.state_of = of;
 	return 0;
 }
@@ -223,7 +223,7 @@ static int number_events(struct ink_machine *m, struct ink_text *text)
 	for (unsigned e = 0; e < m->n_events; e++)
 		for (unsigned c = 0; c < m->event_sides[e] * m->tails; c++)
 			of[m->event_base[e] + c] = (uint16_t)e;
-	m->view.rules.events = n;
+	m->rules.events = n;
 	m->view.event_of = of;
 	return 0;
 }
@@ -371,7 +371,7 @@ static void fill_line(const struct ink_machine *m, const struct ink_state *s, st
 
 static int make_rows(struct ink_machine *m)
 {
-	struct ink_rules *r = &m->view.rules;
+	struct ink_rules *r = &m->rules;
 	struct ink_row *rows = ink_arena_get(&m->arena, (size_t)(r->states + 2) * r->events * sizeof *rows);
 	struct memory none = {0, 0};
 
@@ -394,13 +394,13 @@ static int make_rows(struct ink_machine *m)
 
 static int make_starts(struct ink_machine *m)
 {
-	uint8_t *starts = ink_arena_get(&m->arena, m->view.rules.events);
+	uint8_t *starts = ink_arena_get(&m->arena, m->rules.events);
 
 	if (!starts)
 		return -ENOMEM;
-	for (unsigned i = 0; i < m->view.rules.events; i++)
+	for (unsigned i = 0; i < m->rules.events; i++)
 		starts[i] = (uint8_t)m->events[m->view.event_of[i]].start;
-	m->view.rules.starts = starts;
+	m->rules.starts = starts;
 	return 0;
 }
 
@@ -475,14 +475,14 @@ static struct ink_timing time_of_doubt(const struct ink_machine *m, const struct
 {
 	struct ink_timing t = {.period = ticks(m, time_of(&m->unsure)), .timeout = INK_ABSENT};
 
-	for (unsigned i = 0; i < m->view.rules.states && !time_of(&m->unsure); i++)
+	for (unsigned i = 0; i < m->rules.states && !time_of(&m->unsure); i++)
 		t.period = timings[i].period > t.period ? timings[i].period : t.period;
 	return t;
 }
 
 static int make_timings(struct ink_machine *m)
 {
-	unsigned states = m->view.rules.states;
+	unsigned states = m->rules.states;
 	struct ink_timing *timings = ink_arena_get(&m->arena, (states + 1) * sizeof *timings);
 
 	if (!timings)
@@ -492,13 +492,13 @@ static int make_timings(struct ink_machine *m)
 		time_state(m, &m->states[i], timings);
 	timings[states] = time_of_doubt(m, timings);
 	mark_taken(&m->unsure, ink_row_for(&m->unsure, INK_ON_TIMEOUT));
-	m->view.rules.timings = timings;
+	m->rules.timings = timings;
 	return 0;
 }
 
 static uint16_t *actions_on(struct ink_machine *m, enum ink_trigger_kind kind)
 {
-	unsigned states = m->view.rules.states;
+	unsigned states = m->rules.states;
 	uint16_t *on = ink_arena_get(&m->arena, (states + 1) * sizeof *on);
 
 	for (unsigned i = 0; on && i <= states; i++) {
@@ -550,7 +550,8 @@ int ink_compile(struct ink_machine *m, struct ink_text *text)
 {
 	int error;
 
-	m->view.rules.size = sizeof m->view.rules;
+	m->rules.size = sizeof m->rules;
+	m->view.rules = &m->rules;
 	if ((error = make_names(m)) || (error = number_all(m, text)) || (error = make_actions(m, text)) ||
 	    (error = make_rows(m)) || (error = make_starts(m)) || (error = make_timings(m)))
 		return error;

@@ -181,6 +181,7 @@ struct ink_decision {
 
 struct ink_machine {
 	struct ink_machine_view view;
+	struct ink_rules rules;
 	struct ink_arena arena;
 
 	const char *name;

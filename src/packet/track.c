@@ -94,7 +94,7 @@ static void count_flows(const struct ink_track *k, uint64_t *counters, unsigned 
 static void count_states(const struct ink_track *k, uint64_t *counters, const uint16_t *on,
 			 const struct ink_counts *flows)
 {
-	unsigned states = k->v->rules.states;
+	unsigned states = k->v->rules->states;
 
 	for (unsigned s = 0; s < states; s++)
 		if (flows->state[s] && on[s])
@@ -335,7 +335,7 @@ static unsigned tail_of(const struct ink_track *k, uint64_t id)
 
 	if (k->m->tails > 1 && k->o.slow && ink_peek(k->o.slow, id) != INK_ABSENT)
 		state = ink_peek(k->o.slow, id);
-	return state >= 0 && (unsigned)state < k->v->rules.states ? k->m->tail_of[state] : 0;
+	return state >= 0 && (unsigned)state < k->v->rules->states ? k->m->tail_of[state] : 0;
 }
 
 /* One packet, after all that came before it has been done. */
@@ -411,8 +411,8 @@ static int check_states(const struct ink_machine_view *old, const struct ink_mac
 {
 	if (old->key != new->key)
 		return ink_fail(why, -EINVAL, "machine %s: its flows have another key", new->name);
-	for (unsigned i = 0; i < old->rules.states; i++)
-		if (i >= new->rules.states ||
+	for (unsigned i = 0; i < old->rules->states; i++)
+		if (i >= new->rules->states ||
 		    strcmp(old->state_names[old->state_of[i]], new->state_names[new->state_of[i]]) != 0)
 			return ink_fail(why, -EINVAL, "machine %s: state '%s' is not where it was",
 					   new->name, old->state_names[old->state_of[i]]);
@@ -427,10 +427,10 @@ static int exchange_rules(struct ink_track *k, const struct ink_machine_view *ne
 
 	for (unsigned i = 0; i < 3 && !error; i++) {
 		if (tables[i])
-			error = ink_set_rules(tables[i], &new->rules, why);
+			error = ink_set_rules(tables[i], new->rules, why);
 		for (unsigned j = 0; error && j < i; j++)
 			if (tables[j])
-				ink_set_rules(tables[j], &k->v->rules, NULL);
+				ink_set_rules(tables[j], k->v->rules, NULL);
 	}
 	return error;
 }
