@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "lab/show.h"
+#include "sim/text.h"
 
 static const char help[] =
 	"usage: inkling plan --states S (--flows N | --memory SIZE) [OPTIONS]\n"
@@ -166,7 +166,7 @@ static void put_behind_row(const char *words, int lacking)
 		return;
 	}
 	putchar('\n');
-	show_wrapped(words, "    ", "    ", columns, stdout);
+	sim_put_wrapped(words, "    ", "    ", columns, stdout);
 }
 
 static void tell_filter(FILE *to, const struct ink_plan *p)
@@ -329,7 +329,7 @@ static void advise(const unsigned char *planned)
 	for (unsigned kind = INK_LINE; kind <= INK_KBF; kind++)
 		if (planned[kind]) {
 			snprintf(name, sizeof name, "%-9s", cli_kind_name((enum ink_kind)kind));
-			show_wrapped(jobs[kind], name, "         ", columns ? columns : INT_MAX, stdout);
+			sim_put_wrapped(jobs[kind], name, "         ", columns ? columns : INT_MAX, stdout);
 		}
 }
 

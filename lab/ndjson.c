@@ -4,23 +4,12 @@
 
 #include <math.h>
 
-static void string(const char *text, FILE *to)
-{
-	fputc('"', to);
-	for (; *text; text++)
-		if (*text == '"' || *text == '\\')
-			fprintf(to, "\\%c", *text);
-		else if ((unsigned char)*text < 0x20)
-			fprintf(to, "\\u%04x", (unsigned)*text);
-		else
-			fputc(*text, to);
-	fputc('"', to);
-}
+#include "sim/text.h"
 
 static void field(const char *name, const char *text, FILE *to)
 {
 	fprintf(to, ",\"%s\":", name);
-	string(text, to);
+	sim_put_json(text, to);
 }
 
 /* JSON has no infinity: such a number is null. */
@@ -58,7 +47,7 @@ static void cell(const struct cell *cell, FILE *to)
 		fputs("null", to);
 		return;
 	case CELL_WORD:
-		string(cell->word, to);
+		sim_put_json(cell->word, to);
 		return;
 	case CELL_NUMBER:
 		number(cell->number.middle, to);
@@ -80,7 +69,7 @@ static void rows(const struct page *page, const struct page_table *table, FILE *
 		fputs(",\"cells\":{", to);
 		for (size_t i = 0; i < table->width; i++) {
 			fputs(i ? "," : "", to);
-			string(table->columns[i].name, to);
+			sim_put_json(table->columns[i].name, to);
 			fputc(':', to);
 			cell(table_cell(table, row, i), to);
 		}

@@ -35,9 +35,6 @@ struct tally {
 };
 struct tally tally_claims(struct page *const *pages, size_t count);
 
-/* Breaks a text between words, so that no line has more than `width` columns, with what stands before it. */
-void show_wrapped(const char *text, const char *first, const char *rest, int width, FILE *to);
-
 /* For so many columns: tables that line up, and fit; text of at most 100 columns. 0: tables of any width. */
 void show_text(const struct page *page, int columns, FILE *to);
 

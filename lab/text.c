@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/text.h"
+
 enum { WIDTH = 100, CELL = 256 }; /* longer lines of words are hard to read */
 
 /* Where it goes, and how many columns words and tables may take there. */
@@ -24,29 +26,9 @@ static int columns_of(const char *text)
 	return columns;
 }
 
-void show_wrapped(const char *text, const char *first, const char *rest, int width, FILE *to)
-{
-	const char *indent = first;
-	int used = 0;
-
-	while (*text) {
-		int length = (int)strcspn(text, " \n");
-
-		if (used && used + 1 + length > width) {
-			fputc('\n', to);
-			indent = rest;
-			used = 0;
-		}
-		if (length)
-			used += fprintf(to, "%s%.*s", used ? " " : indent, length, text);
-		text += length + (text[length] != 0);
-	}
-	fputc('\n', to);
-}
-
 static void wrap(const char *text, const char *indent, const struct sheet *sheet)
 {
-	show_wrapped(text, indent, indent, sheet->words, sheet->to);
+	sim_put_wrapped(text, indent, indent, sheet->words, sheet->to);
 }
 
 /* ----------------------------------------------------------------------- tables */
@@ -344,7 +326,7 @@ void show_text(const struct page *page, int columns, FILE *to)
 
 	snprintf(title, sizeof title, "%s: %s (%s)", page->experiment->name, page->experiment->title,
 		 page->experiment->where);
-	show_wrapped(title, "", "", sheet.table, to);
+	sim_put_wrapped(title, "", "", sheet.table, to);
 	wrap(page->experiment->shows, "  ", &sheet);
 	for (size_t i = 0; i < page->count; i++)
 		show_part(&page->parts[i], &sheet);

@@ -6,6 +6,8 @@
 
 #include <inkling/packet.h>
 
+#include "sim/text.h"
+
 enum {
 	FIN = INK_TCP_FIN,
 	SYN = INK_TCP_SYN,
@@ -218,19 +220,11 @@ static void write_video(const struct sim_truth *t, FILE *to)
 	WRITE(to, "es_bytes_by_type", bytes);
 }
 
-/* Names are the user's: what JSON does not take as it is becomes a question mark. */
-static void write_name(const char *name, FILE *to)
-{
-	fprintf(to, " \"file\": \"");
-	for (; *name; name++)
-		fputc(*name == '"' || *name == '\\' || (unsigned char)*name < ' ' ? '?' : *name, to);
-	fprintf(to, "\",\n");
-}
-
 void sim_truth_write(const struct sim_truth *t, const char *name, FILE *to)
 {
-	fprintf(to, "{\n");
-	write_name(name, to);
+	fprintf(to, "{\n \"file\": ");
+	sim_put_json(name, to);
+	fprintf(to, ",\n");
 	write_packets(t, to);
 	fprintf(to, " \"hosts\": %" PRIu64 ",\n \"tcp_flows\": %" PRIu64 ",\n \"udp_flows\": %" PRIu64 ",\n",
 		t->hosts, t->tcp.flows, t->udp_flows);

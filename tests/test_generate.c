@@ -492,7 +492,7 @@ static void the_truth_is_written_as_json(void **state)
 	assert_non_null(f);
 	sim_truth_write(&truth, "a \"name\"\n.pcap", f);
 	fclose(f);
-	assert_non_null(strstr(text, "\"file\": \"a ?name??.pcap\""));
+	assert_non_null(strstr(text, "\"file\": \"a \\\"name\\\"\\u000a.pcap\""));
 	snprintf(line, sizeof line, "\"half_open_syn_synack_no_ack\": %llu,",
 		 (unsigned long long)truth.tcp.half_open);
 	assert_non_null(strstr(text, line));

@@ -1,49 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* inkling run: NDJSON, one object a line. Strings are UTF-8; other bytes are written as U+FFFD. */
+/* inkling run: NDJSON, one object a line. */
 #include <inttypes.h>
 
 #include "cli/run/run.h"
-
-/* -------------------------------------------------------------------- strings */
-
-/* The length of the UTF-8 sequence there, or 0: it is none. */
-static unsigned sequence(const unsigned char *s)
-{
-	unsigned n = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
-
-	if ((n == 2 && s[0] < 0xc2) || (n == 3 && s[0] == 0xe0 && s[1] < 0xa0) ||
-	    (n == 3 && s[0] == 0xed && s[1] > 0x9f) || (n == 4 && s[0] == 0xf0 && s[1] < 0x90) ||
-	    (n == 4 && (s[0] > 0xf4 || (s[0] == 0xf4 && s[1] > 0x8f))))
-		return 0;
-	for (unsigned i = 1; i < n; i++)
-		if (s[i] >> 6 != 2)
-			return 0;
-	return n;
-}
-
-static void put_string(FILE *to, const char *text)
-{
-	putc('"', to);
-	for (const unsigned char *s = (const unsigned char *)text; *s;) {
-		unsigned n = sequence(s);
-
-		if (*s == '"' || *s == '\\')
-			fprintf(to, "\\%c", *s);
-		else if (n == 1 && *s < 0x20)
-			fprintf(to, "\\u%04x", *s);
-		else if (n)
-			fwrite(s, 1, n, to);
-		else
-			fputs("\\ufffd", to);
-		s += n ? n : 1;
-	}
-	putc('"', to);
-}
+#include "sim/text.h"
 
 static void put_name(FILE *to, const char *before, const char *name)
 {
 	fputs(before, to);
-	put_string(to, name);
+	sim_put_json(name, to);
 	putc(':', to);
 }
 
@@ -93,14 +58,14 @@ void record_report(struct session *s, const struct ink_moved *m)
 		return;
 	fprintf(to, "{\"type\":\"report\",\"time\":%" PRIu64 ".%09u,\"packet\":%" PRIu64 ",\"report\":",
 		p->time / 1000000000, (unsigned)(p->time % 1000000000), m->number);
-	put_string(to, m->action->report);
+	sim_put_json(m->action->report, to);
 	put_ends(to, p);
 	fputs(",\"event\":", to);
-	put_string(to, s->view->event_names[s->view->event_of[m->event]]);
+	sim_put_json(s->view->event_names[s->view->event_of[m->event]], to);
 	fputs(",\"from\":", to);
-	put_string(to, state_name(s, m->move.from));
+	sim_put_json(state_name(s, m->move.from), to);
 	fputs(",\"to\":", to);
-	put_string(to, state_name(s, m->move.to));
+	sim_put_json(state_name(s, m->move.to), to);
 	if (s->w->community_id && ink_packet_community_id(p, 0, community) == 0)
 		fprintf(to, ",\"community_id\":\"%s\"", community);
 	fputs("}\n", to);
@@ -159,7 +124,7 @@ static void put_incomplete(FILE *to, const struct session *s)
 	for (unsigned i = 0; i < s->view->counters; i++)
 		if (session_lacks(s, i)) {
 			fputs(lacking++ ? "," : ",\"incomplete\":[", to);
-			put_string(to, s->view->counter_names[i]);
+			sim_put_json(s->view->counter_names[i], to);
 		}
 	if (lacking)
 		putc(']', to);
@@ -221,7 +186,7 @@ void record_summary(FILE *to, struct session *s, const struct session *first)
 
 	ink_track_stats(s->track, &k);
 	fputs("{\"type\":\"summary\",\"machine\":", to);
-	put_string(to, s->view->name);
+	sim_put_json(s->view->name, to);
 	fprintf(to, ",\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"seconds\":%.9f", c.packets, c.bytes,
 		(double)(c.last - c.first) / 1e9);
 	put_skipped(to, c.skipped);
