@@ -51,12 +51,12 @@ static void put(struct sim *s, uint32_t line, uint32_t sum)
 static int displace_from(struct sim *s, uint32_t line, uint32_t sum)
 {
 	for (uint32_t i = 0; i < s->h; i++) {
-		uint32_t *tenant = &s->sums[(size_t)line * s->h + i], to = other(s, line, *tenant);
+		uint32_t *victim = &s->sums[(size_t)line * s->h + i], to = other(s, line, *victim);
 
 		s->asked++;
 		if (s->count[to] < s->h) {
-			put(s, to, *tenant);
-			*tenant = sum;
+			put(s, to, *victim);
+			*victim = sum;
 			s->displaced++;
 			return 1;
 		}

@@ -14,7 +14,7 @@
  *
  *   place_of, place_fetch, and PLACES_AT_ONCE, LOOKS_FOR_ROOM with what belongs to them    as in calls.h
  *   place_home(place)       the home of the flow in the side table
- *   place_calm / place_still_calm    see ink_calm
+ *   place_seq_read / place_seq_unchanged    see ink_seq_read
  *   side_flagged(t, place, class)    is the side table to be asked? See side.h
  *   flag_side(t, home, classes)      its flows that are there are of these classes now, one bit each
  *   is_flagged_for(t, home, classes) is the side table asked for these, as flag_side has it, and no others?
@@ -231,11 +231,11 @@ INK_HOT ink_answer peek_cells(const struct ink_table *t, const struct place *p)
 INK_HOT ink_answer peek_at(const struct ink_table *t, const struct place *p, uint64_t id)
 {
 	for (;;) {
-		uint64_t calm = place_calm(t, p);
+		uint64_t calm = place_seq_read(t, p);
 		int code = is_sent_aside(t, p, id) ? ink_side_peek(&t->side, place_home(p), id) : -1;
 		ink_answer a = code < 0 ? peek_cells(t, p) : ink_code_answer(coding_of(t), (unsigned)code);
 
-		if (place_still_calm(t, p, calm))
+		if (place_seq_unchanged(t, p, calm))
 			return a;
 	}
 }

@@ -2,7 +2,7 @@
 /*
  * For verbs.h, the cells of kinds that one thread changes, and that store codes
  * as they are: inserts hold nothing and look for nothing ahead (docs/tables.md),
- * and whoever peeks has whole lines or looks again (ink_disturb).
+ * and whoever peeks has whole lines or looks again (ink_seq_write_begin).
  */
 #ifndef INKLING_ENGINE_ONE_WRITER_H
 #define INKLING_ENGINE_ONE_WRITER_H

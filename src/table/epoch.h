@@ -50,7 +50,7 @@
 
 #include "table/table.h"
 
-static inline int ink_turns_marks(const struct ink_table *t)
+static inline int ink_has_epochs(const struct ink_table *t)
 {
 	return t->plan.kind == INK_LINE;
 }
@@ -88,7 +88,7 @@ __attribute__((noinline, unused)) static unsigned ink_fresh_under_way(const stru
 	return t->aging.fresh[line < t->aging.view][state];
 }
 
-INK_HOT unsigned ink_fresh_alone(const struct ink_table *t, uint64_t line, unsigned state)
+INK_HOT unsigned ink_fresh_one_writer(const struct ink_table *t, uint64_t line, unsigned state)
 {
 	if (__builtin_expect(t->aging.view != 0, 0))
 		return ink_fresh_under_way(t, line, state);
@@ -96,12 +96,12 @@ INK_HOT unsigned ink_fresh_alone(const struct ink_table *t, uint64_t line, unsig
 }
 
 /* From stored codes to codes and back, by the fresh one of that state. */
-static inline unsigned ink_unturned(const struct ink_coding *c, unsigned fresh, unsigned stored)
+static inline unsigned ink_code_decode(const struct ink_coding *c, unsigned fresh, unsigned stored)
 {
 	return (stored | c->age_top) - ((fresh - stored) & c->age_top);
 }
 
-static inline unsigned ink_turned(const struct ink_coding *c, unsigned fresh, unsigned code)
+static inline unsigned ink_code_encode(const struct ink_coding *c, unsigned fresh, unsigned code)
 {
 	return (code & ~c->age_top) | ((fresh - (c->age_top - (code & c->age_top))) & c->age_top);
 }
@@ -109,14 +109,14 @@ static inline unsigned ink_turned(const struct ink_coding *c, unsigned fresh, un
 /* -------------------------------------------------------------------- the ticks */
 
 /* Between ticks: how far a state has been turned, modulo 2^age bits. */
-static inline unsigned ink_turn(const struct ink_table *t, unsigned state)
+static inline unsigned ink_epoch_of(const struct ink_table *t, unsigned state)
 {
 	const struct ink_coding *c = &t->coding;
 
 	return ink_age_read(t->aging.fresh[ink_view_table(t->aging.view)][state], c->age_top, c->age_bits);
 }
 
-static inline void ink_set_turn(struct ink_table *t, unsigned table, unsigned state, unsigned turn)
+static inline void ink_epoch_set(struct ink_table *t, unsigned table, unsigned state, unsigned turn)
 {
 	const struct ink_coding *c = &t->coding;
 	unsigned fresh = state << c->age_bits | ink_age_stored(c->age_top, turn, c->age_bits);
@@ -125,19 +125,19 @@ static inline void ink_set_turn(struct ink_table *t, unsigned table, unsigned st
 }
 
 /* When a tick begins: so many looks at that state, where it has passed. */
-static inline void ink_turn_ahead(struct ink_table *t, unsigned state, unsigned looks)
+static inline void ink_epoch_advance(struct ink_table *t, unsigned state, unsigned looks)
 {
-	ink_set_turn(t, !ink_view_table(t->aging.view), state, ink_turn(t, state) + looks);
+	ink_epoch_set(t, !ink_view_table(t->aging.view), state, ink_epoch_of(t, state) + looks);
 }
 
-static inline void ink_show_passed(struct ink_table *t, uint64_t lines)
+static inline void ink_epoch_publish_passed(struct ink_table *t, uint64_t lines)
 {
-	if (ink_turns_marks(t))
+	if (ink_has_epochs(t))
 		__atomic_store_n(&t->aging.view, t->aging.view >> 32 << 32 | lines, __ATOMIC_RELEASE);
 }
 
 /* With one writer nobody reads meanwhile, and the first table can stay the one that is read. */
-static inline void ink_show_turned(struct ink_table *t)
+static inline void ink_epoch_publish(struct ink_table *t)
 {
 	if (t->writers == 1) {
 		memcpy(t->aging.fresh[0], t->aging.fresh[1], sizeof t->aging.fresh[0]);

@@ -126,8 +126,8 @@ int ink_save(const struct ink_table *t, const char *path, struct ink_why *why)
 	struct ink_file f = {.path = path, .why = why, .fd = -1};
 	struct header h = header_of(t);
 
-	for (unsigned state = 0; ink_turns_marks(t) && state <= t->coding.unsure; state++)
-		h.turn[state] = (unsigned char)ink_turn(t, state);
+	for (unsigned state = 0; ink_has_epochs(t) && state <= t->coding.unsure; state++)
+		h.turn[state] = (unsigned char)ink_epoch_of(t, state);
 	if (t->aging.target != t->aging.now)
 		return ink_file_wrong(&f, -EBUSY, "a tick in portions is under way and must arrive first");
 	return ink_file_save(path, &h, t->body, why);
@@ -405,8 +405,8 @@ static void fill_table(struct ink_table *t, const struct header *h)
 /* No tick is under way, so one of the two tables is read; ticks begin by writing the other. */
 static void turn_table(struct ink_table *t, const struct header *h)
 {
-	for (unsigned state = 0; ink_turns_marks(t) && state <= t->coding.unsure; state++)
-		ink_set_turn(t, ink_view_table(t->aging.view), state, h->turn[state]);
+	for (unsigned state = 0; ink_has_epochs(t) && state <= t->coding.unsure; state++)
+		ink_epoch_set(t, ink_view_table(t->aging.view), state, h->turn[state]);
 }
 
 static int check_body(const struct ink_file *f, const struct ink_table *t, const struct header *h)

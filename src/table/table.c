@@ -96,9 +96,9 @@ void ink_table_attach(struct ink_table *t)
 
 	t->coding = ink_coding(t->states, t->plan.age_bits);
 	ink_side_init(&t->side, (unsigned char *)t->body + cells, ink_side_form(&t->plan), t->writers > 1);
-	for (unsigned state = 0; ink_turns_marks(t) && state <= t->coding.unsure; state++) {
-		ink_set_turn(t, 0, state, 0);
-		ink_set_turn(t, 1, state, 0);
+	for (unsigned state = 0; ink_has_epochs(t) && state <= t->coding.unsure; state++) {
+		ink_epoch_set(t, 0, state, 0);
+		ink_epoch_set(t, 1, state, 0);
 	}
 	t->ops->shape(t);
 }

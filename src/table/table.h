@@ -185,7 +185,7 @@ struct ink_bloom_shape {
 };
 
 /* `kbf`: k shares of bags; see bag.h and kbf.c. */
-enum { INK_KBF_MOST_K = 16 };
+enum { INK_SUMS_MAX_K = 16 };
 
 struct ink_kbf_shape {
 	uint32_t k;
@@ -523,7 +523,7 @@ static inline uint32_t *ink_lock(const struct ink_table *t, uint32_t number)
 	return (uint32_t *)&t->stripes[(number & (t->locks - 1)) * INK_LOCK_WORDS];
 }
 
-static inline void ink_disturb(struct ink_table *t, uint32_t line)
+static inline void ink_seq_write_begin(struct ink_table *t, uint32_t line)
 {
 	uint32_t *s = ink_stripe(t, line);
 
@@ -531,7 +531,7 @@ static inline void ink_disturb(struct ink_table *t, uint32_t line)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-static inline void ink_settle(struct ink_table *t, uint32_t line)
+static inline void ink_seq_write_end(struct ink_table *t, uint32_t line)
 {
 	uint32_t *s = ink_stripe(t, line);
 
@@ -540,30 +540,30 @@ static inline void ink_settle(struct ink_table *t, uint32_t line)
 }
 
 /* Two lines may share a counter. */
-static inline void ink_disturb_both(struct ink_table *t, uint32_t a, uint32_t b)
+static inline void ink_seq_write_begin_both(struct ink_table *t, uint32_t a, uint32_t b)
 {
-	ink_disturb(t, a);
+	ink_seq_write_begin(t, a);
 	if (ink_stripe(t, a) != ink_stripe(t, b))
-		ink_disturb(t, b);
+		ink_seq_write_begin(t, b);
 }
 
-static inline void ink_settle_both(struct ink_table *t, uint32_t a, uint32_t b)
+static inline void ink_seq_write_end_both(struct ink_table *t, uint32_t a, uint32_t b)
 {
-	ink_settle(t, a);
+	ink_seq_write_end(t, a);
 	if (ink_stripe(t, a) != ink_stripe(t, b))
-		ink_settle(t, b);
+		ink_seq_write_end(t, b);
 }
 
-static inline uint64_t ink_calm(const struct ink_table *t, uint32_t a, uint32_t b)
+static inline uint64_t ink_seq_read(const struct ink_table *t, uint32_t a, uint32_t b)
 {
 	return (uint64_t)__atomic_load_n(ink_stripe(t, a), __ATOMIC_ACQUIRE) << 32 |
 	       __atomic_load_n(ink_stripe(t, b), __ATOMIC_ACQUIRE);
 }
 
-static inline int ink_still_calm(const struct ink_table *t, uint32_t a, uint32_t b, uint64_t before)
+static inline int ink_seq_unchanged(const struct ink_table *t, uint32_t a, uint32_t b, uint64_t before)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	return (before & 0x0000000100000001ull) == 0 && ink_calm(t, a, b) == before;
+	return (before & 0x0000000100000001ull) == 0 && ink_seq_read(t, a, b) == before;
 }
 
 /* ---------------------------------------------------------- across the cursor */

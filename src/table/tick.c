@@ -54,8 +54,8 @@ static void plan_state(struct ink_table *t, unsigned state, unsigned most)
 
 	for (unsigned code = state * ages; code < (state + 1) * ages; code++)
 		t->aging.after[code] = (uint16_t)code_after(t, code, looks);
-	if (ink_turns_marks(t))
-		ink_turn_ahead(t, state, looks);
+	if (ink_has_epochs(t))
+		ink_epoch_advance(t, state, looks);
 	t->aging.idle &= looks == 0;
 	t->aging.single &= looks <= 1;
 	t->aging.all_due &= looks == 1;
@@ -90,7 +90,7 @@ static void finish(struct ink_table *t)
 {
 	if (!t->aging.idle)
 		t->ops->sweep_side(t);
-	ink_show_turned(t);
+	ink_epoch_publish(t);
 	__atomic_store_n(&t->aging.now, t->aging.target, __ATOMIC_RELAXED);
 }
 
@@ -106,7 +106,7 @@ static void advance(struct ink_table *t, uint64_t units)
 	if (to == all)
 		finish(t);
 	else
-		ink_show_passed(t, to);
+		ink_epoch_publish_passed(t, to);
 }
 
 static int under_way(const struct ink_table *t)

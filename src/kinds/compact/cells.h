@@ -2,7 +2,7 @@
 /*
  * The cells of `compact`, for verbs.h. Included after compact_portable.h or
  * compact_avx2.h. One writer; a change of a line is framed by its sequence
- * counter (see ink_disturb), because a shift of entries can show a peek both a
+ * counter (see ink_seq_write_begin), because a shift of entries can show a peek both a
  * false miss and a false hit.
  */
 #ifndef INKLING_KINDS_COMPACT_CELLS_H
@@ -69,14 +69,14 @@ INK_HOT void place_fetch_line(const struct ink_table *t, const struct place *p, 
 	ink_fetch_line(place_line(t, p, which), how == FETCH_FAR ? FETCH_FAR : FETCH_TO_READ);
 }
 
-static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)
+static inline uint64_t place_seq_read(const struct ink_table *t, const struct place *p)
 {
-	return ink_calm(t, first_line(p), second_line(p));
+	return ink_seq_read(t, first_line(p), second_line(p));
 }
 
-static inline int place_still_calm(const struct ink_table *t, const struct place *p, uint64_t calm)
+static inline int place_seq_unchanged(const struct ink_table *t, const struct place *p, uint64_t calm)
 {
-	return ink_still_calm(t, first_line(p), second_line(p), calm);
+	return ink_seq_unchanged(t, first_line(p), second_line(p), calm);
 }
 
 /* ------------------------------------------------------------------------ flags */
@@ -263,10 +263,10 @@ INK_HOT int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
 	struct compact_line copy;
 	uint64_t *w = line_open(spot->line, &copy);
 
-	ink_disturb(t, number);
+	ink_seq_write_begin(t, number);
 	code_put(shape_of(t), w, spot->slot, code);
 	line_close(spot->line, w);
-	ink_settle(t, number);
+	ink_seq_write_end(t, number);
 	return 1;
 }
 
@@ -277,10 +277,10 @@ INK_HOT int cell_clear(struct ink_table *t, struct spot *spot)
 	struct compact_line copy;
 	uint64_t *w = line_open(spot->line, &copy);
 
-	ink_disturb(t, number);
+	ink_seq_write_begin(t, number);
 	entry_close(s, w, spot->slot, spot->bucket);
 	line_close(spot->line, w);
-	ink_settle(t, number);
+	ink_seq_write_end(t, number);
 	return 1;
 }
 
@@ -335,15 +335,15 @@ INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned state)
 
 	if (__builtin_expect((int)(first >= s->slots) & (int)(second >= s->slots), 0))
 		return displace(t, p, e);
-	ink_disturb(t, number);
+	ink_seq_write_begin(t, number);
 	line_add(t, line, e);
-	ink_settle(t, number);
+	ink_seq_write_end(t, number);
 	return 0;
 }
 
 /* --------------------------------------------------------------- displacement */
 
-struct tenant {
+struct victim {
 	struct entry entry;
 	uint32_t line, other;
 	unsigned slot;
@@ -368,7 +368,7 @@ static inline void walk_begin(const struct ink_table *t, uint32_t line, struct w
 }
 
 /* The next entry, and the line that it could move to; 0 at the end. */
-static inline int walk_next(const struct ink_compact_shape *s, struct walk *k, struct tenant *who)
+static inline int walk_next(const struct ink_compact_shape *s, struct walk *k, struct victim *who)
 {
 	uint64_t low = (uint64_t)k->left, high = (uint64_t)(k->left >> 64);
 	unsigned meta =
@@ -377,7 +377,7 @@ static inline int walk_next(const struct ink_compact_shape *s, struct walk *k, s
 
 	if (!k->left)
 		return 0;
-	*who = (struct tenant){{bucket, remainder, 0},
+	*who = (struct victim){{bucket, remainder, 0},
 			       k->line,
 			       other_line(k->lines, k->line, stored_bits(s, bucket, remainder)),
 			       k->slot};
@@ -386,8 +386,8 @@ static inline int walk_next(const struct ink_compact_shape *s, struct walk *k, s
 	return 1;
 }
 
-/* Exchanges the tenant for our entry in its line. */
-static void replace_tenant(struct ink_table *t, const struct tenant *who, struct entry ours)
+/* Exchanges the victim for our entry in its line. */
+static void replace_victim(struct ink_table *t, const struct victim *who, struct entry ours)
 {
 	struct compact_line copy;
 	uint64_t *w = line_open(line_at(t, who->line), &copy);
@@ -397,25 +397,25 @@ static void replace_tenant(struct ink_table *t, const struct tenant *who, struct
 	line_close(line_at(t, who->line), w);
 }
 
-static void move_out(struct ink_table *t, const struct tenant *who, struct entry ours)
+static void move_out(struct ink_table *t, const struct victim *who, struct entry ours)
 {
-	ink_disturb_both(t, who->line, who->other);
+	ink_seq_write_begin_both(t, who->line, who->other);
 	line_add(t, line_at(t, who->other), who->entry);
-	replace_tenant(t, who, ours);
-	ink_settle_both(t, who->line, who->other);
+	replace_victim(t, who, ours);
+	ink_seq_write_end_both(t, who->line, who->other);
 	__atomic_store_n(&t->counters.displaced, t->counters.displaced + 1, __ATOMIC_RELAXED);
 }
 
-/* The tenant's time was over when the tick in portions came to it; it need not move. */
-static void evict_expired(struct ink_table *t, const struct tenant *who, struct entry ours)
+/* The victim's time was over when the tick in portions came to it; it need not move. */
+static void evict_expired(struct ink_table *t, const struct victim *who, struct entry ours)
 {
 	ink_note_expiry(t, who->entry.code);
-	ink_disturb(t, who->line);
-	replace_tenant(t, who, ours);
-	ink_settle(t, who->line);
+	ink_seq_write_begin(t, who->line);
+	replace_victim(t, who, ours);
+	ink_seq_write_end(t, who->line);
 }
 
-static int move_tenant(struct ink_table *t, struct tenant *who, struct entry ours)
+static int move_victim(struct ink_table *t, struct victim *who, struct entry ours)
 {
 	struct compact_line copy;
 	const uint64_t *w = line_open(line_at(t, who->line), &copy);
@@ -436,12 +436,12 @@ static int move_tenant(struct ink_table *t, struct tenant *who, struct entry our
 
 static int displace_from(struct ink_table *t, uint32_t line, struct entry e)
 {
-	struct tenant who;
+	struct victim who;
 	struct walk k;
 
 	walk_begin(t, line, &k);
 	while (walk_next(shape_of(t), &k, &who))
-		if (who.other != line && move_tenant(t, &who, e))
+		if (who.other != line && move_victim(t, &who, e))
 			return 1;
 	return 0;
 }
@@ -457,7 +457,7 @@ static int displace(struct ink_table *t, const struct place *p, struct entry e)
 static int line_expendable(struct ink_table *t, uint32_t line, struct spot *oldest)
 {
 	struct ink_victim victim = {0, 0};
-	struct tenant who;
+	struct victim who;
 	struct walk k;
 
 	walk_begin(t, line, &k);
@@ -502,12 +502,12 @@ static void cells_count(const struct ink_table *t, struct ink_counts *counts)
 		uint64_t calm;
 
 		do {
-			calm = ink_calm(t, line, line);
+			calm = ink_seq_read(t, line, line);
 			*counts = before;
 			w = line_open(line_at(t, line), &copy);
 			for (unsigned slot = torn_count(s, w); slot-- > 0;)
 				ink_counts_add(t, counts, code_get(s, w, slot));
-		} while (!ink_still_calm(t, line, line, calm));
+		} while (!ink_seq_unchanged(t, line, line, calm));
 	}
 }
 
@@ -519,7 +519,7 @@ static uint64_t twins(const struct ink_table *t, uint32_t line, const struct ent
 	return any_remainder_match(shape_of(t), w, e->remainder, bucket_slots(shape_of(t), w, e->bucket));
 }
 
-static const char *check_tenant(const struct ink_table *t, const uint64_t *w, const struct tenant *who)
+static const char *check_victim(const struct ink_table *t, const uint64_t *w, const struct victim *who)
 {
 	unsigned state = ink_code_state(coding_of(t), code_get(shape_of(t), w, who->slot));
 	uint64_t here = twins(t, who->line, &who->entry);
@@ -552,7 +552,7 @@ static const char *check_line(const struct ink_table *t, uint32_t line)
 	const uint64_t *w = line_at(t, line)->word;
 	unsigned count = line_count(s, w);
 	const char *wrong = NULL;
-	struct tenant who;
+	struct victim who;
 	struct walk k;
 
 	if (count > s->slots)
@@ -561,7 +561,7 @@ static const char *check_line(const struct ink_table *t, uint32_t line)
 		return "a free slot of a line is not empty";
 	walk_begin(t, line, &k);
 	while (!wrong && walk_next(s, &k, &who))
-		wrong = who.entry.bucket < s->buckets ? check_tenant(t, w, &who)
+		wrong = who.entry.bucket < s->buckets ? check_victim(t, w, &who)
 						      : "an entry stands behind the last bucket of its line";
 	return wrong;
 }

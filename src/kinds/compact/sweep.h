@@ -162,7 +162,7 @@ static void cells_sweep(struct ink_table *t, uint64_t from, uint64_t to)
 		struct compact_line *line = line_at(t, (uint32_t)i);
 		uint64_t *w = line_open(line, &copy);
 
-		ink_disturb(t, (uint32_t)i);
+		ink_seq_write_begin(t, (uint32_t)i);
 		if (t->aging.single)
 			look_at_line(t, w);
 		else
@@ -170,7 +170,7 @@ static void cells_sweep(struct ink_table *t, uint64_t from, uint64_t to)
 		if (t->aging.flags_due)
 			w[COMPACT_WORDS - 1] &= ~COMPACT_OVERFLOW;
 		line_close(line, w);
-		ink_settle(t, (uint32_t)i);
+		ink_seq_write_end(t, (uint32_t)i);
 	}
 }
 

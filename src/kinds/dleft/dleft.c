@@ -102,14 +102,14 @@ static inline void place_fetch(const struct ink_table *t, const struct place *p,
 	}
 }
 
-static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)
+static inline uint64_t place_seq_read(const struct ink_table *t, const struct place *p)
 {
 	(void)t;
 	(void)p;
 	return 0;
 }
 
-static inline int place_still_calm(const struct ink_table *t, const struct place *p, uint64_t calm)
+static inline int place_seq_unchanged(const struct ink_table *t, const struct place *p, uint64_t calm)
 {
 	(void)t;
 	(void)p;

@@ -133,18 +133,18 @@ static inline uint32_t moving_stripe(uint32_t fingerprint)
 	return fingerprint % INK_MOVING_STRIPES;
 }
 
-static inline uint64_t place_calm(const struct ink_table *t, const struct place *p)
+static inline uint64_t place_seq_read(const struct ink_table *t, const struct place *p)
 {
 	uint32_t stripe = moving_stripe(p->at.fingerprint);
 
-	return CELLS_SHARED ? 0 : ink_calm(t, stripe, stripe);
+	return CELLS_SHARED ? 0 : ink_seq_read(t, stripe, stripe);
 }
 
-static inline int place_still_calm(const struct ink_table *t, const struct place *p, uint64_t calm)
+static inline int place_seq_unchanged(const struct ink_table *t, const struct place *p, uint64_t calm)
 {
 	uint32_t stripe = moving_stripe(p->at.fingerprint);
 
-	return CELLS_SHARED || ink_still_calm(t, stripe, stripe, calm);
+	return CELLS_SHARED || ink_seq_unchanged(t, stripe, stripe, calm);
 }
 
 /* -------------------------------------------------------------------- flags */
@@ -153,7 +153,7 @@ static inline int place_still_calm(const struct ink_table *t, const struct place
  * Reads a word. With one writer it is he who reads, or somebody who peeks: in
  * whichever order he sees the changes of two words, what has our fingerprint
  * in one of our lines is ours, and what he misses he looks for again
- * (place_still_calm).
+ * (place_seq_unchanged).
  */
 INK_HOT uint64_t word_read(const uint64_t *word)
 {
@@ -352,7 +352,7 @@ INK_HOT unsigned cell_code(const struct ink_table *t, const struct spot *spot, u
 {
 	uint32_t line = word_line(t, spot->at.word);
 	unsigned fresh =
-		CELLS_SHARED ? ink_fresh(t, spot->view, line, state) : ink_fresh_alone(t, line, state);
+		CELLS_SHARED ? ink_fresh(t, spot->view, line, state) : ink_fresh_one_writer(t, line, state);
 
 	return CELLS_SHARED && ink_view(t) != spot->view ? OUTDATED : fresh;
 }
@@ -425,7 +425,7 @@ INK_HOT unsigned fresh_code(const struct ink_table *t, uint32_t line, unsigned s
 	unsigned fresh;
 
 	if (!CELLS_SHARED)
-		return ink_fresh_alone(t, line, state);
+		return ink_fresh_one_writer(t, line, state);
 	do {
 		view = ink_view(t);
 		fresh = ink_fresh(t, view, line, state);

@@ -7,28 +7,28 @@
 #define INKLING_KINDS_LINE_DISPLACE_H
 
 /* An entry of a full line, and where it is to move. */
-struct tenant {
+struct victim {
 	struct ink_line_spot at;
 	uint32_t line, other;
 };
 
-/* Puts our entry, as it is laid, in the tenant's place. */
-INK_HOT void take_place(struct ink_table *t, struct tenant who, uint64_t ours)
+/* Puts our entry, as it is laid, in the victim's place. */
+INK_HOT void take_place(struct ink_table *t, struct victim who, uint64_t ours)
 {
 	word_swap(who.at.word, who.at.seen, (who.at.seen & ~lane_bits(t, who.at.column)) | ours);
 }
 
-/* Peeks that look for the tenant while it moves look again. */
-INK_HOT void move_out(struct ink_table *t, struct tenant who, struct ink_line_spot room, uint64_t moved,
+/* Peeks that look for the victim while it moves look again. */
+INK_HOT void move_out(struct ink_table *t, struct victim who, struct ink_line_spot room, uint64_t moved,
 		      uint64_t ours)
 {
 	const struct ink_line_shape *s = shape_of(t);
 	uint32_t stripe = moving_stripe(ink_line_entry_fp(s, ink_line_entry(s, who.at.seen, who.at.column)));
 
-	ink_disturb(t, stripe);
+	ink_seq_write_begin(t, stripe);
 	word_swap(room.word, room.seen, room.seen | moved);
 	take_place(t, who, ours);
-	ink_settle(t, stripe);
+	ink_seq_write_end(t, stripe);
 	__atomic_store_n(&t->counters.displaced, t->counters.displaced + 1, __ATOMIC_RELAXED);
 }
 
@@ -37,18 +37,18 @@ static inline unsigned code_in(const struct ink_table *t, uint32_t line, unsigne
 {
 	const struct ink_coding *c = coding_of(t);
 
-	return ink_unturned(c, fresh_code(t, line, ink_code_state(c, stored)), stored);
+	return ink_code_decode(c, fresh_code(t, line, ink_code_state(c, stored)), stored);
 }
 
 static inline unsigned stored_in(const struct ink_table *t, uint32_t line, unsigned code)
 {
 	const struct ink_coding *c = coding_of(t);
 
-	return ink_turned(c, fresh_code(t, line, ink_code_state(c, code)), code);
+	return ink_code_encode(c, fresh_code(t, line, ink_code_state(c, code)), code);
 }
 
-/* While a tick is under way. A tenant whose time is over when it comes to that need not move. */
-__attribute__((noinline)) static void move_in_tick(struct ink_table *t, struct tenant who,
+/* While a tick is under way. A victim whose time is over when it comes to that need not move. */
+__attribute__((noinline)) static void move_in_tick(struct ink_table *t, struct victim who,
 						   struct ink_line_spot room, uint64_t ours)
 {
 	const struct ink_line_shape *s = shape_of(t);
@@ -67,7 +67,7 @@ __attribute__((noinline)) static void move_in_tick(struct ink_table *t, struct t
 }
 
 /* Between ticks an entry looks the same in all lines. */
-INK_HOT void move_tenant(struct ink_table *t, struct tenant who, unsigned slot, uint64_t ours)
+INK_HOT void move_victim(struct ink_table *t, struct victim who, unsigned slot, uint64_t ours)
 {
 	struct ink_line_spot room = line_spot(line_at(t, who.other), slot);
 
@@ -119,7 +119,7 @@ INK_HOT int displace_one(struct ink_table *t, const struct asked *a, uint32_t fi
 {
 	const struct ink_line_shape *s = shape_of(t);
 	uint32_t free[4] = {0}, lane, best = 0;
-	struct tenant who;
+	struct victim who;
 	uint64_t ours;
 
 #pragma GCC unroll 4
@@ -133,9 +133,9 @@ INK_HOT int displace_one(struct ink_table *t, const struct asked *a, uint32_t fi
 	if (__builtin_expect(best < 4, 0))
 		return 0;
 	lane = 3 - best % 4;
-	who = (struct tenant){{a->word, a->seen, lane * s->column_bits}, a->line, (uint32_t)a->others[lane]};
+	who = (struct victim){{a->word, a->seen, lane * s->column_bits}, a->line, (uint32_t)a->others[lane]};
 	ours = ink_line_lay(s, who.at.column, fingerprint, fresh_code(t, a->line, state));
-	move_tenant(t, who, (unsigned)__builtin_ctz(free[lane]), ours);
+	move_victim(t, who, (unsigned)__builtin_ctz(free[lane]), ours);
 	return 1;
 }
 

@@ -24,7 +24,7 @@ static unsigned fate(const struct ink_table *t, unsigned stored)
 {
 	const struct ink_coding *c = coding_of(t);
 	const uint16_t *fresh = t->aging.fresh[ink_view_table(t->aging.view)];
-	unsigned after = t->aging.after[ink_unturned(c, fresh[ink_code_state(c, stored)], stored)];
+	unsigned after = t->aging.after[ink_code_decode(c, fresh[ink_code_state(c, stored)], stored)];
 
 	if (!(after & INK_EXPIRES) || after == (INK_EXPIRES | INK_GONE))
 		return after & INK_EXPIRES ? after : 0;

@@ -219,7 +219,7 @@ static int try_classes(const struct wish *w, uint32_t classes, search_fn *search
 
 	if (!odds)
 		return -ENOMEM;
-	for (uint32_t k = 1; k <= INK_KBF_MOST_K; k++) {
+	for (uint32_t k = 1; k <= INK_SUMS_MAX_K; k++) {
 		struct choice c = {w, odds, &bags, classes, k};
 
 		if (allowed(w->o->geometry.k, k))

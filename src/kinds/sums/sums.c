@@ -38,12 +38,12 @@
 #include "table/table.h"
 
 struct place {
-	uint32_t cell[INK_KBF_MOST_K];
+	uint32_t cell[INK_SUMS_MAX_K];
 	uint32_t first_symbol; /* of its class */
 	uint32_t home;         /* in the side table */
 };
 
-enum { DRAW_OF_CLASS = INK_KBF_MOST_K }; /* the draws before it are for the cells */
+enum { DRAW_OF_CLASS = INK_SUMS_MAX_K }; /* the draws before it are for the cells */
 
 /* ------------------------------------------------------------------ the place */
 
