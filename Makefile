@@ -27,7 +27,7 @@ test-browser: build
 # Every table and figure of the papers, in under half an hour, and a report to look at.
 reproduce: build
 	@scripts/packages reproduce
-	build/inkling reproduce all --html build/report.html -o build/report.ndjson
+	build/inkling-lab all --html build/report.html -o build/report.ndjson
 
 fuzz:
 	@scripts/packages test

@@ -19,8 +19,7 @@ struct cli_command {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct cli_command cli_bench, cli_check, cli_draw, cli_generate, cli_plan, cli_reproduce,
-	cli_run;
+extern const struct cli_command cli_bench, cli_check, cli_draw, cli_generate, cli_plan, cli_run;
 
 /* ------------------------------------------------------------------------ complaints */
 

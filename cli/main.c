@@ -9,8 +9,8 @@
 #include "base/suggest.h"
 #include "cli/cli.h"
 
-static const struct cli_command *const commands[] = {&cli_bench, &cli_check,     &cli_draw, &cli_generate,
-						     &cli_plan,  &cli_reproduce, &cli_run};
+static const struct cli_command *const commands[] = {&cli_bench,    &cli_check, &cli_draw,
+						     &cli_generate, &cli_plan,  &cli_run};
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -57,8 +57,18 @@ static int no_command(const char *what)
 	return CLI_USAGE;
 }
 
+/* Formerly a command; scripts may still call it. */
+static int moved(void)
+{
+	fputs("inkling: 'reproduce' is now a program of its own, inkling-lab (make builds it as build/inkling-lab)\n",
+	      stderr);
+	return CLI_USAGE;
+}
+
 static int unknown(const char *what)
 {
+	if (!strcmp(what, "reproduce"))
+		return moved();
 	return *what == '-' ? no_option(what) : no_command(what);
 }
 

@@ -210,7 +210,7 @@ static void write_page(const struct study *study, struct page *page)
 	}
 }
 
-static int run_illbehaved(struct lab *lab, struct page *page)
+static int run_adversarial(struct lab *lab, struct page *page)
 {
 	struct study *study = lab_alloc(1, sizeof *study);
 	size_t jobs = (size_t)SWEEPS * POINTS * lab->seeds;
@@ -227,7 +227,7 @@ static int run_illbehaved(struct lab *lab, struct page *page)
 	return error;
 }
 
-const struct experiment paper_illbehaved = {
+const struct experiment experiment_adversarial = {
 	.name = "illbehaved",
 	.title = "Ill-behaved traffic: strangers, invalid triggers, flows without an end",
 	.where = "ACSM 3 (four kinds of error)",
@@ -235,5 +235,5 @@ const struct experiment paper_illbehaved = {
 		 "positives, false negatives, wrong states and don't-knows against the share of bad "
 		 "traffic.",
 	.seconds = {5, 50, 50},
-	.run = run_illbehaved,
+	.run = run_adversarial,
 };

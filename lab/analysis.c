@@ -28,7 +28,7 @@
  * is enough for an answer, or for absent if two disagree. 3.4: d h 2^-f, a bound for full
  * buckets. Fingerprint 0 stands for an empty cell here, so there are 2^f - 1. The
  * last formula is not in the paper, which says only that it happens; `others` comes from
- * fluid.h.
+ * dleft_ode.h.
  */
 #include <errno.h>
 #include <math.h>
@@ -144,7 +144,7 @@ static double by_formula(const struct point *p, enum formula formula)
 	case MEETS:
 		return 1 - pow(1 - one_fingerprint(p), load);
 	default:
-		return 1 - pow(1 - one_fingerprint(p), fluid_others(p->g.d, p->g.h, load));
+		return 1 - pow(1 - one_fingerprint(p), dleft_ode_others(p->g.d, p->g.h, load));
 	}
 }
 
@@ -227,7 +227,7 @@ static int measure_table(struct lab *lab, struct point *p, unsigned number)
 
 	if (!table)
 		return lab_fail(lab, -errno, "analysis, %s: %s", formulas[first_formula[p->kind]].name,
-				   why.text);
+				why.text);
 	for (uint64_t i = from; i < from + p->flows; i++)
 		ink_insert(table, sim_id(p->seed, i), state_of(p, i));
 	for (uint64_t i = from; i < from + p->flows; i++)
@@ -488,7 +488,7 @@ static int run(struct lab *lab, struct page *page)
 	return error;
 }
 
-const struct experiment paper_analysis = {
+const struct experiment experiment_analysis = {
 	.name = "analysis",
 	.title = "The formulas beside the structures",
 	.where = "ACSM 3.1, 3.3, 3.4",

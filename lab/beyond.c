@@ -224,7 +224,7 @@ static int run_beyond(struct lab *lab, struct page *page)
 	return error;
 }
 
-const struct experiment paper_beyond = {
+const struct experiment experiment_beyond = {
 	.name = "beyond",
 	.title = "Beyond Table 1: line and compact in the same bits",
 	.where = "ACSM 5.1, Table 1, FCF rows",

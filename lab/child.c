@@ -119,8 +119,8 @@ static int judge(const struct child *c, int status, int said, struct ink_why *wh
 		return 0;
 	last_line(said, line, sizeof line);
 	if (WIFSIGNALED(status))
-		return ink_fail(why, -ECHILD, "%s was ended by signal %d: %s", c->argv[0],
-				   WTERMSIG(status), line);
+		return ink_fail(why, -ECHILD, "%s was ended by signal %d: %s", c->argv[0], WTERMSIG(status),
+				line);
 	return ink_fail(why, -ECHILD, "%s failed with %d: %s", c->argv[0], WEXITSTATUS(status), line);
 }
 

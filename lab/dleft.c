@@ -310,7 +310,7 @@ static int run(struct lab *lab, struct page *page)
 	return error;
 }
 
-const struct experiment paper_dleft = {
+const struct experiment experiment_dleft = {
 	.name = "dleft",
 	.title = "A counting Bloom filter in half the memory",
 	.where = "ACSM 4",

@@ -10,7 +10,7 @@
 #define STEP .01
 
 /* The chance that an item comes to a bucket of subtable i with load j, in a unit of time. */
-static double rate(const struct fluid *f, unsigned i, unsigned j)
+static double rate(const struct dleft_ode *f, unsigned i, unsigned j)
 {
 	double product = 1;
 
@@ -20,7 +20,7 @@ static double rate(const struct fluid *f, unsigned i, unsigned j)
 	return product;
 }
 
-static void slopes(const struct fluid *f, struct fluid *slope)
+static void slopes(const struct dleft_ode *f, struct dleft_ode *slope)
 {
 	for (unsigned i = 0; i < f->d; i++)
 		for (unsigned j = 1; j <= f->h; j++)
@@ -28,9 +28,9 @@ static void slopes(const struct fluid *f, struct fluid *slope)
 }
 
 /* f + factor x slope */
-static struct fluid moved(const struct fluid *f, const struct fluid *slope, double factor)
+static struct dleft_ode moved(const struct dleft_ode *f, const struct dleft_ode *slope, double factor)
 {
-	struct fluid to = *f;
+	struct dleft_ode to = *f;
 
 	for (unsigned i = 0; i < f->d; i++)
 		for (unsigned j = 1; j <= f->h; j++)
@@ -38,9 +38,9 @@ static struct fluid moved(const struct fluid *f, const struct fluid *slope, doub
 	return to;
 }
 
-static void step(struct fluid *f, double dt)
+static void step(struct dleft_ode *f, double dt)
 {
-	struct fluid a, b, c, d, at;
+	struct dleft_ode a, b, c, d, at;
 
 	slopes(f, &a);
 	at = moved(f, &a, dt / 2);
@@ -60,7 +60,7 @@ static unsigned steps_for(double items)
 	return (unsigned)(items / STEP) + 1;
 }
 
-void fluid_begin(struct fluid *f, unsigned d, unsigned h)
+void dleft_ode_begin(struct dleft_ode *f, unsigned d, unsigned h)
 {
 	memset(f, 0, sizeof *f);
 	f->d = d;
@@ -69,7 +69,7 @@ void fluid_begin(struct fluid *f, unsigned d, unsigned h)
 		f->x[i][0] = 1;
 }
 
-void fluid_fill(struct fluid *f, double items)
+void dleft_ode_fill(struct dleft_ode *f, double items)
 {
 	unsigned steps = steps_for(items);
 
@@ -77,7 +77,7 @@ void fluid_fill(struct fluid *f, double items)
 		step(f, items / steps);
 }
 
-double fluid_share(const struct fluid *f, unsigned load)
+double dleft_ode_share(const struct dleft_ode *f, unsigned load)
 {
 	double sum = 0;
 
@@ -86,12 +86,12 @@ double fluid_share(const struct fluid *f, unsigned load)
 	return sum / f->d;
 }
 
-double fluid_items(const struct fluid *f)
+double dleft_ode_items(const struct dleft_ode *f)
 {
 	double sum = 0;
 
 	for (unsigned j = 1; j <= f->h; j++)
-		sum += fluid_share(f, j) * f->d;
+		sum += dleft_ode_share(f, j) * f->d;
 	return sum;
 }
 
@@ -106,9 +106,9 @@ double fluid_items(const struct fluid *f)
  * An item that comes now makes one j a j + 1: at the end its buckets hold
  * V(i, j+1) - V(i, j) more, itself included. That is less than 1, as it keeps others away.
  */
-static double gained_now(const struct fluid *f, double v[FLUID_SUBTABLES][FLUID_LEVELS + 1])
+static double gained_now(const struct dleft_ode *f, double v[DLEFT_ODE_SUBTABLES][DLEFT_ODE_LEVELS + 1])
 {
-	struct fluid slope;
+	struct dleft_ode slope;
 	double gained = 0, stored = 0;
 
 	slopes(f, &slope);
@@ -120,20 +120,20 @@ static double gained_now(const struct fluid *f, double v[FLUID_SUBTABLES][FLUID_
 	return gained / stored;
 }
 
-static void before(const struct fluid *f, double dt, double v[FLUID_SUBTABLES][FLUID_LEVELS + 1])
+static void before(const struct dleft_ode *f, double dt, double v[DLEFT_ODE_SUBTABLES][DLEFT_ODE_LEVELS + 1])
 {
 	for (unsigned i = 0; i < f->d; i++)
 		for (unsigned j = 0; j < f->h; j++)
 			v[i][j] += dt * rate(f, i, j) * (v[i][j + 1] - v[i][j]);
 }
 
-double fluid_others(unsigned d, unsigned h, double items)
+double dleft_ode_others(unsigned d, unsigned h, double items)
 {
 	unsigned steps = steps_for(items);
-	struct fluid *at = lab_alloc(steps + 1, sizeof *at);
-	double v[FLUID_SUBTABLES][FLUID_LEVELS + 1], gained = 0, all;
+	struct dleft_ode *at = lab_alloc(steps + 1, sizeof *at);
+	double v[DLEFT_ODE_SUBTABLES][DLEFT_ODE_LEVELS + 1], gained = 0, all;
 
-	fluid_begin(&at[0], d, h);
+	dleft_ode_begin(&at[0], d, h);
 	for (unsigned i = 0; i < steps; i++) {
 		at[i + 1] = at[i];
 		step(&at[i + 1], items / steps);
@@ -143,7 +143,7 @@ double fluid_others(unsigned d, unsigned h, double items)
 			v[i][j] = j;
 	for (unsigned i = steps; i-- > 0; before(&at[i], items / steps, v))
 		gained += gained_now(&at[i], v) / steps;
-	all = fluid_items(&at[steps]);
+	all = dleft_ode_items(&at[steps]);
 	free(at);
 	return all + gained - 1;
 }

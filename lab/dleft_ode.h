@@ -16,31 +16,31 @@
 #ifndef INKLING_LAB_DLEFT_ODE_H
 #define INKLING_LAB_DLEFT_ODE_H
 
-enum { FLUID_SUBTABLES = 8, FLUID_LEVELS = 64 };
+enum { DLEFT_ODE_SUBTABLES = 8, DLEFT_ODE_LEVELS = 64 };
 
-struct fluid {
+struct dleft_ode {
 	unsigned d,
 		h; /* subtables, 1 .. 8; cells in a bucket, 1 .. 63: an item that finds d full ones is lost */
-	double x[FLUID_SUBTABLES][FLUID_LEVELS + 1]; /* x[i][0] = 1 */
+	double x[DLEFT_ODE_SUBTABLES][DLEFT_ODE_LEVELS + 1]; /* x[i][0] = 1 */
 };
 
 /* Empty buckets. */
-void fluid_begin(struct fluid *fluid, unsigned d, unsigned h);
+void dleft_ode_begin(struct dleft_ode *ode, unsigned d, unsigned h);
 
 /* So many items come for each bucket of a subtable. */
-void fluid_fill(struct fluid *fluid, double items);
+void dleft_ode_fill(struct dleft_ode *ode, double items);
 
 /* The share of all buckets that hold `load` items or more. */
-double fluid_share(const struct fluid *fluid, unsigned load);
+double dleft_ode_share(const struct dleft_ode *ode, unsigned load);
 
 /* The items in the d buckets of one that is asked for: all that have come, less those that were lost. */
-double fluid_items(const struct fluid *fluid);
+double dleft_ode_items(const struct dleft_ode *ode);
 
 /*
  * After `items` have come to d x h: how many others stand, on the average, in the
  * d buckets of an item that is stored. A stranger meets `items`; a stored item
  * takes a cell itself, and keeps others away by it.
  */
-double fluid_others(unsigned d, unsigned h, double items);
+double dleft_ode_others(unsigned d, unsigned h, double items);
 
 #endif

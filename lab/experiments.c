@@ -2,8 +2,10 @@
 /* The experiments, in the order of the papers. */
 #include "lab/experiments.h"
 
-const struct experiment *const paper_experiments[] = {
-	&paper_table1,        &paper_beyond,           &paper_p2p,        &paper_video,      &paper_dleft,
-	&paper_overflow,      &paper_timing,           &paper_analysis,   &paper_illbehaved, &paper_slowpath,
-	&paper_kbf_encodings, &paper_kbf_decodability, &paper_kbf_errors, &paper_kbf_acsm,   NULL,
+const struct experiment *const lab_experiments[] = {
+	&experiment_table1,     &experiment_beyond,        &experiment_p2p,
+	&experiment_video,      &experiment_dleft,         &experiment_overflow,
+	&experiment_timing,     &experiment_analysis,      &experiment_adversarial,
+	&experiment_slowpath,   &experiment_kbf_encodings, &experiment_kbf_decodability,
+	&experiment_kbf_errors, &experiment_kbf_acsm,      NULL,
 };

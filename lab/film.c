@@ -267,8 +267,8 @@ static void add_score(const struct film *f, uint32_t frame, const uint8_t *shown
 	struct grey filmed = {f->luma + (size_t)frame * SIM_SCENE_LUMA, SIM_SCENE_WIDTH, SIM_SCENE_HEIGHT};
 	struct grey seen = {shown, SIM_SCENE_WIDTH, SIM_SCENE_HEIGHT};
 
-	score->psnr += likeness_psnr(&filmed, &seen);
-	score->ssim += likeness_ssim(&filmed, &seen);
+	score->psnr += grey_psnr(&filmed, &seen);
+	score->ssim += grey_ssim(&filmed, &seen);
 }
 
 /* Frames before the first picture have nothing to show; there are none if the first group arrived. */

@@ -44,7 +44,7 @@ struct film {
 };
 
 struct score {
-	double psnr, ssim; /* means over all frames that count (likeness.h) */
+	double psnr, ssim; /* means over all frames that count (psnr_ssim.h) */
 	double shown;      /* share of frames that have a picture of their own; the rest repeat one */
 };
 

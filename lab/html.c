@@ -211,7 +211,7 @@ static void show_page(const struct page *page, enum lab_size size, FILE *to)
 	element("h2", page->experiment->title, to);
 	fprintf(to, "<p class=\"where\">");
 	show_escaped(page->experiment->where, to);
-	fprintf(to, " · <code>inkling reproduce %s%s</code></p>\n", page->experiment->name,
+	fprintf(to, " · <code>inkling-lab %s%s</code></p>\n", page->experiment->name,
 		size == LAB_QUICK  ? " --quick"
 		: size == LAB_FULL ? " --full"
 				   : "");
@@ -230,7 +230,7 @@ static void contents(const struct report *report, FILE *to)
 	      to);
 	for (size_t i = 0; i < report->count; i++) {
 		const struct experiment *e = report->pages[i]->experiment;
-		struct tally tally = tally_claims(&report->pages[i], 1);
+		struct tally tally = tally_pages(&report->pages[i], 1);
 
 		fprintf(to, "<tr><td class=\"word\"><a href=\"#%s\">", e->name);
 		show_escaped(e->title, to);
@@ -246,7 +246,7 @@ static void contents(const struct report *report, FILE *to)
 
 static void introduce(const struct report *report, FILE *to)
 {
-	struct tally tally = tally_claims(report->pages, report->count);
+	struct tally tally = tally_pages(report->pages, report->count);
 
 	fprintf(to, "<h1>Two papers, reproduced</h1>\n<p class=\"soft\">inkling %s · size %s", ink_version(),
 		show_size(report->lab->size));

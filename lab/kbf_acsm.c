@@ -520,7 +520,7 @@ static int run(struct lab *lab, struct page *page)
 	return error;
 }
 
-const struct experiment paper_kbf_acsm = {
+const struct experiment experiment_kbf_acsm = {
 	.name = "kbf-acsm",
 	.title = "Flags of TCP flows in a kBF and in a stateful Bloom filter",
 	.where = "kBF VI, figures 13 to 15",

@@ -372,7 +372,7 @@ static int run(struct lab *lab, struct page *page)
 	return error;
 }
 
-const struct experiment paper_kbf_decodability = {
+const struct experiment experiment_kbf_decodability = {
 	.name = "kbf-decodability",
 	.title = "How often a kBF cannot decode a stored key",
 	.where = "kBF IV, figures 4 and 5",

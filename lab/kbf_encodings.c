@@ -575,7 +575,7 @@ static int run(struct lab *lab, struct page *page)
 	return error;
 }
 
-const struct experiment paper_kbf_encodings = {
+const struct experiment experiment_kbf_encodings = {
 	.name = "kbf-encodings",
 	.title = "Codes whose sums can be taken apart",
 	.where = "kBF III, figures 2 and 3",

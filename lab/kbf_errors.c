@@ -389,7 +389,7 @@ static int run(struct lab *lab, struct page *page)
 	return error;
 }
 
-const struct experiment paper_kbf_errors = {
+const struct experiment experiment_kbf_errors = {
 	.name = "kbf-errors",
 	.title = "Errors and memory of a kBF",
 	.where = "kBF V, figures 6 to 12",

@@ -140,7 +140,7 @@ static void show_page(const struct page *page, FILE *to)
 
 void show_ndjson(const struct report *report, FILE *to)
 {
-	struct tally tally = tally_claims(report->pages, report->count);
+	struct tally tally = tally_pages(report->pages, report->count);
 
 	for (size_t i = 0; i < report->count; i++)
 		show_page(report->pages[i], to);

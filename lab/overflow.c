@@ -13,7 +13,7 @@
  * fingerprints are long, so that nothing else fails. Beside it `line` and `compact`,
  * which have two choices and move an entry to its other line when both are full.
  *
- * fluid.h says what a fresh filling comes to with very many buckets.
+ * dleft_ode.h says what a fresh filling comes to with very many buckets.
  *
  * The result: 5.57 x 10^-31; and no overflow at two thirds, with churn either.
  * One step of displacement takes lines of 24 and more entries beyond .95.
@@ -238,14 +238,14 @@ static void write_churn_plot(const struct lab *lab, struct page *page, const str
 }
 
 /* The share of the flows that a fresh filling loses, with very many buckets. */
-static double fluid_lost(const struct ink_geometry *g, double load)
+static double limit_lost(const struct ink_geometry *g, double load)
 {
-	struct fluid fluid;
+	struct dleft_ode ode;
 	double items = load * g->d * g->h;
 
-	fluid_begin(&fluid, g->d, g->h);
-	fluid_fill(&fluid, items);
-	return 1 - fluid_items(&fluid) / items;
+	dleft_ode_begin(&ode, g->d, g->h);
+	dleft_ode_fill(&ode, items);
+	return 1 - dleft_ode_items(&ode) / items;
 }
 
 static void write_fresh_plot(const struct lab *lab, struct page *page, const struct trial *trials)
@@ -260,7 +260,7 @@ static void write_fresh_plot(const struct lab *lab, struct page *page, const str
 		struct page_series *dots = page_series(plot, PAGE_POINTS, shapes[i].name);
 
 		for (unsigned j = 0; j < LOADS; j++) {
-			double expected = fluid_lost(&shapes[i].g, loads[j]);
+			double expected = limit_lost(&shapes[i].g, loads[j]);
 
 			page_point(dots, loads[j], 100 * over_seeds(lab, trials, FRESH + j).middle);
 			if (expected > 1e-7)
@@ -273,20 +273,20 @@ static void write_fresh_plot(const struct lab *lab, struct page *page, const str
 /* The paper's number: buckets with a seventh entry, if they had room for it. */
 static double seventh_entry(void)
 {
-	struct fluid fluid;
+	struct dleft_ode ode;
 
-	fluid_begin(&fluid, 3, 12);
-	fluid_fill(&fluid, 12);
-	return fluid_share(&fluid, 7);
+	dleft_ode_begin(&ode, 3, 12);
+	dleft_ode_fill(&ode, 12);
+	return dleft_ode_share(&ode, 7);
 }
 
 /* How far the measured loss is from the fluid's, at .99, at most. */
-static double distance_from_fluid(const struct lab *lab, const struct trial *trials)
+static double distance_from_limit(const struct lab *lab, const struct trial *trials)
 {
 	double most = 0;
 
 	for (unsigned i = 0; i < SHAPES && shapes[i].kind == INK_DLEFT; i++, trials += lab->seeds) {
-		double expected = fluid_lost(&shapes[i].g, loads[LOADS - 1]);
+		double expected = limit_lost(&shapes[i].g, loads[LOADS - 1]);
 		double off = over_seeds(lab, trials, FRESH + LOADS - 1).middle / expected - 1;
 
 		most = off > most ? off : -off > most ? -off : most;
@@ -310,7 +310,7 @@ static void write_claims(const struct lab *lab, struct page *page, const struct 
 				   1e6 * over_seeds(lab, trials + (size_t)i * lab->seeds, CHURN + AT_95).high,
 				   PAGE_AT_MOST, 0, "%s, load .95, in churn: overflows of a million inserts",
 				   shapes[i].name);
-	page_claim(page, 100 * distance_from_fluid(lab, trials), PAGE_AT_MOST,
+	page_claim(page, 100 * distance_from_limit(lab, trials), PAGE_AT_MOST,
 		   lab->size == LAB_QUICK ? 20 : 10,
 		   "a fresh filling to .99: greatest distance of the flows lost from the fluid limit, in "
 		   "percent of it");
@@ -354,7 +354,7 @@ static int run(struct lab *lab, struct page *page)
 	return error;
 }
 
-const struct experiment paper_overflow = {
+const struct experiment experiment_overflow = {
 	.name = "overflow",
 	.title = "How full the buckets may be",
 	.where = "ACSM 3.4",

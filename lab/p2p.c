@@ -355,7 +355,7 @@ static int run(struct lab *lab, struct page *page)
 	return error;
 }
 
-const struct experiment paper_p2p = {
+const struct experiment experiment_p2p = {
 	.name = "p2p",
 	.title = "Finding P2P traffic",
 	.where = "ACSM 5.2.2",

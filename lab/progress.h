@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The board of a lab: which experiments stand on it, how far the work is, and
- * what went wrong. The command line hangs it up and looks at it; experiments see
- * it only through lab.h.
+ * The progress of a lab: which experiments will run, how much of the work is done, and why one failed. The
+ * command line creates it and shows it; experiments reach it only through runner.h.
  */
 #ifndef INKLING_LAB_PROGRESS_H
 #define INKLING_LAB_PROGRESS_H
 
 #include "lab/runner.h"
 
-/* Told now and then, never by two threads at once: how much of the whole is done, 0 to 1, and what is at work. */
-typedef void board_watch(const struct experiment *now, double done, void *user);
+/* Called from time to time, by one thread at a time: the running experiment, and the share of all work done (0 to 1). */
+typedef void progress_watch(const struct experiment *now, double done, void *user);
 
-struct lab_board *board_new(board_watch *watch, void *user);
-void board_free(struct lab_board *board);
+/* `watch` may be NULL. progress_free() it. */
+struct lab_progress *progress_new(progress_watch *watch, void *user);
+void progress_free(struct lab_progress *progress);
 
-/* One more experiment will be run. */
-void board_expect(struct lab_board *board, const struct experiment *experiment, enum lab_size size);
+/* Announces an experiment that lab_run() will run. */
+void progress_expect(struct lab_progress *progress, const struct experiment *experiment, enum lab_size size);
 
-/* Runs one that was expected. 0, or -errno: board_why() then says why. */
-int board_run(struct lab *lab, const struct experiment *experiment, struct page *page);
-const char *board_why(const struct lab_board *board);
+/* Runs an announced experiment. 0, or -errno: progress_failure() then has the reason. */
+int lab_run(struct lab *lab, const struct experiment *experiment, struct page *page);
+const char *progress_failure(const struct lab_progress *progress);
 
 #endif

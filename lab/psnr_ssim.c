@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
-double likeness_psnr(const struct grey *a, const struct grey *b)
+double grey_psnr(const struct grey *a, const struct grey *b)
 {
 	size_t n = (size_t)a->width * a->height;
 	uint64_t sum = 0;
@@ -82,10 +82,10 @@ static double row_ssim(const struct sums *above, const struct sums *below, unsig
 	return sum;
 }
 
-double likeness_ssim(const struct grey *a, const struct grey *b)
+double grey_ssim(const struct grey *a, const struct grey *b)
 {
 	unsigned columns = a->width / 4, rows = a->height / 4;
-	struct sums sums[2][LIKENESS_WIDTH_MOST / 4];
+	struct sums sums[2][GREY_WIDTH_MOST / 4];
 	double sum = 0;
 
 	row_sums(a, b, 0, sums[0]);

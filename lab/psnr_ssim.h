@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-enum { LIKENESS_WIDTH_MOST = 2048 };
+enum { GREY_WIDTH_MOST = 2048 };
 
 struct grey {
 	const uint8_t *pixels; /* rows from the top */
@@ -15,13 +15,13 @@ struct grey {
 /*
  * Two pictures of the same size. Peak signal to noise ratio in dB, 100 at most, as where they are the same.
  */
-double likeness_psnr(const struct grey *a, const struct grey *b);
+double grey_psnr(const struct grey *a, const struct grey *b);
 
 /*
  * Structural similarity (Wang, Bovik, Sheikh, Simoncelli 2004), 1 where they are the same: the mean over
  * windows of 8 x 8 pixels, 4 apart, which weigh all their pixels alike. Pictures are at least 8 x 8 and at
- * most LIKENESS_WIDTH_MOST wide; what is over a multiple of 4 is not looked at.
+ * most GREY_WIDTH_MOST wide; what is over a multiple of 4 is not looked at.
  */
-double likeness_ssim(const struct grey *a, const struct grey *b);
+double grey_ssim(const struct grey *a, const struct grey *b);
 
 #endif

@@ -10,24 +10,21 @@
 
 #include "sim/seeded.h"
 
-/*
- * The work is measured in the seconds that the experiments say they take: only
- * their shares count, for how far the whole is.
- */
-struct lab_board {
+/* Work is measured in the seconds that experiments estimate for themselves; only the proportions matter. */
+struct lab_progress {
 	pthread_mutex_t lock;
-	board_watch *watch;
+	progress_watch *watch;
 	void *user;
-	double expected, finished; /* seconds of all experiments, and of those that are done */
+	double expected, finished; /* estimated seconds of all experiments, and of the finished ones */
 	const struct experiment *now;
 	double now_seconds;
 	unsigned round;
-	char why[256];
+	char failure[256];
 };
 
 void lab_out_of_memory(void)
 {
-	fprintf(stderr, "inkling: out of memory\n");
+	fprintf(stderr, "inkling-lab: out of memory\n");
 	exit(1);
 }
 
@@ -46,7 +43,7 @@ uint64_t lab_seed(const struct lab *lab, uint64_t part, uint64_t repetition)
 {
 	uint64_t seed = sim_mix(sim_mix(sim_mix(lab->seed) ^ part) ^ repetition);
 
-	return seed ? seed : 1; /* a table takes 0 for "draw one" */
+	return seed ? seed : 1; /* to a table, 0 means "draw one" */
 }
 
 /* ------------------------------------------------------------------------- jobs */
@@ -59,38 +56,39 @@ struct round {
 	int error;
 };
 
-static void tell(struct lab_board *board, double of_round)
+static void report(struct lab_progress *progress, double of_round)
 {
-	unsigned rounds = board->now->rounds ? board->now->rounds : 1;
-	double part = ((double)board->round + of_round) / rounds;
+	unsigned rounds = progress->now->rounds ? progress->now->rounds : 1;
+	double part = ((double)progress->round + of_round) / rounds;
 
-	board->watch(board->now,
-		     (board->finished + board->now_seconds * (part < 1 ? part : 1)) / board->expected,
-		     board->user);
+	progress->watch(progress->now,
+			(progress->finished + progress->now_seconds * (part < 1 ? part : 1)) /
+				progress->expected,
+			progress->user);
 }
 
 static bool take(struct round *round, size_t *number)
 {
-	struct lab_board *board = round->lab->board;
+	struct lab_progress *progress = round->lab->progress;
 	bool left;
 
-	pthread_mutex_lock(&board->lock);
+	pthread_mutex_lock(&progress->lock);
 	left = round->next < round->jobs;
 	if (left)
 		*number = round->next++;
-	pthread_mutex_unlock(&board->lock);
+	pthread_mutex_unlock(&progress->lock);
 	return left;
 }
 
 static void finish(struct round *round, int error)
 {
-	struct lab_board *board = round->lab->board;
+	struct lab_progress *progress = round->lab->progress;
 
-	pthread_mutex_lock(&board->lock);
+	pthread_mutex_lock(&progress->lock);
 	if (error && !round->error)
 		round->error = error;
-	tell(board, (double)++round->done / (double)round->jobs);
-	pthread_mutex_unlock(&board->lock);
+	report(progress, (double)++round->done / (double)round->jobs);
+	pthread_mutex_unlock(&progress->lock);
 }
 
 static void *work(void *argument)
@@ -109,14 +107,14 @@ int lab_each(struct lab *lab, size_t jobs, lab_job *job, void *context)
 	pthread_t *threads = lab_alloc(lab->workers, sizeof *threads);
 	unsigned started = 0;
 
-	/* This thread works too; where no other can be had, alone. */
+	/* This thread works too, and alone if no other can be started. */
 	while (started + 1 < lab->workers && !pthread_create(&threads[started], NULL, work, &round))
 		started++;
 	work(&round);
 	while (started)
 		pthread_join(threads[--started], NULL);
 	free(threads);
-	lab->board->round++;
+	lab->progress->round++;
 	return round.error;
 }
 
@@ -124,60 +122,60 @@ int lab_fail(struct lab *lab, int error, const char *format, ...)
 {
 	va_list args;
 
-	pthread_mutex_lock(&lab->board->lock);
+	pthread_mutex_lock(&lab->progress->lock);
 	va_start(args, format);
-	vsnprintf(lab->board->why, sizeof lab->board->why, format, args);
+	vsnprintf(lab->progress->failure, sizeof lab->progress->failure, format, args);
 	va_end(args);
-	pthread_mutex_unlock(&lab->board->lock);
+	pthread_mutex_unlock(&lab->progress->lock);
 	return error;
 }
 
-/* ------------------------------------------------------------------------ board */
+/* --------------------------------------------------------------------- progress */
 
-static void nobody_watches(const struct experiment *now, double done, void *user)
+static void ignore(const struct experiment *now, double done, void *user)
 {
 	(void)now;
 	(void)done;
 	(void)user;
 }
 
-struct lab_board *board_new(board_watch *watch, void *user)
+struct lab_progress *progress_new(progress_watch *watch, void *user)
 {
-	struct lab_board *board = lab_alloc(1, sizeof *board);
+	struct lab_progress *progress = lab_alloc(1, sizeof *progress);
 
-	pthread_mutex_init(&board->lock, NULL);
-	board->watch = watch ? watch : nobody_watches;
-	board->user = user;
-	return board;
+	pthread_mutex_init(&progress->lock, NULL);
+	progress->watch = watch ? watch : ignore;
+	progress->user = user;
+	return progress;
 }
 
-void board_free(struct lab_board *board)
+void progress_free(struct lab_progress *progress)
 {
-	pthread_mutex_destroy(&board->lock);
-	free(board);
+	pthread_mutex_destroy(&progress->lock);
+	free(progress);
 }
 
-void board_expect(struct lab_board *board, const struct experiment *experiment, enum lab_size size)
+void progress_expect(struct lab_progress *progress, const struct experiment *experiment, enum lab_size size)
 {
-	board->expected += experiment->seconds[size];
+	progress->expected += experiment->seconds[size];
 }
 
-int board_run(struct lab *lab, const struct experiment *experiment, struct page *page)
+int lab_run(struct lab *lab, const struct experiment *experiment, struct page *page)
 {
-	struct lab_board *board = lab->board;
+	struct lab_progress *progress = lab->progress;
 	int error;
 
-	board->now = experiment;
-	board->now_seconds = experiment->seconds[lab->size];
-	board->round = 0;
-	snprintf(board->why, sizeof board->why, "it did not say why");
-	tell(board, 0);
+	progress->now = experiment;
+	progress->now_seconds = experiment->seconds[lab->size];
+	progress->round = 0;
+	snprintf(progress->failure, sizeof progress->failure, "no reason given");
+	report(progress, 0);
 	error = experiment->run(lab, page);
-	board->finished += board->now_seconds;
+	progress->finished += progress->now_seconds;
 	return error;
 }
 
-const char *board_why(const struct lab_board *board)
+const char *progress_failure(const struct lab_progress *progress)
 {
-	return board->why;
+	return progress->failure;
 }

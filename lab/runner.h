@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The laboratory: where the experiments of the papers run.
+ * The lab runs the experiments of the papers.
  *
- * An experiment is one file of this folder and one struct experiment. It gets a
- * lab, which says how much work to do, gives seeds and spreads jobs over the
- * cores, and an empty page (page.h), on which it writes what it found. How pages
- * are shown is no business of an experiment.
+ * An experiment is one file of this folder and one struct experiment. It receives a lab, which says how much
+ * work to do, hands out seeds and spreads jobs over the cores, and an empty page (page.h), to which it writes
+ * its results. Experiments do not know how pages are shown.
  *
  *	static int run_dleft(struct lab *lab, struct page *page)
  *	{
@@ -16,9 +15,11 @@
  *		return error;
  *	}
  *
- * The same seed gives the same numbers: a job draws from lab_seed() alone and
- * writes into its own slot, so that it does not matter which core takes it when.
- * Nothing here asks for the time of day.
+ * The same seed gives the same numbers on any number of threads: a job draws from lab_seed() alone and writes
+ * to its own slot. Experiments never read the time of day.
+ *
+ * Where a paper leaves open how an experiment was done, `interpretation` states the one reading to which the
+ * page's claims and verdicts are bound. It is part of the code, so a run cannot choose it to suit its result.
  */
 #ifndef INKLING_LAB_RUNNER_H
 #define INKLING_LAB_RUNNER_H
@@ -29,7 +30,7 @@
 
 struct page;
 
-/* How much work: a look (all of them in two minutes), the papers' sizes, or more than that. */
+/* How much work: a quick look (all experiments in two minutes), the papers' sizes, or larger. */
 enum lab_size { LAB_QUICK, LAB_NORMAL, LAB_FULL };
 
 struct lab {
@@ -37,38 +38,40 @@ struct lab {
 	unsigned seeds;   /* repetitions with different seeds; at least 1 */
 	uint64_t seed;    /* the first of them */
 	unsigned workers; /* threads */
-	struct lab_board *board;
+	struct lab_progress *progress;
 };
 
 struct experiment {
 	const char *name;  /* "table1" */
 	const char *title; /* "Table 1: the three structures on a simple machine" */
 	const char *where; /* "ACSM 5.1, Table 1" */
-	const char *shows; /* a sentence or two: what is asked, and how it is answered */
-	double seconds[3]; /* roughly, by enum lab_size, on one core */
-	unsigned rounds;   /* how often it calls lab_each(), for the progress; 0 = once */
-	bool large;        /* one sample that is large enough: there is nothing to repeat with other seeds */
+	const char *shows; /* a sentence or two: the question, and how it is answered */
+	const char *
+		interpretation; /* the reading to which claims are bound; NULL: the paper leaves nothing open */
+	double seconds[3];      /* roughly, by enum lab_size, on one core */
+	unsigned rounds;        /* how often it calls lab_each(), to compute progress; 0 = once */
+	bool large;             /* takes one large sample; --seeds does not apply */
 	int (*run)(struct lab *lab, struct page *page); /* 0, or -errno after lab_fail() */
 };
 
-/* All experiments, in the order in which they are listed and run; a NULL ends them. */
-extern const struct experiment *const paper_experiments[];
+/* All experiments, in the order in which they are listed and run, ended by NULL. */
+extern const struct experiment *const lab_experiments[];
 
 /* The seed of repetition `repetition` of part `part`: two parts never share one. */
 uint64_t lab_seed(const struct lab *lab, uint64_t part, uint64_t repetition);
 
 /*
- * Runs jobs 0 .. jobs-1, on all workers, and returns when all are done: 0, or the
- * first error that a job returned (the others are still finished). A job is told
- * its number, and may touch only what belongs to that number. Put long jobs first.
+ * Runs jobs 0 .. jobs-1 on all workers and returns when all are done: 0, or the first error that a job
+ * returned (the other jobs still run). A job receives its number and may touch only what belongs to it. Put
+ * long jobs first.
  */
 typedef int lab_job(struct lab *lab, void *context, size_t number);
 int lab_each(struct lab *lab, size_t jobs, lab_job *job, void *context);
 
-/* Says why something failed, for the message that ends the run; returns `error`. From any thread. */
+/* Records why something failed, for the message that ends the run. Returns `error`. Thread-safe. */
 __attribute__((format(printf, 3, 4))) int lab_fail(struct lab *lab, int error, const char *format, ...);
 
-/* Zeroed memory; ends the program with a message where there is none. free() it. */
+/* Zeroed memory; exits with a message if there is none. free() it. */
 void *lab_alloc(size_t count, size_t size);
 __attribute__((noreturn)) void lab_out_of_memory(void);
 

@@ -12,6 +12,15 @@ const char *show_size(enum lab_size size)
 	return names[size];
 }
 
+const char *show_seconds(double seconds, char text[SHOW_SECONDS])
+{
+	if (seconds < 90)
+		snprintf(text, SHOW_SECONDS, "%.0f s", seconds < 1 ? 1 : seconds);
+	else
+		snprintf(text, SHOW_SECONDS, "%.0f min", seconds / 60);
+	return text;
+}
+
 /* ---------------------------------------------------------------------- numbers */
 
 /* 1234567 -> "1,234,567". */
@@ -105,7 +114,7 @@ const char *show_bounds(const struct claim *claim, char *text, size_t size)
 
 /* ----------------------------------------------------------------------- claims */
 
-struct tally tally_claims(struct page *const *pages, size_t count)
+struct tally tally_pages(struct page *const *pages, size_t count)
 {
 	struct tally tally = {0, 0, 0};
 

@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Pages as people and programs read them. */
+/* How pages are shown: as text on a terminal, as NDJSON, and as a report in HTML. */
 #ifndef INKLING_LAB_SHOW_H
 #define INKLING_LAB_SHOW_H
 
 #include <stdio.h>
+#include <time.h>
 
 #include "lab/page_parts.h"
 
-/* What is said of the whole run, beside its pages. */
+/* A whole run. What varies from run to run (when, where, how long) is shown in HTML alone. */
 struct report {
 	const struct lab *lab;
 	struct page **pages;
 	size_t count;
+	time_t when;
+	double seconds;
+	char processor[80];
 };
 
 /* "quick", "normal", "full". */
 const char *show_size(enum lab_size size);
+
+/* "40 s", "12 min". */
+enum { SHOW_SECONDS = 16 };
+const char *show_seconds(double seconds, char text[SHOW_SECONDS]);
 
 /* A number with so many digits that count: "0.00123", "12.3", "1,081,344", "3.9e-6". */
 const char *show_number(double number, int digits, char *text, size_t size);
@@ -33,7 +41,7 @@ const char *show_bounds(const struct claim *claim, char *text, size_t size);
 struct tally {
 	unsigned claims, met, skipped;
 };
-struct tally tally_claims(struct page *const *pages, size_t count);
+struct tally tally_pages(struct page *const *pages, size_t count);
 
 /* For so many columns: tables that line up, and fit; text of at most 100 columns. 0: tables of any width. */
 void show_text(const struct page *page, int columns, FILE *to);

@@ -158,7 +158,7 @@ static int run_slowpath(struct lab *lab, struct page *page)
 	return error;
 }
 
-const struct experiment paper_slowpath = {
+const struct experiment experiment_slowpath = {
 	.name = "slowpath",
 	.title = "The slow path: flows in doubt go to an exact table",
 	.where = "ACSM 3 and 3.4",

@@ -264,7 +264,7 @@ static int run_table1(struct lab *lab, struct page *page)
 	return error;
 }
 
-const struct experiment paper_table1 = {
+const struct experiment experiment_table1 = {
 	.name = "table1",
 	.title = "Table 1: three structures on a simple machine",
 	.where = "ACSM 5.1, Table 1",

@@ -426,7 +426,7 @@ static int run(struct lab *lab, struct page *page)
 	return error;
 }
 
-const struct experiment paper_timing = {
+const struct experiment experiment_timing = {
 	.name = "timing",
 	.title = "Phases until a dead cell is empty",
 	.where = "ACSM 3.2",

@@ -15,7 +15,7 @@ static int run_video(struct lab *lab, struct page *page)
 	return error ? error : video_quality(lab, page);
 }
 
-const struct experiment paper_video = {
+const struct experiment experiment_video = {
 	.name = "video",
 	.title = "Video: dropping with a few bits for each stream",
 	.where = "ACSM 5.2.1",

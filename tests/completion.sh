@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# completion.sh INKLING COMPLETION: what bash offers.
+# completion.sh INKLING FOLDER: what bash offers after inkling and inkling-lab; FOLDER has their completions.
 set -eu
 PATH=$(dirname "$(realpath "$1")"):$PATH
 # shellcheck source=/dev/null
-source "$2"
+source "$2/inkling"
+# shellcheck source=/dev/null
+source "$2/inkling-lab"
 cd /
 
 offers() { # EXPECTED WORD...: completing the last of these words offers at least this
@@ -11,7 +13,7 @@ offers() { # EXPECTED WORD...: completing the last of these words offers at leas
 	shift
 	COMP_WORDS=("$@")
 	COMP_CWORD=$(($# - 1))
-	_inkling
+	"_${1//-/_}"
 	case " ${COMPREPLY[*]} " in
 	*" $expected "*) ;;
 	*)
@@ -29,6 +31,7 @@ offers --two-pass inkling run tcp --t
 offers compact inkling plan --kind com
 offers all inkling plan --kind a
 offers refuse inkling run tcp --full r
-offers list inkling reproduce l
-offers --seeds inkling reproduce all --se
+offers list inkling-lab l
+offers kbf-acsm inkling-lab table1 kbf-a
+offers --seeds inkling-lab all --se
 offers generate inkling help g

@@ -15,11 +15,11 @@ static inline struct page *quick_page(const struct experiment *experiment, unsig
 	struct lab lab = {.size = LAB_QUICK, .seeds = 1, .seed = 1, .workers = workers};
 	struct page *page = page_new(experiment);
 
-	lab.board = board_new(NULL, NULL);
-	board_expect(lab.board, experiment, lab.size);
-	if (board_run(&lab, experiment, page))
-		fail_msg("%s: %s", experiment->name, board_why(lab.board));
-	board_free(lab.board);
+	lab.progress = progress_new(NULL, NULL);
+	progress_expect(lab.progress, experiment, lab.size);
+	if (lab_run(&lab, experiment, page))
+		fail_msg("%s: %s", experiment->name, progress_failure(lab.progress));
+	progress_free(lab.progress);
 	return page;
 }
 

@@ -94,8 +94,8 @@ static struct lab lab_with(unsigned workers)
 
 	last_done = 0;
 	watched = 0;
-	lab.board = board_new(watch, NULL);
-	board_expect(lab.board, &sample, lab.size);
+	lab.progress = progress_new(watch, NULL);
+	progress_expect(lab.progress, &sample, lab.size);
 	return lab;
 }
 
@@ -111,14 +111,14 @@ static void the_same_seed_gives_the_same_numbers_on_any_number_of_threads(void *
 		struct page *page = page_new(&sample);
 
 		memset(drawn, 0, sizeof drawn);
-		assert_int_equal(board_run(&lab, &sample, page), 0);
+		assert_int_equal(lab_run(&lab, &sample, page), 0);
 		if (workers > 1)
 			assert_memory_equal(before, drawn, sizeof drawn);
 		memcpy(before, drawn, sizeof drawn);
 		assert_int_equal(watched, JOBS + 1);
 		assert_true(last_done == 1);
 		page_free(page);
-		board_free(lab.board);
+		progress_free(lab.progress);
 	}
 }
 
@@ -150,13 +150,13 @@ static void a_job_that_fails_ends_the_experiment_with_its_reason(void **state)
 
 	(void)state;
 	failing.run = run_failing;
-	lab.board = board_new(NULL, NULL);
-	board_expect(lab.board, &failing, lab.size);
+	lab.progress = progress_new(NULL, NULL);
+	progress_expect(lab.progress, &failing, lab.size);
 	page = page_new(&failing);
-	assert_int_equal(board_run(&lab, &failing, page), -ERANGE);
-	assert_string_equal(board_why(lab.board), "job 5 is too large");
+	assert_int_equal(lab_run(&lab, &failing, page), -ERANGE);
+	assert_string_equal(progress_failure(lab.progress), "job 5 is too large");
 	page_free(page);
-	board_free(lab.board);
+	progress_free(lab.progress);
 }
 
 /* --------------------------------------------------------------------- numbers */
@@ -221,7 +221,7 @@ static char *shown(enum show how)
 	size_t size = 0;
 	FILE *to = open_memstream(&text, &size);
 
-	assert_int_equal(board_run(&lab, &sample, page), 0);
+	assert_int_equal(lab_run(&lab, &sample, page), 0);
 	if (how == TEXT)
 		show_text(page, terminal, to);
 	else if (how == NDJSON)
@@ -230,7 +230,7 @@ static char *shown(enum show how)
 		show_html(&report, to);
 	fclose(to);
 	page_free(page);
-	board_free(lab.board);
+	progress_free(lab.progress);
 	return text;
 }
 

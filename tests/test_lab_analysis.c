@@ -283,42 +283,42 @@ static void a_mean_lies_in_its_interval_in_99_of_100(void **state)
 /* With one choice the loads are Poisson distributed. */
 static void the_fluid_of_one_choice_is_poisson(void **state)
 {
-	struct fluid f;
+	struct dleft_ode f;
 	double more = 1, term = exp(-3);
 
 	(void)state;
-	fluid_begin(&f, 1, 30);
-	fluid_fill(&f, 3);
+	dleft_ode_begin(&f, 1, 30);
+	dleft_ode_fill(&f, 3);
 	for (unsigned j = 1; j < 12; j++, term *= 3. / (j - 1)) {
 		more -= term;
-		assert_near("share of loads", fluid_share(&f, j) / more, 1, 1e-6);
+		assert_near("share of loads", dleft_ode_share(&f, j) / more, 1, 1e-6);
 	}
-	assert_near("items", fluid_items(&f), 3, 1e-9);
+	assert_near("items", dleft_ode_items(&f), 3, 1e-9);
 }
 
 static void the_papers_bucket_overflows_as_it_says(void **state)
 {
-	struct fluid f, halves;
+	struct dleft_ode f, halves;
 
 	(void)state;
-	fluid_begin(&f, 3, 12);
-	fluid_fill(&f, 12);
-	assert_near("seventh entries", 1e31 * fluid_share(&f, 7), 5.6, .05);
-	fluid_begin(&halves, 3, 12); /* steps that are half as long, or less */
+	dleft_ode_begin(&f, 3, 12);
+	dleft_ode_fill(&f, 12);
+	assert_near("seventh entries", 1e31 * dleft_ode_share(&f, 7), 5.6, .05);
+	dleft_ode_begin(&halves, 3, 12); /* steps that are half as long, or less */
 	for (unsigned i = 0; i < 12 * 200; i++)
-		fluid_fill(&halves, 1. / 200);
-	assert_near("steps", fluid_share(&halves, 7) / fluid_share(&f, 7), 1, 1e-4);
+		dleft_ode_fill(&halves, 1. / 200);
+	assert_near("steps", dleft_ode_share(&halves, 7) / dleft_ode_share(&f, 7), 1, 1e-4);
 }
 
 /* It meets fewer than a stranger, by less than one; at first those that came before it; with one choice all. */
 static void a_stored_item_keeps_others_away(void **state)
 {
-	double others = fluid_others(3, 6, 12);
+	double others = dleft_ode_others(3, 6, 12);
 
 	(void)state;
 	assert_true(others > 11 && others < 12);
-	assert_near("nearly empty", fluid_others(3, 6, .02), .01, .005);
-	assert_near("one choice", fluid_others(1, 40, 5), 5, 1e-3);
+	assert_near("nearly empty", dleft_ode_others(3, 6, .02), .01, .005);
+	assert_near("one choice", dleft_ode_others(1, 40, 5), 5, 1e-3);
 }
 
 /* -------------------------------------------------------------------- quick runs */
@@ -326,7 +326,7 @@ static void a_stored_item_keeps_others_away(void **state)
 /* 1.5 million strangers; items / values = 12 x 2^-11 less those that share one, and (1 - e^-.7)^7. */
 static void quick_dleft_has_the_papers_errors(void **state)
 {
-	struct page *page = quick_page(&paper_dleft, 2), *alone = quick_page(&paper_dleft, 1);
+	struct page *page = quick_page(&experiment_dleft, 2), *alone = quick_page(&experiment_dleft, 1);
 	const struct page_table *t = table_of(page, "filters");
 	static const double expected[] = {.5842, .5842, .8194};
 
@@ -349,7 +349,7 @@ static void quick_dleft_has_the_papers_errors(void **state)
  */
 static void quick_p2p_is_near_the_long_runs(void **state)
 {
-	struct page *page = quick_page(&paper_p2p, 2);
+	struct page *page = quick_page(&experiment_p2p, 2);
 	const struct page_table *t = table_of(page, "structures"), *ours = table_of(page, "extensions");
 	const size_t of_percent = 6, at_25 = of_percent; /* rows: the paper's, and five tables */
 
@@ -372,7 +372,7 @@ static void quick_p2p_is_near_the_long_runs(void **state)
 /* Of the tables of 14,400 cells; expected is what ones of 108,000 have. */
 static void quick_overflow_is_near_the_long_runs(void **state)
 {
-	struct page *page = quick_page(&paper_overflow, 2);
+	struct page *page = quick_page(&experiment_overflow, 2);
 	const struct page_table *t = table_of(page, "loads");
 	size_t papers = row_with(t, 0, "d 3, h 6");
 
@@ -388,7 +388,7 @@ static void quick_overflow_is_near_the_long_runs(void **state)
 /* The sum of q^(kt) from t = 0 to 12, where flows live within a phase. */
 static void quick_timing_is_geometric(void **state)
 {
-	struct page *page = quick_page(&paper_timing, 2);
+	struct page *page = quick_page(&experiment_timing, 2);
 	const struct page_table *t = table_of(page, "phases");
 
 	(void)state;
@@ -408,7 +408,7 @@ static void quick_timing_is_geometric(void **state)
 /* Of 24 points one in a hundred lies outside by chance: four or more do so once in 10,000 runs. */
 static void quick_analysis_has_the_formulas_inside(void **state)
 {
-	struct page *page = quick_page(&paper_analysis, 2);
+	struct page *page = quick_page(&experiment_analysis, 2);
 	const struct page_table *t = table_of(page, "formulas");
 	size_t doubtful = row_with(t, 0, "SBF: stranger in doubt");
 

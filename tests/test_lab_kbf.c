@@ -283,15 +283,15 @@ static void a_bloom_filter_of_p_has_its_k_and_m(void **state)
 static struct page *quick(const struct experiment *experiment, unsigned seeds)
 {
 	struct lab lab = {
-		.size = LAB_QUICK, .seeds = seeds, .seed = 3, .workers = 2, .board = board_new(NULL, NULL)};
+		.size = LAB_QUICK, .seeds = seeds, .seed = 3, .workers = 2, .progress = progress_new(NULL, NULL)};
 	struct page *page = page_new(experiment);
 	int error;
 
-	board_expect(lab.board, experiment, lab.size);
-	error = board_run(&lab, experiment, page);
+	progress_expect(lab.progress, experiment, lab.size);
+	error = lab_run(&lab, experiment, page);
 	if (error)
-		fail_msg("%s: %s", experiment->name, board_why(lab.board));
-	board_free(lab.board);
+		fail_msg("%s: %s", experiment->name, progress_failure(lab.progress));
+	progress_free(lab.progress);
 	return page;
 }
 
@@ -323,7 +323,7 @@ static struct spread number_at(const struct page_table *table, size_t row, size_
 /* The search takes most of the time, and test_kbf_codes.c has it under the sanitizers too. */
 static void codes_take_the_bits_that_they_take(void **state)
 {
-	struct page *page = test_scale() < 1 ? NULL : quick(&paper_kbf_encodings, 1);
+	struct page *page = test_scale() < 1 ? NULL : quick(&experiment_kbf_encodings, 1);
 	const double bound[] = {5, 13, 19, 23, 26, 27, 28}; /* of 7, 100, 1,000 ... values */
 	const struct page_table *bits, *lookups;
 
@@ -349,7 +349,7 @@ static void codes_take_the_bits_that_they_take(void **state)
  */
 static void keys_are_decoded_as_the_corrected_formula_says(void **state)
 {
-	struct page *page = quick(&paper_kbf_decodability, 1);
+	struct page *page = quick(&experiment_kbf_decodability, 1);
 
 	(void)state;
 	assert_claims_met(page);
@@ -363,7 +363,7 @@ static void keys_are_decoded_as_the_corrected_formula_says(void **state)
  */
 static void errors_of_a_kbf_are_those_of_the_formulas(void **state)
 {
-	struct page *page = quick(&paper_kbf_errors, 1);
+	struct page *page = quick(&experiment_kbf_errors, 1);
 	const struct page_table *errors = table_of(page, "errors");
 	double lost = number_at(errors, 5, 4).middle, positives = number_at(errors, 5, 6).middle;
 
@@ -382,7 +382,7 @@ static void errors_of_a_kbf_are_those_of_the_formulas(void **state)
  */
 static void flags_are_lost_as_often_as_before(void **state)
 {
-	struct page *page = quick(&paper_kbf_acsm, 1);
+	struct page *page = quick(&experiment_kbf_acsm, 1);
 	const struct page_table *errors = table_of(page, "errors");
 	double kbf = number_at(errors, 0, 6).middle, sbf = number_at(errors, 1, 6).middle;
 

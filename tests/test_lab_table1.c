@@ -4,7 +4,7 @@
  * the errors of tables are what they were, and that candidates keep to their bits.
  *
  * Expectations are the shares that full runs measured (a million flows, three
- * seeds; `inkling reproduce table1`). Here an eighth of that is run once. A
+ * seeds; `inkling-lab table1`). Here an eighth of that is run once. A
  * share of N flows is allowed 3.29 standard deviations of a count in which every
  * error is one of two (errors come in pairs: one flow is confused with another),
  * and a twentieth of itself for what an eighth of a table is not like a whole one in.
@@ -185,7 +185,7 @@ static void quick_slowpath_is_near_the_long_runs(void **state)
 		double sent, left;
 	} all[] = {{"SBF 1, A", 41.3, .22}, {"SBF 2, A", 18.5, .08}, {"SBF 3, A", 3, .004},
 		   {"FCF 1, A", 1.65, 1.7}, {"FCF 1, B", 1.2, .1},   {"FCF 2, A", .007, .0003}};
-	struct page *page = quick_page(&paper_slowpath, 2);
+	struct page *page = quick_page(&experiment_slowpath, 2);
 	const struct page_table *t = table_of(page, "rows");
 
 	(void)state;
@@ -214,7 +214,7 @@ static void quick_illbehaved_is_near_the_long_runs(void **state)
 		AT_HALF = 3,
 		AT_FULL = 4
 	}; /* rows */
-	struct page *page = quick_page(&paper_illbehaved, 2);
+	struct page *page = quick_page(&experiment_adversarial, 2);
 	const struct page_table *strangers = table_of(page, "strangers"),
 				*invalid = table_of(page, "invalid"), *endless = table_of(page, "endless");
 
@@ -241,7 +241,7 @@ static void quick_illbehaved_is_near_the_long_runs(void **state)
  */
 static void in_the_same_bits_compact_errs_as_rarely_as_claimed(void **state)
 {
-	struct page *page = quick_page(&paper_beyond, 2);
+	struct page *page = quick_page(&experiment_beyond, 2);
 	const struct page_table *t = table_of(page, "errors"), *chosen = table_of(page, "geometries");
 
 	(void)state;
@@ -315,6 +315,6 @@ int main(void)
 		cmocka_unit_test(smaller_runs_leave_more_room_for_chance),
 	};
 
-	lab.board = board_new(NULL, NULL);
+	lab.progress = progress_new(NULL, NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,8 +155,8 @@ static void pictures_are_like_themselves(void **state)
 	(void)state;
 	for (unsigned i = 0; i < sizeof a; i++)
 		a[i] = b[i] = (uint8_t)(i * 7);
-	assert_true(likeness_psnr(&first, &second) == 100);
-	assert_true(fabs(likeness_ssim(&first, &second) - 1) < 1e-9);
+	assert_true(grey_psnr(&first, &second) == 100);
+	assert_true(fabs(grey_ssim(&first, &second) - 1) < 1e-9);
 }
 
 static void scores_are_what_their_formulas_say(void **state)
@@ -168,15 +168,15 @@ static void scores_are_what_their_formulas_say(void **state)
 	memset(a, 100, sizeof a);
 	memset(b, 110, sizeof b);
 	/* 10 log10(255^2 / 10^2); without variance the means alone count: (2ab + c1) / (a^2 + b^2 + c1). */
-	assert_true(fabs(likeness_psnr(&first, &second) - 28.1308036) < 1e-6);
-	assert_true(fabs(likeness_ssim(&first, &second) - (22000 + 6.5025) / (22100 + 6.5025)) < 1e-9);
+	assert_true(fabs(grey_psnr(&first, &second) - 28.1308036) < 1e-6);
+	assert_true(fabs(grey_ssim(&first, &second) - (22000 + 6.5025) / (22100 + 6.5025)) < 1e-9);
 	/* Stripes beside their negative: means 127.5, variances 127.5^2 x 64/63, covariance minus that. */
 	for (unsigned i = 0; i < sizeof a; i++) {
 		a[i] = i % 2 ? 255 : 0;
 		b[i] = i % 2 ? 0 : 255;
 	}
-	assert_true(fabs(likeness_psnr(&first, &second)) < 1e-9);
-	assert_true(fabs(likeness_ssim(&first, &second) -
+	assert_true(fabs(grey_psnr(&first, &second)) < 1e-9);
+	assert_true(fabs(grey_ssim(&first, &second) -
 			 (58.5225 - 2 * 127.5 * 127.5 * 64 / 63) / (58.5225 + 2 * 127.5 * 127.5 * 64 / 63)) <
 		    1e-9);
 }
@@ -189,7 +189,7 @@ static double likeness_of_frames(const struct sim_scene *scene, uint32_t one, ui
 
 	sim_scene_frame(scene, one, yuv[0]);
 	sim_scene_frame(scene, two, yuv[1]);
-	return likeness_psnr(&a, &b);
+	return grey_psnr(&a, &b);
 }
 
 static void a_scene_moves_and_stays_the_same_scene(void **state)
@@ -270,14 +270,14 @@ static struct lab lab = {.size = LAB_QUICK, .seeds = 1, .seed = 1, .workers = 2}
 static int set_up(void **state)
 {
 	(void)state;
-	lab.board = board_new(NULL, NULL);
+	lab.progress = progress_new(NULL, NULL);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	board_free(lab.board);
+	progress_free(lab.progress);
 	return 0;
 }
 

@@ -23,12 +23,9 @@ for nonsense in "" many -1 0 1x 1.5.5 "1 M" 1e30 99999999999999999999 1.5 100000
 	no_value --seed "$nonsense" "$number" run tcp -r x.pcap
 	no_value --seed "$nonsense" "$number" generate -w y
 	no_value --seed "$nonsense" "$number" bench
-	no_value --seed "$nonsense" "$number" reproduce dleft
 	no_value -c "$nonsense" "$number" run tcp -r x.pcap
 	no_value -s "$nonsense" "$number" generate -w y
 	no_value --flows "$nonsense" "a number from 1000 to 100M" bench
-	no_value --seeds "$nonsense" "a number from 1 to 100" reproduce dleft
-	no_value -j "$nonsense" "a number from 1 to 256" reproduce dleft
 	no_value --states "$nonsense" "a number from 1 to 255" plan --flows 1k
 	[ "$nonsense" = 0 ] || no_value --flows "$nonsense" "a number from 0 to 100M" generate -w y
 	no_value --concurrent "$nonsense" "$number" generate -w y
@@ -85,7 +82,6 @@ exits 0 "y: " generate -w y --flows 20 --reset 1/10
 
 exits 0 "line             2000 " plan --states 3 --flows 1k --flows 2k
 exits 2 "-w is given twice: y and z" generate -w y -w z
-exits 2 "--html is given twice: y and z" reproduce dleft --html y --html z
 exits 2 "-r is given twice: x.pcap and x.pcap" run tcp -r x.pcap -r x.pcap
 exits 0 "tcp: " check --strict --strict tcp
 exits 2 "'--flows' wants a value: $number" plan --states 3 --flows
@@ -97,7 +93,6 @@ no_value -r "" "the name of a file" run tcp
 no_value -i "" "the name of an interface" run tcp
 no_value -o "" "the name of a file" run tcp -r x.pcap
 no_value -t "" "the name of a file" generate -w y
-no_value --html "" "the name of a file" reproduce dleft
 
 # A beginning is enough where it is one option's.
 exits 0 "tcp on x.pcap" run tcp -r x.pcap --no-t --kin exact
@@ -123,7 +118,7 @@ done
 exits 2 "inkling: '-x' is no option" -x
 
 # Help fits a terminal.
-for command in bench check draw generate plan reproduce run; do
+for command in bench check draw generate plan run; do
 	"$inkling" help $command >help
 	awk 'length($0) > 80 { print; bad = 1 } END { exit bad }' help || fail "help $command is wider than 80 columns"
 done
