@@ -18,7 +18,7 @@
  *
  * Found on the way: a key that waits in the side table must not be read anew at
  * every call (src/kbf/filter.c, try), and a triple is checked without branches
- * (src/kbf/dict.h, ink_code_is_pair).
+ * (src/kbf/dict.h, ink_symbol_is_pair).
  */
 #include "bench/kbf_pairs.h"
 #include "bench/sections.h"

@@ -7,7 +7,7 @@
 
 struct bench_pairs {
 	struct ink_kbf_dict *dict;
-	struct ink_sums sums[BENCH_PAIRS];
+	struct ink_power_sums sums[BENCH_PAIRS];
 	uint32_t one[BENCH_PAIRS], other[BENCH_PAIRS];
 };
 
@@ -27,7 +27,8 @@ static void fill(struct bench_pairs *p, enum ink_kbf_encoding e, uint32_t values
 		do
 			p->other[i] = next_symbol(&state, values);
 		while (p->other[i] == p->one[i]);
-		p->sums[i] = ink_code_add(p->dict, e, p->dict->codes[p->one[i]], p->dict->codes[p->other[i]]);
+		p->sums[i] =
+			ink_encoded_add(p->dict, e, p->dict->codes[p->one[i]], p->dict->codes[p->other[i]]);
 	}
 }
 
@@ -58,13 +59,13 @@ void bench_pairs_free(struct bench_pairs *p)
 }
 
 /* The encoding is a constant here, as it is where cells are read. */
-INK_CODE uint64_t decode(const struct bench_pairs *p, enum ink_kbf_encoding e)
+INK_PER_ENCODING uint64_t decode(const struct bench_pairs *p, enum ink_kbf_encoding e)
 {
 	uint64_t wrong = 0;
 
 	for (uint32_t i = 0; i < BENCH_PAIRS; i++) {
 		uint32_t pair[2] = { 0, 0 };
-		int found = ink_code_pair(p->dict, e, p->sums[i], pair);
+		int found = ink_symbol_pair(p->dict, e, p->sums[i], pair);
 
 		wrong += !found || pair[0] + pair[1] != p->one[i] + p->other[i];
 	}

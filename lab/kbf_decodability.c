@@ -79,11 +79,11 @@ static struct trial *trial_at(const struct study *s, const struct lab *lab, size
 	return &s->trials[(k * RHOS + rho) * lab->seeds];
 }
 
-static struct ink_place place_of_key(const struct ink_kbf *f, uint64_t seed, uint64_t i)
+static struct ink_kbf_place place_of_key(const struct ink_kbf *f, uint64_t seed, uint64_t i)
 {
 	uint64_t key[2] = {seed, i};
 
-	return ink_place_of(f, ink_kbf_id(f, (struct ink_bytes){key, sizeof key}));
+	return ink_kbf_place_of(f, ink_kbf_id(f, (struct ink_bytes){key, sizeof key}));
 }
 
 static uint32_t symbol_of_key(uint64_t seed, uint64_t i)
@@ -96,7 +96,7 @@ static double count_full(const struct ink_kbf *f)
 	uint64_t full = 0, cells = ink_kbf_cells(f);
 
 	for (uint64_t i = 0; i < cells; i++)
-		full += ink_cell_at(f, &f->link[0], i).count > 2;
+		full += ink_kbf_cell_at(f, &f->link[0], i).count > 2;
 	return (double)full / (double)cells;
 }
 
@@ -105,13 +105,13 @@ static struct trial measure(struct ink_kbf *f, uint64_t seed, uint64_t keys)
 	struct trial t = {0};
 
 	for (uint64_t i = 0; i < keys; i++) {
-		struct ink_place place = place_of_key(f, seed, i);
+		struct ink_kbf_place place = place_of_key(f, seed, i);
 
 		ink_kbf_put(f, &place, 0, symbol_of_key(seed, i));
 	}
 	for (uint64_t i = 0; i < keys; i++) {
-		struct ink_place place = place_of_key(f, seed, i);
-		struct ink_reading r = ink_kbf_read(f, &place);
+		struct ink_kbf_place place = place_of_key(f, seed, i);
+		struct ink_kbf_reading r = ink_kbf_read(f, &place);
 
 		t.lost += r.answer == INK_KBF_UNKNOWN;
 		t.wrong += r.answer == INK_KBF_ABSENT ||

@@ -65,7 +65,7 @@ static uint64_t items_in(struct image *i, const struct ink_count_plan *p)
 	ink_count_attach(&c);
 	end = p->kind == INK_COUNT_DLEFT ? c.cells : c.starts[1];
 	for (uint64_t cell = 0; cell < end; cell++)
-		sum += cell_read(&c, cell) & c.limit;
+		sum += ink_count_get(&c, cell) & c.limit;
 	return sum;
 }
 

@@ -125,18 +125,18 @@ static inline struct ink_kbf *make_tiny(const struct variant *v)
 
 /* ------------------------------------------------------------- keys that meet */
 
-static inline struct ink_place place_of(const struct ink_kbf *f, uint64_t key)
+static inline struct ink_kbf_place place_of(const struct ink_kbf *f, uint64_t key)
 {
-	return ink_place_of(f, ink_kbf_id(f, key_number(key)));
+	return ink_kbf_place_of(f, ink_kbf_id(f, key_number(key)));
 }
 
 /* From `from` on, a key that has another one's cell in the first part, and in the second, or has not: as told. */
 static inline uint64_t meeting(const struct ink_kbf *f, uint64_t key, int first, int second, uint64_t from)
 {
-	struct ink_place p = place_of(f, key);
+	struct ink_kbf_place p = place_of(f, key);
 
 	for (uint64_t other = from;; other++) {
-		struct ink_place q = place_of(f, other);
+		struct ink_kbf_place q = place_of(f, other);
 
 		if (other != key && (q.at[0] == p.at[0]) == first && (q.at[1] == p.at[1]) == second)
 			return other;
@@ -189,7 +189,7 @@ static inline int are_same(const struct ink_kbf *a, const struct ink_kbf *b)
 		return 0;
 	for (uint32_t i = 0; i < a->links; i++)
 		if (a->link[i].keys != b->link[i].keys ||
-		    memcmp(a->link[i].cells, b->link[i].cells, ink_link_bytes(a)) != 0)
+		    memcmp(a->link[i].cells, b->link[i].cells, ink_kbf_link_bytes(a)) != 0)
 			return 0;
 	return 1;
 }

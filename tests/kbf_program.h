@@ -236,7 +236,7 @@ static inline void check_empty(struct program *p)
 	for (uint32_t link = 0; link < f->links; link++) {
 		must(p, f->link[link].keys == 0, "no key is left");
 		for (uint64_t i = 0; i < ink_kbf_cells(f); i++)
-			must(p, ink_cell_at(f, &f->link[link], i).count == 0, "every cell is empty");
+			must(p, ink_kbf_cell_at(f, &f->link[link], i).count == 0, "every cell is empty");
 	}
 }
 

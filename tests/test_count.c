@@ -365,14 +365,14 @@ static void the_least_loaded_bucket_is_taken_and_ties_go_left(void **state)
 	for (uint64_t i = 0; i < 60; i++) {
 		uint64_t cell = i % 3 * 20 + i / 3;
 
-		assert_true(cell_read(c, cell) == 0);
+		assert_true(ink_count_get(c, cell) == 0);
 		assert_int_equal(ink_count_add(c, id_number(i)), 0);
-		assert_true((cell_read(c, cell) & c->limit) == 1);
+		assert_true((ink_count_get(c, cell) & c->limit) == 1);
 	}
 	assert_int_equal(ink_count_remove(c, id_number(1)), 0);
-	assert_true(cell_read(c, 20) == 0);
+	assert_true(ink_count_get(c, 20) == 0);
 	assert_int_equal(ink_count_add(c, id_number(60)), 0);
-	assert_true(cell_read(c, 20) != 0);
+	assert_true(ink_count_get(c, 20) != 0);
 	ink_count_free(c);
 }
 
@@ -1229,20 +1229,20 @@ static void a_value_in_two_cells_is_refused(void **state)
 	(void)state;
 	add_items(c, 0, 1);
 	add_items(c, 1, 1);
-	first = cell_read(c, 0); /* ties go left; the second goes to the emptier right */
-	assert_true(first != 0 && cell_read(c, 4) != 0 && cell_read(c, 1) == 0);
-	cell_write(c, 1, first);
+	first = ink_count_get(c, 0); /* ties go left; the second goes to the emptier right */
+	assert_true(first != 0 && ink_count_get(c, 4) != 0 && ink_count_get(c, 1) == 0);
+	ink_count_put(c, 1, first);
 	c->items++;
 	assert_int_equal(ink_count_check(c, NULL), -EUCLEAN);
 	save(c);
 	errno = 0;
 	assert_null(ink_count_load(scratch_file, INK_LOAD_READ, NULL));
 	assert_int_equal(errno, EBADMSG);
-	cell_write(c, 1, 0);
+	ink_count_put(c, 1, 0);
 	c->items--;
 	assert_sound(c);
 	/* P_0 is the identity, so the value that stands in subtable 1 can be put into subtable 0 as well. */
-	cell_write(c, 1, (id_number(1) >> 48) << 2 | 1);
+	ink_count_put(c, 1, (id_number(1) >> 48) << 2 | 1);
 	c->items++;
 	assert_int_equal(ink_count_check(c, NULL), -EUCLEAN);
 	ink_count_free(c);
@@ -1300,8 +1300,8 @@ static void a_check_finds_what_is_damaged(void **state)
 			assert_sound(c);
 		}
 		for (uint64_t cell = 0; cell < c->cells; cell++)
-			if (cell_read(c, cell) == 0) {
-				cell_write(c, cell, (uint64_t)c->limit + 1);
+			if (ink_count_get(c, cell) == 0) {
+				ink_count_put(c, cell, (uint64_t)c->limit + 1);
 				break;
 			}
 		assert_int_equal(ink_count_check(c, NULL), -EUCLEAN);

@@ -275,7 +275,7 @@ static void what_waits_goes_to_the_cells_as_they_empty(void **state)
 
 static int can_be_settled(const struct ink_kbf *f, const struct ink_pending_entry *e)
 {
-	struct ink_place p = ink_place_of(f, e->id);
+	struct ink_kbf_place p = ink_kbf_place_of(f, e->id);
 	enum ink_kbf_answer answer = ink_kbf_read_to_change(f, &p).answer;
 
 	return answer == INK_KBF_ABSENT || (answer == INK_KBF_VALUE && e->claim != INK_CLAIM_NEW);
@@ -293,7 +293,7 @@ static void settling_ends_when_nothing_more_can_be_done(void **state)
 			&variants[0], (struct ink_kbf_options){.k = 3, .cells = 3 * cells, .keys = 50});
 
 		for (uint64_t i = 0; i < 90; i++) {
-			struct ink_place p = place_of(f, i);
+			struct ink_kbf_place p = place_of(f, i);
 			struct ink_pending_entry e = {.id = p.id,
 						      .key = key_number(i),
 						      .symbol = INK_PENDING_GONE,
@@ -351,7 +351,7 @@ static void the_cells_of_a_key_are_different_ones(void **state)
 		uint32_t met[INK_KBF_MOST_K] = {0};
 
 		for (uint64_t key = 0; key < 200; key++) {
-			struct ink_place p = place_of(f, key);
+			struct ink_kbf_place p = place_of(f, key);
 
 			for (uint32_t i = 0; i < k; i++) {
 				assert_true(p.at[i] >= i * f->part && p.at[i] < (i + 1) * f->part);
@@ -370,12 +370,12 @@ static void a_cell_that_was_empty_counts_one(void **state)
 	(void)state;
 	for (unsigned v = 0; v < VARIANTS; v++) {
 		struct ink_kbf *f = make_tiny(&variants[v]);
-		struct ink_place p = place_of(f, X);
+		struct ink_kbf_place p = place_of(f, X);
 
 		insert(f, X, 1);
-		assert_int_equal(ink_cell_at(f, &f->link[0], p.at[0]).count, 1);
+		assert_int_equal(ink_kbf_cell_at(f, &f->link[0], p.at[0]).count, 1);
 		assert_int_equal(ink_kbf_delete(f, key_number(X)), 0);
-		assert_int_equal(ink_cell_at(f, &f->link[0], p.at[0]).count, 0);
+		assert_int_equal(ink_kbf_cell_at(f, &f->link[0], p.at[0]).count, 0);
 		ink_kbf_free(f);
 	}
 }
@@ -389,7 +389,7 @@ static void counters_stick_at_the_top_and_say_nothing_from_then_on(void **state)
 		uint64_t n = 3 * 8 * f->stuck_at;
 
 		for (uint64_t i = 0; i < n; i++) { /* unasked, since all read unknown soon */
-			struct ink_place p = place_of(f, i);
+			struct ink_kbf_place p = place_of(f, i);
 
 			ink_kbf_dict_add(f->dict, value_number(i % 5), NULL);
 			ink_kbf_put(f, &p, 0, (uint32_t)i % 5);
@@ -399,7 +399,7 @@ static void counters_stick_at_the_top_and_say_nothing_from_then_on(void **state)
 		for (uint64_t i = 0; i < n; i++)
 			assert_int_equal(read_key(f, i), UNKNOWN);
 		for (uint64_t i = 0; i < n; i++) {
-			struct ink_place p = place_of(f, i);
+			struct ink_kbf_place p = place_of(f, i);
 
 			ink_kbf_take(f, &p, 0, (uint32_t)i % 5);
 		}
@@ -417,7 +417,7 @@ static void a_chain_asks_all_links_and_two_hits_are_unknown(void **state)
 	(void)state;
 	for (unsigned v = 0; v < VARIANTS; v++) {
 		struct ink_kbf *f = make_tiny(&variants[v]);
-		struct ink_place p = place_of(f, X);
+		struct ink_kbf_place p = place_of(f, X);
 		uint64_t y = meeting(f, X, 0, 0, 1);
 
 		assert_int_equal(insert(f, X, 1), 0);
@@ -525,7 +525,7 @@ static void merged_filters_are_the_filter_of_all_keys_cell_for_cell(void **state
 			       *before = part_of(&o, 0, 700);
 
 		for (uint64_t i = 0; i < 1400; i++) {
-			struct ink_place p = place_of(all, i);
+			struct ink_kbf_place p = place_of(all, i);
 
 			if (ink_kbf_query(i < 700 ? a : b, key_number(i), NULL) == INK_KBF_VALUE &&
 			    read_key(i < 700 ? a : b, i) == (int64_t)(i % 50))
@@ -683,7 +683,7 @@ static void subtracting_from_stuck_counters_is_refused_or_leaves_them_stuck(void
 					    .cells = 16,
 					    .keys = 8,
 					    .counter_bits = variants[v].counter_bits};
-		struct ink_place p = place_of(f, X);
+		struct ink_kbf_place p = place_of(f, X);
 		uint64_t apart = meeting(f, X, 0, 0, 1);
 		struct ink_why why = {""};
 
@@ -814,7 +814,7 @@ static void an_update_of_a_stranger_in_doubt_comes_to_nothing_and_is_counted(voi
 		assert_int_equal(read_key(f, X), 3);
 		for (unsigned i = 0; i < 4;
 		     i++) { /* all at once: half-way, X would read 5, which it has not */
-			struct ink_place p = place_of(f, beside[i]);
+			struct ink_kbf_place p = place_of(f, beside[i]);
 			uint32_t symbol = 0;
 
 			assert_int_equal(ink_kbf_dict_find(f->dict, value_number(i < 2 ? 2 : 5), &symbol), 0);

@@ -148,9 +148,10 @@ static int pair_is(const uint32_t pair[2], uint32_t a, uint32_t b)
 		for (uint32_t i = 0; i < (values); i++)                                                      \
 			for (uint32_t j = 0; j + (from) <= i; j++) {                                         \
 				uint32_t pair[2] = {0, 0};                                                   \
-				struct ink_sums s = ink_code_add(d, encoding, d->codes[i], d->codes[j]);     \
-				assert_true(ink_code_pair(d, encoding, s, pair) && pair_is(pair, i, j));     \
-				assert_true(ink_code_is_pair(d, encoding, s));                               \
+				struct ink_power_sums s =                                                    \
+					ink_encoded_add(d, encoding, d->codes[i], d->codes[j]);              \
+				assert_true(ink_symbol_pair(d, encoding, s, pair) && pair_is(pair, i, j));   \
+				assert_true(ink_symbol_is_pair(d, encoding, s));                             \
 			}                                                                                    \
 		ink_kbf_dict_free(d);                                                                        \
 	} while (0)
@@ -173,11 +174,11 @@ static void sums_that_no_symbols_have_are_none(void **state)
 	(void)state;
 	for (uint32_t s1 = 0; s1 < d->field.p; s1 += 7)
 		for (uint32_t s2 = 0; s2 < d->field.p; s2 += 7) {
-			struct ink_sums s = {s1, s2};
-			int is = ink_code_pair(d, INK_KBF_POWER_SUMS, s, pair);
+			struct ink_power_sums s = {s1, s2};
+			int is = ink_symbol_pair(d, INK_KBF_POWER_SUMS, s, pair);
 
 			found += (uint32_t)is;
-			agree += is == ink_code_is_pair(d, INK_KBF_POWER_SUMS, s);
+			agree += is == ink_symbol_is_pair(d, INK_KBF_POWER_SUMS, s);
 		}
 	assert_int_equal(agree, ((d->field.p + 6) / 7) * ((d->field.p + 6) / 7));
 	assert_true(fabs(found - 100 * 101 / 2 / 49.0) < spread(103));
@@ -204,11 +205,11 @@ static void sums_of_four_greedy_codes_are_sums_of_two_as_often_as_planned(void *
 			if (a == b || a == c || a == e || b == c || b == e || c == e)
 				t--;
 			else
-				hits += (uint32_t)ink_code_is_pair(
+				hits += (uint32_t)ink_symbol_is_pair(
 					d, INK_KBF_GREEDY,
-					(struct ink_sums){d->greedy[a] ^ d->greedy[b] ^ d->greedy[c] ^
-								  d->greedy[e],
-							  0});
+					(struct ink_power_sums){d->greedy[a] ^ d->greedy[b] ^ d->greedy[c] ^
+									d->greedy[e],
+								0});
 		}
 		assert_true(fabs(hits - planned[i].density * tried) <
 			    spread(planned[i].density * tried) + .005 * tried * planned[i].density);

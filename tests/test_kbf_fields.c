@@ -22,7 +22,7 @@ static const uint32_t small_primes[] = {3, 5, 7, 11, 13, 17, 19, 23, 61, 127, 25
 
 enum { FIELDS = sizeof small_primes / sizeof small_primes[0] };
 
-static struct ink_field fields[FIELDS];
+static struct ink_gf fields[FIELDS];
 
 static int make_fields(void **state)
 {
@@ -30,23 +30,23 @@ static int make_fields(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < FIELDS; i++)
-		fields[i] = ink_field_make(small_primes[i], roots[i]);
+		fields[i] = ink_gf_make(small_primes[i], roots[i]);
 	return 0;
 }
 
-#define EACH_SMALL_FIELD(f) for (const struct ink_field *f = fields; f < fields + FIELDS; f++)
+#define EACH_SMALL_FIELD(f) for (const struct ink_gf *f = fields; f < fields + FIELDS; f++)
 
 static void every_operation_of_small_fields_is_that_of_whole_numbers(void **state)
 {
 	(void)state;
 	EACH_SMALL_FIELD(f)
 	for (uint32_t a = 0; a < f->p; a++) {
-		assert_int_equal(ink_field_half(f, a) * 2 % f->p, a);
-		assert_int_equal(ink_field_power(f, a, f->p - 1), a ? 1 : 0);
+		assert_int_equal(ink_gf_half(f, a) * 2 % f->p, a);
+		assert_int_equal(ink_gf_power(f, a, f->p - 1), a ? 1 : 0);
 		for (uint32_t b = 0; b < f->p; b++) {
-			assert_int_equal(ink_field_add(f, a, b), (a + b) % f->p);
-			assert_int_equal(ink_field_subtract(f, a, b), (a + f->p - b) % f->p);
-			assert_int_equal(ink_field_multiply(f, a, b), a * b % f->p);
+			assert_int_equal(ink_gf_add(f, a, b), (a + b) % f->p);
+			assert_int_equal(ink_gf_subtract(f, a, b), (a + f->p - b) % f->p);
+			assert_int_equal(ink_gf_multiply(f, a, b), a * b % f->p);
 		}
 	}
 }
@@ -62,7 +62,7 @@ static void every_root_of_small_fields_is_one(void **state)
 		for (uint32_t a = 0; a < f->p; a++) {
 			uint32_t root;
 
-			if (!ink_field_root(f, a, &root))
+			if (!ink_gf_root(f, a, &root))
 				continue;
 			assert_true(root < f->p);
 			assert_int_equal(root * root % f->p, a);
@@ -77,15 +77,15 @@ static void roots_without_a_table_are_those_of_the_table(void **state)
 	(void)state;
 	EACH_SMALL_FIELD(f)
 	{
-		struct ink_field computed = ink_field_make(f->p, NULL);
+		struct ink_gf computed = ink_gf_make(f->p, NULL);
 
 		if (f->p % 4 != 3)
 			continue;
 		for (uint32_t a = 0; a < f->p; a++) {
 			uint32_t one, other;
-			int has = ink_field_root(f, a, &one);
+			int has = ink_gf_root(f, a, &one);
 
-			assert_int_equal(ink_field_root(&computed, a, &other), has);
+			assert_int_equal(ink_gf_root(&computed, a, &other), has);
 			if (has)
 				assert_true(one == other || one == f->p - other);
 		}
@@ -103,12 +103,13 @@ static void every_pair_of_small_fields_is_found_again_equal_ones_too(void **stat
 	EACH_SMALL_FIELD(f)
 	for (uint32_t x = 0; x < f->p; x++)
 		for (uint32_t y = 0; y <= x; y++) {
-			struct ink_sums s = ink_sums_add(f, ink_sums_of(f, x), ink_sums_of(f, y));
+			struct ink_power_sums s =
+				ink_power_sums_add(f, ink_power_sums_of(f, x), ink_power_sums_of(f, y));
 			uint32_t pair[2] = {0};
 
-			assert_int_equal(ink_sums_pair(f, s, pair), 1);
+			assert_int_equal(ink_power_sums_pair(f, s, pair), 1);
 			assert_true(is_pair(pair, x, y));
-			s = ink_sums_subtract(f, s, ink_sums_of(f, x));
+			s = ink_power_sums_subtract(f, s, ink_power_sums_of(f, x));
 			assert_int_equal(s.s1, y);
 			assert_int_equal(s.s2, y * y % f->p);
 		}
@@ -124,7 +125,7 @@ static void sums_that_are_no_pair_are_refused(void **state)
 
 		for (uint32_t s1 = 0; s1 < f->p; s1++)
 			for (uint32_t s2 = 0; s2 < f->p; s2++) {
-				if (!ink_sums_pair(f, (struct ink_sums){s1, s2}, pair))
+				if (!ink_power_sums_pair(f, (struct ink_power_sums){s1, s2}, pair))
 					continue;
 				found++;
 				assert_int_equal((pair[0] + pair[1]) % f->p, s1);
@@ -141,16 +142,16 @@ static void any_number_is_reduced(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof primes / sizeof primes[0]; i++) {
-		struct ink_field f = ink_field_make(primes[i], NULL);
+		struct ink_gf f = ink_gf_make(primes[i], NULL);
 
 		for (unsigned j = 0; j < sizeof numbers / sizeof numbers[0]; j++)
-			assert_int_equal(ink_field_reduce(&f, numbers[j]), numbers[j] % f.p);
+			assert_int_equal(ink_gf_reduce(&f, numbers[j]), numbers[j] % f.p);
 		for (unsigned j = 0; j < 200000; j++) {
 			uint64_t x = random_word() >> random_below(64), multiple = x / f.p * f.p;
 
-			assert_int_equal(ink_field_reduce(&f, x), x % f.p);
-			assert_int_equal(ink_field_reduce(&f, multiple), 0);
-			assert_int_equal(ink_field_reduce(&f, multiple - 1), (multiple - 1) % f.p);
+			assert_int_equal(ink_gf_reduce(&f, x), x % f.p);
+			assert_int_equal(ink_gf_reduce(&f, multiple), 0);
+			assert_int_equal(ink_gf_reduce(&f, multiple - 1), (multiple - 1) % f.p);
 		}
 	}
 }
@@ -163,19 +164,19 @@ static int is_prime(uint32_t n)
 	return n > 1;
 }
 
-static void assert_pair(const struct ink_field *f, uint32_t x, uint32_t y)
+static void assert_pair(const struct ink_gf *f, uint32_t x, uint32_t y)
 {
-	struct ink_sums s = ink_sums_add(f, ink_sums_of(f, x), ink_sums_of(f, y));
+	struct ink_power_sums s = ink_power_sums_add(f, ink_power_sums_of(f, x), ink_power_sums_of(f, y));
 	uint32_t pair[2] = {0};
 
-	if (!ink_sums_pair(f, s, pair) || !is_pair(pair, x, y))
+	if (!ink_power_sums_pair(f, s, pair) || !is_pair(pair, x, y))
 		fail_msg("p = %u: {%u, %u} reads {%u, %u}", f->p, x, y, pair[0], pair[1]);
 }
 
 static void the_fields_of_dictionaries_find_pairs_again(void **state)
 {
 	static uint16_t roots[16381];
-	struct ink_field small = ink_field_make(16381, roots), large = ink_field_make(1073741783, NULL);
+	struct ink_gf small = ink_gf_make(16381, roots), large = ink_gf_make(1073741783, NULL);
 
 	(void)state;
 	assert_true(is_prime(small.p) && is_prime(large.p));

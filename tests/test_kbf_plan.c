@@ -92,9 +92,9 @@ static struct ink_kbf_plan plan_of(const struct ink_kbf_options *o)
 	return plan;
 }
 
-static struct ink_place place_by_number(const struct ink_kbf *f, uint64_t i)
+static struct ink_kbf_place place_by_number(const struct ink_kbf *f, uint64_t i)
 {
-	return ink_place_of(f, ink_kbf_id(f, (struct ink_bytes){&i, sizeof i}));
+	return ink_kbf_place_of(f, ink_kbf_id(f, (struct ink_bytes){&i, sizeof i}));
 }
 
 /* The symbol of a key follows from its number. */
@@ -109,7 +109,7 @@ static void fill(struct ink_kbf *f, const struct point *p, uint64_t keys)
 		if (link)
 			assert_int_equal(ink_kbf_grow(f), 0);
 		for (uint64_t i = link * keys; i < (link + 1) * keys; i++) {
-			struct ink_place place = place_by_number(f, i);
+			struct ink_kbf_place place = place_by_number(f, i);
 
 			ink_kbf_put(f, &place, link, symbol_of(p, i));
 		}
@@ -126,8 +126,8 @@ static struct count ask(const struct ink_kbf *f, const struct point *p, uint64_t
 	struct count c = {.asked = to - from};
 
 	for (uint64_t i = from; i < to; i++) {
-		struct ink_place place = place_by_number(f, i);
-		struct ink_reading r = ink_kbf_read(f, &place);
+		struct ink_kbf_place place = place_by_number(f, i);
+		struct ink_kbf_reading r = ink_kbf_read(f, &place);
 
 		c.value += r.answer == INK_KBF_VALUE;
 		c.unknown += r.answer == INK_KBF_UNKNOWN;

@@ -27,7 +27,7 @@ static struct ink_kbf *rich_filter(const struct variant *v, int with_stuck)
 {
 	struct ink_kbf *f =
 		make_variant(v, (struct ink_kbf_options){.k = 3, .cells = 60, .keys = 20, .grow_at = 9});
-	struct ink_place p = place_of(f, 3);
+	struct ink_kbf_place p = place_of(f, 3);
 
 	for (uint64_t i = 0; i < 90; i++) {
 		insert(f, i, i % 9);
@@ -492,7 +492,7 @@ static void forged_lengths_are_refused(void **state)
 /* Where the i-th waiting key of a file stands. */
 static size_t waiting_at(const struct image *i, const struct ink_kbf *f, uint32_t number)
 {
-	size_t at = AT_BODY + f->links * ink_link_bytes(f);
+	size_t at = AT_BODY + f->links * ink_kbf_link_bytes(f);
 
 	for (; number; number--)
 		at += 12 + (image_get32(i, at + 8) + 3) / 4 * 4;

@@ -36,7 +36,7 @@ static int build(struct ink_count *c, const struct ink_count_options *o, struct 
 	c->body = ink_body_alloc(c->body_bytes);
 	return c->body ? 0
 		       : ink_fail(why, -ENOMEM, "no memory for %llu bytes",
-				     (unsigned long long)c->body_bytes);
+				  (unsigned long long)c->body_bytes);
 }
 
 struct ink_count *ink_count_create(const struct ink_count_options *options, struct ink_why *why)
@@ -126,13 +126,13 @@ int ink_count_merge(struct ink_count *into, const struct ink_count *from, struct
 		return ink_fail(why, -EINVAL, "merge: the two sets are not of one kind and geometry");
 	if (memcmp(into->secret, from->secret, sizeof into->secret) != 0)
 		return ink_fail(why, -EINVAL,
-				   "merge: the two sets have different secrets, so an item has two ids");
+				"merge: the two sets have different secrets, so an item has two ids");
 	error = into->ops->merge(into, from);
 	if (error == -ENOSPC)
 		return ink_fail(why, error, "merge: the buckets have no room for the items of both");
 	if (error)
 		return ink_fail(why, error, "merge: no memory for %llu bytes",
-				   (unsigned long long)into->body_bytes);
+				(unsigned long long)into->body_bytes);
 	into->items +=
 		from->items < COUNT_MOST_ITEMS - into->items ? from->items : COUNT_MOST_ITEMS - into->items;
 	return 0;
@@ -153,7 +153,7 @@ void ink_count_stats(const struct ink_count *c, struct ink_count_stats *stats)
 				       .held = c->held};
 
 	for (uint64_t i = 0; i < c->cells; i++) {
-		uint64_t counter = cell_read(c, i) & c->limit;
+		uint64_t counter = ink_count_get(c, i) & c->limit;
 
 		full.taken += counter != 0;
 		full.stuck += counter == c->limit;

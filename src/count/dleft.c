@@ -53,7 +53,7 @@
  */
 #include <errno.h>
 
-#include "count/set.h"
+#include "count/verbs.h"
 #include "base/pages.h"
 
 enum {
@@ -66,17 +66,12 @@ struct value {
 	uint32_t q, r;
 };
 
-struct place {
-	uint32_t bucket[COUNT_MAX_D]; /* by number */
-	uint32_t fingerprint[COUNT_MAX_D];
-};
-
 /* ------------------------------------------------------- values, permutations */
 
 COUNT_HOT struct value value_of(const struct ink_count *c, uint64_t id)
 {
 	const struct ink_count_geometry *g = &c->plan.geometry;
-	uint128 x = (uint128)id * g->b;
+	ink_count_wide x = (ink_count_wide)id * g->b;
 
 	return (struct value){(uint32_t)(x >> 64), (uint32_t)((uint64_t)x >> (64 - g->f))};
 }
@@ -96,7 +91,7 @@ COUNT_HOT uint32_t of_bucket(const struct ink_count_geometry *g, uint32_t i, uin
 
 COUNT_HOT uint32_t of_fingerprint(const struct ink_count_geometry *g, uint32_t i, uint32_t r)
 {
-	return below(scatter(r, 2 * i + 1), g->b);
+	return ink_count_below(scatter(r, 2 * i + 1), g->b);
 }
 
 /* P_i */
@@ -123,7 +118,7 @@ static struct value unpermute(const struct ink_count_geometry *g, uint32_t i, st
 
 /* ------------------------------------------------------------------- places */
 
-COUNT_HOT void place_of_value(const struct ink_count *c, struct value s, struct place *p)
+COUNT_HOT void place_of_value(const struct ink_count *c, struct value s, struct ink_count_place *p)
 {
 	const struct ink_count_geometry *g = &c->plan.geometry;
 
@@ -135,13 +130,13 @@ COUNT_HOT void place_of_value(const struct ink_count *c, struct value s, struct 
 	}
 }
 
-COUNT_HOT void place_of(const struct ink_count *c, uint64_t id, struct place *p)
+COUNT_HOT void place_of(const struct ink_count *c, uint64_t id, struct ink_count_place *p)
 {
 	place_of_value(c, value_of(c, id), p);
 }
 
 /* A bucket may begin in one line of the cache and end in another. */
-COUNT_HOT void place_fetch(const struct ink_count *c, const struct place *p)
+COUNT_HOT void place_fetch(const struct ink_count *c, const struct ink_count_place *p)
 {
 	uint64_t bits = (uint64_t)c->plan.geometry.h * c->cell_bits;
 
@@ -156,14 +151,14 @@ COUNT_HOT void place_fetch(const struct ink_count *c, const struct place *p)
 /* ------------------------------------------------------------------ buckets */
 
 /* 121 bits, or more, from `at` on. */
-COUNT_HOT uint128 chunk_at(const struct ink_count *c, uint64_t at)
+COUNT_HOT ink_count_wide chunk_at(const struct ink_count *c, uint64_t at)
 {
 	uint64_t words[2];
 	unsigned shift = at % 8;
 
 	memcpy(words, c->body + at / 8, sizeof words);
 	words[0] = le64toh(words[0]) >> shift | le64toh(words[1]) << 1 << (63 - shift);
-	return (uint128)(le64toh(words[1]) >> shift) << 64 | words[0];
+	return (ink_count_wide)(le64toh(words[1]) >> shift) << 64 | words[0];
 }
 
 COUNT_HOT const struct ink_count_lanes *chunk_lanes(const struct ink_count *c, uint32_t chunk)
@@ -172,21 +167,21 @@ COUNT_HOT const struct ink_count_lanes *chunk_lanes(const struct ink_count *c, u
 }
 
 /* Taken cells, and those with that fingerprint: the top bit of each. */
-COUNT_HOT uint128 chunk_taken(const struct ink_count_lanes *l, uint128 cells)
+COUNT_HOT ink_count_wide chunk_taken(const struct ink_count_lanes *l, ink_count_wide cells)
 {
 	return ((cells & l->counter) + l->rest) & l->top;
 }
 
-COUNT_HOT uint128 chunk_equal(const struct ink_count *c, const struct ink_count_lanes *l, uint128 cells,
-			      uint32_t fingerprint)
+COUNT_HOT ink_count_wide chunk_equal(const struct ink_count *c, const struct ink_count_lanes *l,
+				     ink_count_wide cells, uint32_t fingerprint)
 {
-	uint128 x = cells ^ l->low * ((uint64_t)fingerprint << c->plan.geometry.counter_bits);
+	ink_count_wide x = cells ^ l->low * ((uint64_t)fingerprint << c->plan.geometry.counter_bits);
 
 	return ~(((x & l->print) + l->print) | x) & l->top;
 }
 
 /* Where the cell of the lowest bit of such an answer begins. */
-COUNT_HOT uint64_t cell_of(const struct ink_count *c, uint64_t at, uint128 found)
+COUNT_HOT uint64_t cell_of(const struct ink_count *c, uint64_t at, ink_count_wide found)
 {
 	uint64_t low = (uint64_t)found, high = (uint64_t)(found >> 64);
 	unsigned bit = low ? (unsigned)__builtin_ctzll(low) : 64 + (unsigned)__builtin_ctzll(high);
@@ -195,7 +190,7 @@ COUNT_HOT uint64_t cell_of(const struct ink_count *c, uint64_t at, uint128 found
 }
 
 /* How many cells an answer has: they are digits, and their sum is the highest digit of this product. */
-COUNT_HOT uint32_t cells_in(const struct ink_count *c, const struct ink_count_lanes *l, uint128 answer)
+COUNT_HOT uint32_t cells_in(const struct ink_count *c, const struct ink_count_lanes *l, ink_count_wide answer)
 {
 	return (uint32_t)((answer >> (c->cell_bits - 1)) * l->low >> l->last) & ((1u << MIN_CELL_BITS) - 1);
 }
@@ -208,9 +203,9 @@ COUNT_HOT uint64_t bucket_at(const struct ink_count *c, uint32_t bucket)
 #define NOWHERE UINT64_MAX
 
 /* The bit at which the one cell of the item begins. All buckets are searched: a branch would be a guess. */
-COUNT_HOT uint64_t place_find(const struct ink_count *c, const struct place *p)
+COUNT_HOT uint64_t place_find(const struct ink_count *c, const struct ink_count_place *p)
 {
-	uint128 found = 0;
+	ink_count_wide found = 0;
 	uint64_t where = 0;
 
 	for (uint32_t i = 0; i < c->plan.geometry.d; i++) {
@@ -218,8 +213,9 @@ COUNT_HOT uint64_t place_find(const struct ink_count *c, const struct place *p)
 
 		for (uint32_t k = 0; k < c->chunks; k++, at += c->chunk_bits) {
 			const struct ink_count_lanes *l = chunk_lanes(c, k);
-			uint128 cells = chunk_at(c, at);
-			uint128 match = chunk_equal(c, l, cells, p->fingerprint[i]) & chunk_taken(l, cells);
+			ink_count_wide cells = chunk_at(c, at);
+			ink_count_wide match =
+				chunk_equal(c, l, cells, p->fingerprint[i]) & chunk_taken(l, cells);
 
 			where = match ? at : where;
 			found |= match;
@@ -236,7 +232,7 @@ COUNT_HOT uint32_t bucket_room(const struct ink_count *c, uint32_t bucket, uint6
 
 	for (uint32_t k = 0; k < c->chunks; k++, at += c->chunk_bits) {
 		const struct ink_count_lanes *l = chunk_lanes(c, k);
-		uint128 empty = chunk_taken(l, chunk_at(c, at)) ^ l->top;
+		ink_count_wide empty = chunk_taken(l, chunk_at(c, at)) ^ l->top;
 
 		if (empty && !room)
 			*where = cell_of(c, at, empty);
@@ -248,7 +244,7 @@ COUNT_HOT uint32_t bucket_room(const struct ink_count *c, uint32_t bucket, uint6
 /* ---------------------------------------------------------------- add, remove */
 
 /* Into the bucket with most room, ties to the left. */
-COUNT_HOT int place_store(struct ink_count *c, const struct place *p, uint32_t counter)
+COUNT_HOT int place_store(struct ink_count *c, const struct ink_count_place *p, uint32_t counter)
 {
 	uint64_t where = 0, value = 0;
 	uint32_t most = 0;
@@ -265,23 +261,25 @@ COUNT_HOT int place_store(struct ink_count *c, const struct place *p, uint32_t c
 	}
 	if (!most)
 		return -ENOSPC;
-	bits_write(c, where, value);
+	ink_count_put_bits(c, where, value);
 	return 0;
 }
 
 /* The item is there so many times more. The limit is all ones, and the counter lowest in its cell. */
-COUNT_HOT int place_put(struct ink_count *c, const struct place *p, uint32_t times)
+COUNT_HOT int place_put(struct ink_count *c, const struct ink_count_place *p, uint32_t times)
 {
 	uint64_t where = place_find(c, p), value;
 
 	if (where == NOWHERE)
 		return place_store(c, p, times);
-	value = bits_read(c, where);
-	bits_write(c, where, (value & ~(uint64_t)c->limit) | sum_stuck(c, (uint32_t)value & c->limit, times));
+	value = ink_count_get_bits(c, where);
+	ink_count_put_bits(c, where,
+			   (value & ~(uint64_t)c->limit) |
+				   ink_count_sum(c, (uint32_t)value & c->limit, times));
 	return 0;
 }
 
-COUNT_HOT int place_add(struct ink_count *c, const struct place *p)
+COUNT_HOT int place_add(struct ink_count *c, const struct ink_count_place *p)
 {
 	int error = place_put(c, p, 1);
 
@@ -290,33 +288,65 @@ COUNT_HOT int place_add(struct ink_count *c, const struct place *p)
 	return error;
 }
 
-COUNT_HOT int place_remove(struct ink_count *c, const struct place *p)
+COUNT_HOT int place_remove(struct ink_count *c, const struct ink_count_place *p)
 {
 	uint64_t where = place_find(c, p), value;
 
 	if (where == NOWHERE)
 		return c->strangers++, -ENOENT;
-	value = bits_read(c, where);
+	value = ink_count_get_bits(c, where);
 	if ((value & c->limit) == c->limit)
 		return c->held++, -EOVERFLOW;
-	bits_write(c, where, (value & c->limit) == 1 ? 0 : value - 1);
+	ink_count_put_bits(c, where, (value & c->limit) == 1 ? 0 : value - 1);
 	c->items--;
 	return 0;
 }
 
-COUNT_HOT uint32_t place_count(const struct ink_count *c, const struct place *p)
+COUNT_HOT uint32_t place_count(const struct ink_count *c, const struct ink_count_place *p)
 {
 	uint64_t where = place_find(c, p);
 
-	return where == NOWHERE ? 0 : (uint32_t)bits_read(c, where) & c->limit;
+	return where == NOWHERE ? 0 : (uint32_t)ink_count_get_bits(c, where) & c->limit;
 }
 
-#include "count/verbs.h"
+/* ---------------------------------------------------------------- the verbs */
+
+static const struct ink_count_steps steps = {place_of, place_fetch, place_count};
+
+static int add(struct ink_count *c, uint64_t id)
+{
+	return ink_count_change(c, id, &steps, place_add);
+}
+
+static int remove_one(struct ink_count *c, uint64_t id)
+{
+	return ink_count_change(c, id, &steps, place_remove);
+}
+
+static uint32_t count(const struct ink_count *c, uint64_t id)
+{
+	return ink_count_ask(c, id, &steps);
+}
+
+static int add_batch(struct ink_count *c, const struct ink_count_batch *b)
+{
+	return ink_count_change_batch(c, b, &steps, place_add);
+}
+
+static int remove_batch(struct ink_count *c, const struct ink_count_batch *b)
+{
+	return ink_count_change_batch(c, b, &steps, place_remove);
+}
+
+static void contains_batch(const struct ink_count *c, const struct ink_count_batch *b)
+{
+	ink_count_ask_batch(c, b, &steps);
+}
 
 /* -------------------------------------------------------------------- merging */
 
 /* Where the item of a taken cell looks: its subtable's permutation leads back to S. */
-static void place_of_cell(const struct ink_count *c, uint64_t cell, uint64_t value, struct place *p)
+static void place_of_cell(const struct ink_count *c, uint64_t cell, uint64_t value, struct ink_count_place *p)
 {
 	const struct ink_count_geometry *g = &c->plan.geometry;
 	uint64_t bucket = cell / g->h;
@@ -328,8 +358,8 @@ static void place_of_cell(const struct ink_count *c, uint64_t cell, uint64_t val
 static int put_all(struct ink_count *into, const struct ink_count *from)
 {
 	for (uint64_t cell = 0; cell < from->cells; cell++) {
-		uint64_t value = cell_read(from, cell);
-		struct place p;
+		uint64_t value = ink_count_get(from, cell);
+		struct ink_count_place p;
 		int error;
 
 		if (!value)
@@ -368,19 +398,19 @@ static double error_now(const struct ink_count *c)
 	uint64_t taken = 0;
 
 	for (uint64_t cell = 0; cell < c->cells; cell++)
-		taken += cell_read(c, cell) != 0;
+		taken += ink_count_get(c, cell) != 0;
 	return (double)taken / ((double)g->b * (double)(1ull << g->f));
 }
 
 /* How many cells have this item's value. */
-static int place_cells(const struct ink_count *c, const struct place *p)
+static int place_cells(const struct ink_count *c, const struct ink_count_place *p)
 {
 	const struct ink_count_geometry *g = &c->plan.geometry;
 	int found = 0;
 
 	for (uint32_t i = 0; i < g->d; i++)
 		for (uint32_t k = 0; k < g->h; k++) {
-			uint64_t value = cell_read(c, (uint64_t)p->bucket[i] * g->h + k);
+			uint64_t value = ink_count_get(c, (uint64_t)p->bucket[i] * g->h + k);
 
 			found += (value & c->limit) && value >> g->counter_bits == p->fingerprint[i];
 		}
@@ -390,7 +420,7 @@ static int place_cells(const struct ink_count *c, const struct place *p)
 /* Nobody else has the value of a taken cell. */
 static int is_alone(const struct ink_count *c, uint64_t cell, uint64_t value)
 {
-	struct place p;
+	struct ink_count_place p;
 
 	place_of_cell(c, cell, value, &p);
 	return place_cells(c, &p) == 1;
@@ -402,7 +432,7 @@ static const char *check(const struct ink_count *c)
 	int stuck = 0;
 
 	for (uint64_t cell = 0; cell < c->cells; cell++) {
-		uint64_t value = cell_read(c, cell), counter = value & c->limit;
+		uint64_t value = ink_count_get(c, cell), counter = value & c->limit;
 
 		if (value && !counter)
 			return "a cell with counter 0 has a fingerprint";
@@ -420,10 +450,10 @@ static const char *check(const struct ink_count *c)
 static struct ink_count_lanes lanes_of(const struct ink_count *c, uint32_t cells)
 {
 	const struct ink_count_geometry *g = &c->plan.geometry;
-	uint128 low = 0;
+	ink_count_wide low = 0;
 
 	for (uint32_t i = 0; i < cells; i++)
-		low |= (uint128)1 << i * c->cell_bits;
+		low |= (ink_count_wide)1 << i * c->cell_bits;
 	return (struct ink_count_lanes){.low = low,
 					.counter = low * c->limit,
 					.print = low * (((1ull << (g->f - 1)) - 1) << g->counter_bits),

@@ -43,16 +43,16 @@ enum {
 _Static_assert(COUNT_MAX_F + COUNT_MAX_COUNTER <= 64 - 7, "a cell at any bit of a byte lies within 8 bytes");
 _Static_assert((uint64_t)COUNT_MAX_D *COUNT_MOST_B <= UINT32_MAX, "buckets are numbered with 32 bits");
 
-__extension__ typedef unsigned __int128 uint128;
+__extension__ typedef unsigned __int128 ink_count_wide;
 
 /* Neighbouring cells in 128 bits, for searching all of them at once. In each of them ones at: */
 struct ink_count_lanes {
-	uint128 low;     /* its lowest bit */
-	uint128 counter; /* the bits of its counter */
-	uint128 print;   /* the bits of its fingerprint but the highest */
-	uint128 rest;    /* all bits but the highest */
-	uint128 top;     /* the highest */
-	uint32_t last;   /* the bit at which the last cell begins */
+	ink_count_wide low;     /* its lowest bit */
+	ink_count_wide counter; /* the bits of its counter */
+	ink_count_wide print;   /* the bits of its fingerprint but the highest */
+	ink_count_wide rest;    /* all bits but the highest */
+	ink_count_wide top;     /* the highest */
+	uint32_t last;          /* the bit at which the last cell begins */
 };
 
 struct ink_count {
@@ -72,6 +72,17 @@ struct ink_count {
 	uint64_t starts[COUNT_MAX_K + 1];  /* standard: where each segment begins, and the end */
 	uint64_t items;                    /* adds less removes */
 	uint64_t refused, strangers, held; /* calls that failed, by reason */
+};
+
+/* Where an item looks. */
+struct ink_count_place {
+	union {
+		struct {                              /* dleft: in each subtable */
+			uint32_t bucket[COUNT_MAX_D]; /* by number */
+			uint32_t fingerprint[COUNT_MAX_D];
+		};
+		uint64_t counter[COUNT_MAX_K]; /* standard: by number, one in each segment */
+	};
 };
 
 struct ink_count_ops {
@@ -106,7 +117,7 @@ void ink_count_attach(struct ink_count *c);
 /* ------------------------------------------------------------------- cells */
 
 /* The cell that begins at bit `at`. */
-COUNT_HOT uint64_t bits_read(const struct ink_count *c, uint64_t at)
+COUNT_HOT uint64_t ink_count_get_bits(const struct ink_count *c, uint64_t at)
 {
 	uint64_t word;
 
@@ -114,7 +125,7 @@ COUNT_HOT uint64_t bits_read(const struct ink_count *c, uint64_t at)
 	return le64toh(word) >> at % 8 & c->cell_mask;
 }
 
-COUNT_HOT void bits_write(struct ink_count *c, uint64_t at, uint64_t value)
+COUNT_HOT void ink_count_put_bits(struct ink_count *c, uint64_t at, uint64_t value)
 {
 	unsigned shift = at % 8;
 	uint64_t word;
@@ -124,24 +135,24 @@ COUNT_HOT void bits_write(struct ink_count *c, uint64_t at, uint64_t value)
 	memcpy(c->body + at / 8, &word, sizeof word);
 }
 
-COUNT_HOT uint64_t cell_read(const struct ink_count *c, uint64_t cell)
+COUNT_HOT uint64_t ink_count_get(const struct ink_count *c, uint64_t cell)
 {
-	return bits_read(c, cell * c->cell_bits);
+	return ink_count_get_bits(c, cell * c->cell_bits);
 }
 
-COUNT_HOT void cell_write(struct ink_count *c, uint64_t cell, uint64_t value)
+COUNT_HOT void ink_count_put(struct ink_count *c, uint64_t cell, uint64_t value)
 {
-	bits_write(c, cell * c->cell_bits, value);
+	ink_count_put_bits(c, cell * c->cell_bits, value);
 }
 
 /* A number below `end` (at most 2^28) from 32 random bits, by a product instead of a remainder. */
-COUNT_HOT uint32_t below(uint64_t half, uint64_t end)
+COUNT_HOT uint32_t ink_count_below(uint64_t half, uint64_t end)
 {
 	return (uint32_t)(half * end >> 32);
 }
 
 /* a + b, where both count and the limit sticks. */
-static inline uint32_t sum_stuck(const struct ink_count *c, uint32_t a, uint32_t b)
+static inline uint32_t ink_count_sum(const struct ink_count *c, uint32_t a, uint32_t b)
 {
 	return a + b < c->limit ? a + b : c->limit;
 }

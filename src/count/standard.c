@@ -28,27 +28,24 @@
 #include <errno.h>
 
 #include "base/mix.h"
-#include "count/set.h"
-
-struct place {
-	uint64_t counter[COUNT_MAX_K]; /* by number, one in each segment */
-};
+#include "count/verbs.h"
 
 /* ------------------------------------------------------------------- places */
 
 /* As draw.h: each step gives two draws. */
-COUNT_HOT void place_of(const struct ink_count *c, uint64_t id, struct place *p)
+COUNT_HOT void place_of(const struct ink_count *c, uint64_t id, struct ink_count_place *p)
 {
 	uint32_t k = c->plan.geometry.k;
 	uint64_t pair = 0;
 
 	for (uint32_t i = 0; i < k; i++) {
 		pair = i % 2 ? pair >> 32 : ink_draw_pair(id, i);
-		p->counter[i] = c->starts[i] + below(pair & 0xffffffff, c->starts[i + 1] - c->starts[i]);
+		p->counter[i] =
+			c->starts[i] + ink_count_below(pair & 0xffffffff, c->starts[i + 1] - c->starts[i]);
 	}
 }
 
-COUNT_HOT void place_fetch(const struct ink_count *c, const struct place *p)
+COUNT_HOT void place_fetch(const struct ink_count *c, const struct ink_count_place *p)
 {
 	for (uint32_t i = 0; i < c->plan.geometry.k; i++)
 		__builtin_prefetch(c->body + p->counter[i] * c->cell_bits / 8);
@@ -56,32 +53,32 @@ COUNT_HOT void place_fetch(const struct ink_count *c, const struct place *p)
 
 /* -------------------------------------------------------------------- changes */
 
-COUNT_HOT uint32_t place_count(const struct ink_count *c, const struct place *p)
+COUNT_HOT uint32_t place_count(const struct ink_count *c, const struct ink_count_place *p)
 {
 	uint32_t least = c->limit;
 
 	for (uint32_t i = 0; least && i < c->plan.geometry.k; i++) {
-		uint32_t counter = (uint32_t)cell_read(c, p->counter[i]);
+		uint32_t counter = (uint32_t)ink_count_get(c, p->counter[i]);
 
 		least = counter < least ? counter : least;
 	}
 	return least;
 }
 
-COUNT_HOT int place_add(struct ink_count *c, const struct place *p)
+COUNT_HOT int place_add(struct ink_count *c, const struct ink_count_place *p)
 {
 	for (uint32_t i = 0; i < c->plan.geometry.k; i++) {
-		uint32_t counter = (uint32_t)cell_read(c, p->counter[i]);
+		uint32_t counter = (uint32_t)ink_count_get(c, p->counter[i]);
 
 		if (counter < c->limit)
-			cell_write(c, p->counter[i], counter + 1);
+			ink_count_put(c, p->counter[i], counter + 1);
 	}
 	c->items++;
 	return 0;
 }
 
 /* Looks at all before it touches one. With stuck counters, removed strangers may be more than were added. */
-COUNT_HOT int place_remove(struct ink_count *c, const struct place *p)
+COUNT_HOT int place_remove(struct ink_count *c, const struct ink_count_place *p)
 {
 	uint32_t least = place_count(c, p);
 
@@ -90,24 +87,57 @@ COUNT_HOT int place_remove(struct ink_count *c, const struct place *p)
 	if (least == c->limit)
 		return c->held++, -EOVERFLOW;
 	for (uint32_t i = 0; i < c->plan.geometry.k; i++) {
-		uint32_t counter = (uint32_t)cell_read(c, p->counter[i]);
+		uint32_t counter = (uint32_t)ink_count_get(c, p->counter[i]);
 
 		if (counter < c->limit)
-			cell_write(c, p->counter[i], counter - 1);
+			ink_count_put(c, p->counter[i], counter - 1);
 	}
 	c->items -= c->items > 0;
 	return 0;
 }
 
-#include "count/verbs.h"
+/* ---------------------------------------------------------------- the verbs */
+
+static const struct ink_count_steps steps = {place_of, place_fetch, place_count};
+
+static int add(struct ink_count *c, uint64_t id)
+{
+	return ink_count_change(c, id, &steps, place_add);
+}
+
+static int remove_one(struct ink_count *c, uint64_t id)
+{
+	return ink_count_change(c, id, &steps, place_remove);
+}
+
+static uint32_t count(const struct ink_count *c, uint64_t id)
+{
+	return ink_count_ask(c, id, &steps);
+}
+
+static int add_batch(struct ink_count *c, const struct ink_count_batch *b)
+{
+	return ink_count_change_batch(c, b, &steps, place_add);
+}
+
+static int remove_batch(struct ink_count *c, const struct ink_count_batch *b)
+{
+	return ink_count_change_batch(c, b, &steps, place_remove);
+}
+
+static void contains_batch(const struct ink_count *c, const struct ink_count_batch *b)
+{
+	ink_count_ask_batch(c, b, &steps);
+}
 
 static int merge(struct ink_count *into, const struct ink_count *from)
 {
 	for (uint64_t i = 0; i < into->cells; i++) {
-		uint32_t counter = (uint32_t)cell_read(from, i);
+		uint32_t counter = (uint32_t)ink_count_get(from, i);
 
 		if (counter)
-			cell_write(into, i, sum_stuck(into, (uint32_t)cell_read(into, i), counter));
+			ink_count_put(into, i,
+				      ink_count_sum(into, (uint32_t)ink_count_get(into, i), counter));
 	}
 	return 0;
 }
@@ -122,7 +152,7 @@ static double error_now(const struct ink_count *c)
 		uint64_t taken = 0;
 
 		for (uint64_t n = c->starts[i]; n < c->starts[i + 1]; n++)
-			taken += cell_read(c, n) != 0;
+			taken += ink_count_get(c, n) != 0;
 		error *= (double)taken / (double)(c->starts[i + 1] - c->starts[i]);
 	}
 	return error;
@@ -135,7 +165,7 @@ static int segment_sums_up(const struct ink_count *c, uint32_t i)
 	int stuck = 0;
 
 	for (uint64_t n = c->starts[i]; n < c->starts[i + 1]; n++) {
-		uint64_t counter = cell_read(c, n);
+		uint64_t counter = ink_count_get(c, n);
 
 		sum += counter;
 		stuck |= counter == c->limit;

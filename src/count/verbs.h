@@ -1,64 +1,65 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The verbs of a kind of counting set, one by one and in batches, made of what
- * its file defines before it includes this one:
+ * The verbs of a kind of counting set, for one item and for batches, made of
+ * the kind's steps. The steps are constants where these functions are used, so
+ * the compiler inlines them.
  *
- *     struct place                              where an id looks
- *     void place_of(set, id, place)
- *     void place_fetch(set, place)              asks for its memory
- *     int place_add(set, place), place_remove(set, place)
- *     uint32_t place_count(set, place)
- *
- * A batch finds out the places of some items and asks for their memory, and
- * does the work when it has arrived.
+ * A batch works in groups. It computes the places of a group and prefetches
+ * their memory, and only then touches it.
  */
-enum { AT_ONCE = 32 };
+#ifndef INKLING_COUNT_VERBS_H
+#define INKLING_COUNT_VERBS_H
 
-static int add(struct ink_count *c, uint64_t id)
+#include "count/set.h"
+
+enum { INK_COUNT_GROUP = 32 }; /* items prefetched together; bench/count.cc */
+
+typedef int ink_count_verb(struct ink_count *c, const struct ink_count_place *p);
+
+struct ink_count_steps {
+	void (*locate)(const struct ink_count *c, uint64_t id, struct ink_count_place *p);
+	void (*prefetch)(const struct ink_count *c, const struct ink_count_place *p);
+	uint32_t (*count)(const struct ink_count *c, const struct ink_count_place *p);
+};
+
+COUNT_HOT int ink_count_change(struct ink_count *c, uint64_t id, const struct ink_count_steps *s,
+			       ink_count_verb *verb)
 {
-	struct place p;
+	struct ink_count_place p;
 
-	place_of(c, id, &p);
-	return place_add(c, &p);
+	s->locate(c, id, &p);
+	return verb(c, &p);
 }
 
-static int remove_one(struct ink_count *c, uint64_t id)
+COUNT_HOT uint32_t ink_count_ask(const struct ink_count *c, uint64_t id, const struct ink_count_steps *s)
 {
-	struct place p;
+	struct ink_count_place p;
 
-	place_of(c, id, &p);
-	return place_remove(c, &p);
+	s->locate(c, id, &p);
+	return s->count(c, &p);
 }
 
-static uint32_t count(const struct ink_count *c, uint64_t id)
+/* Locates the items from `from` on; returns their number, INK_COUNT_GROUP but at the end. */
+COUNT_HOT size_t ink_count_locate(const struct ink_count *c, const struct ink_count_batch *b, size_t from,
+				  const struct ink_count_steps *s, struct ink_count_place *places)
 {
-	struct place p;
-
-	place_of(c, id, &p);
-	return place_count(c, &p);
-}
-
-/* The places of the items from `from` on; returns how many, AT_ONCE but at the end. */
-COUNT_HOT size_t fetch(const struct ink_count *c, const struct ink_count_batch *b, size_t from,
-		       struct place *places)
-{
-	size_t n = b->n - from < AT_ONCE ? b->n - from : AT_ONCE;
+	size_t n = b->n - from < INK_COUNT_GROUP ? b->n - from : INK_COUNT_GROUP;
 
 	for (size_t i = 0; i < n; i++) {
-		place_of(c, b->ids[from + i], &places[i]);
-		place_fetch(c, &places[i]);
+		s->locate(c, b->ids[from + i], &places[i]);
+		s->prefetch(c, &places[i]);
 	}
 	return n;
 }
 
-COUNT_HOT int change(struct ink_count *c, const struct ink_count_batch *b,
-		     int (*verb)(struct ink_count *c, const struct place *p))
+COUNT_HOT int ink_count_change_batch(struct ink_count *c, const struct ink_count_batch *b,
+				     const struct ink_count_steps *s, ink_count_verb *verb)
 {
-	struct place places[AT_ONCE];
+	struct ink_count_place places[INK_COUNT_GROUP];
 	int first = 0;
 
-	for (size_t from = 0; from < b->n; from += AT_ONCE) {
-		size_t n = fetch(c, b, from, places);
+	for (size_t from = 0; from < b->n; from += INK_COUNT_GROUP) {
+		size_t n = ink_count_locate(c, b, from, s, places);
 
 		for (size_t i = 0; i < n; i++) {
 			int error = verb(c, &places[i]);
@@ -71,24 +72,17 @@ COUNT_HOT int change(struct ink_count *c, const struct ink_count_batch *b,
 	return first;
 }
 
-static int add_batch(struct ink_count *c, const struct ink_count_batch *b)
+COUNT_HOT void ink_count_ask_batch(const struct ink_count *c, const struct ink_count_batch *b,
+				   const struct ink_count_steps *s)
 {
-	return change(c, b, place_add);
-}
+	struct ink_count_place places[INK_COUNT_GROUP];
 
-static int remove_batch(struct ink_count *c, const struct ink_count_batch *b)
-{
-	return change(c, b, place_remove);
-}
-
-static void contains_batch(const struct ink_count *c, const struct ink_count_batch *b)
-{
-	struct place places[AT_ONCE];
-
-	for (size_t from = 0; from < b->n; from += AT_ONCE) {
-		size_t n = fetch(c, b, from, places);
+	for (size_t from = 0; from < b->n; from += INK_COUNT_GROUP) {
+		size_t n = ink_count_locate(c, b, from, s, places);
 
 		for (size_t i = 0; i < n; i++)
-			b->found[from + i] = place_count(c, &places[i]) != 0;
+			b->found[from + i] = s->count(c, &places[i]) != 0;
 	}
 }
+
+#endif

@@ -5,88 +5,88 @@
 #include "base/pages.h"
 #include "kbf/filter.h"
 
-uint64_t ink_link_bytes(const struct ink_kbf *f)
+uint64_t ink_kbf_link_bytes(const struct ink_kbf *f)
 {
 	return ink_body_round(ink_kbf_cells(f) * ink_encoding_cell_bytes(f->encoding));
 }
 
-int ink_link_make(const struct ink_kbf *f, struct ink_link *link)
+int ink_kbf_link_make(const struct ink_kbf *f, struct ink_kbf_link *link)
 {
-	*link = (struct ink_link){.cells = ink_body_alloc(ink_link_bytes(f)), .owned = 1};
+	*link = (struct ink_kbf_link){.cells = ink_body_alloc(ink_kbf_link_bytes(f)), .owned = 1};
 	return link->cells ? 0 : -ENOMEM;
 }
 
-void ink_link_free(const struct ink_kbf *f, struct ink_link *link)
+void ink_kbf_link_free(const struct ink_kbf *f, struct ink_kbf_link *link)
 {
 	if (link->owned)
-		ink_body_free(link->cells, ink_link_bytes(f));
-	*link = (struct ink_link){0};
+		ink_body_free(link->cells, ink_kbf_link_bytes(f));
+	*link = (struct ink_kbf_link){0};
 }
 
 /* ------------------------------------------------------------------ one cell */
 
 /* A count at its limit stays; one that reaches it stays from now on. */
-INK_CODE struct ink_cell joined(const struct ink_kbf *f, enum ink_kbf_encoding e, struct ink_cell a,
-				struct ink_cell b)
+INK_PER_ENCODING struct ink_kbf_cell joined(const struct ink_kbf *f, enum ink_kbf_encoding e,
+					    struct ink_kbf_cell a, struct ink_kbf_cell b)
 {
 	uint32_t count = a.count + b.count;
 
 	if (count > f->stuck_at || a.count == f->stuck_at || b.count == f->stuck_at)
 		count = f->stuck_at;
-	return (struct ink_cell){count, ink_code_add(f->dict, e, a.sums, b.sums)};
+	return (struct ink_kbf_cell){count, ink_encoded_add(f->dict, e, a.sums, b.sums)};
 }
 
-INK_CODE struct ink_cell without(const struct ink_kbf *f, enum ink_kbf_encoding e, struct ink_cell a,
-				 struct ink_cell b)
+INK_PER_ENCODING struct ink_kbf_cell without(const struct ink_kbf *f, enum ink_kbf_encoding e,
+					     struct ink_kbf_cell a, struct ink_kbf_cell b)
 {
 	uint32_t count = a.count == f->stuck_at ? f->stuck_at : a.count - b.count;
 
-	return (struct ink_cell){count, ink_code_subtract(f->dict, e, a.sums, b.sums)};
+	return (struct ink_kbf_cell){count, ink_encoded_subtract(f->dict, e, a.sums, b.sums)};
 }
 
 /* ------------------------------------------------------------- the cells of a key */
 
-INK_CODE void put(struct ink_kbf *f, enum ink_kbf_encoding e, const struct ink_place *p, uint32_t link,
-		  uint32_t symbol)
+INK_PER_ENCODING void put(struct ink_kbf *f, enum ink_kbf_encoding e, const struct ink_kbf_place *p,
+			  uint32_t link, uint32_t symbol)
 {
 	void *cells = f->link[link].cells;
 
 	for (uint32_t i = 0; i < f->k; i++) {
-		struct ink_cell old = ink_cell_get(f, e, cells, p->at[i]);
-		struct ink_cell new = joined(f, e, old, (struct ink_cell){1, f->dict->codes[symbol]});
+		struct ink_kbf_cell old = ink_kbf_cell_get(f, e, cells, p->at[i]);
+		struct ink_kbf_cell new = joined(f, e, old, (struct ink_kbf_cell){1, f->dict->codes[symbol]});
 
 		f->stuck += new.count == f->stuck_at &&old.count != f->stuck_at;
-		ink_cell_put(f, e, cells, p->at[i], new);
+		ink_kbf_cell_put(f, e, cells, p->at[i], new);
 	}
 }
 
-INK_CODE void take(struct ink_kbf *f, enum ink_kbf_encoding e, const struct ink_place *p, uint32_t link,
-		   uint32_t symbol)
+INK_PER_ENCODING void take(struct ink_kbf *f, enum ink_kbf_encoding e, const struct ink_kbf_place *p,
+			   uint32_t link, uint32_t symbol)
 {
 	void *cells = f->link[link].cells;
 
 	for (uint32_t i = 0; i < f->k; i++)
-		ink_cell_put(f, e, cells, p->at[i],
-			     without(f, e, ink_cell_get(f, e, cells, p->at[i]),
-				     (struct ink_cell){1, f->dict->codes[symbol]}));
+		ink_kbf_cell_put(f, e, cells, p->at[i],
+				 without(f, e, ink_kbf_cell_get(f, e, cells, p->at[i]),
+					 (struct ink_kbf_cell){1, f->dict->codes[symbol]}));
 }
 
-INK_CODE void exchange(struct ink_kbf *f, enum ink_kbf_encoding e, const struct ink_place *p,
-		       struct ink_reading old, uint32_t symbol)
+INK_PER_ENCODING void exchange(struct ink_kbf *f, enum ink_kbf_encoding e, const struct ink_kbf_place *p,
+			       struct ink_kbf_reading old, uint32_t symbol)
 {
-	struct ink_sums change =
-		ink_code_subtract(f->dict, e, f->dict->codes[symbol], f->dict->codes[old.symbol]);
+	struct ink_power_sums change =
+		ink_encoded_subtract(f->dict, e, f->dict->codes[symbol], f->dict->codes[old.symbol]);
 	void *cells = f->link[old.link].cells;
 
 	for (uint32_t i = 0; i < f->k; i++) {
-		struct ink_cell c = ink_cell_get(f, e, cells, p->at[i]);
+		struct ink_kbf_cell c = ink_kbf_cell_get(f, e, cells, p->at[i]);
 
-		c.sums = ink_code_add(f->dict, e, c.sums, change);
-		ink_cell_put(f, e, cells, p->at[i], c);
+		c.sums = ink_encoded_add(f->dict, e, c.sums, change);
+		ink_kbf_cell_put(f, e, cells, p->at[i], c);
 	}
 }
 
-void ink_kbf_put(struct ink_kbf *f, const struct ink_place *p, uint32_t link, uint32_t symbol)
+void ink_kbf_put(struct ink_kbf *f, const struct ink_kbf_place *p, uint32_t link, uint32_t symbol)
 {
 	if (f->encoding == INK_KBF_POWER_SUMS)
 		put(f, INK_KBF_POWER_SUMS, p, link, symbol);
@@ -97,7 +97,7 @@ void ink_kbf_put(struct ink_kbf *f, const struct ink_place *p, uint32_t link, ui
 	f->link[link].keys++;
 }
 
-void ink_kbf_take(struct ink_kbf *f, const struct ink_place *p, uint32_t link, uint32_t symbol)
+void ink_kbf_take(struct ink_kbf *f, const struct ink_kbf_place *p, uint32_t link, uint32_t symbol)
 {
 	if (f->encoding == INK_KBF_POWER_SUMS)
 		take(f, INK_KBF_POWER_SUMS, p, link, symbol);
@@ -108,7 +108,8 @@ void ink_kbf_take(struct ink_kbf *f, const struct ink_place *p, uint32_t link, u
 	f->link[link].keys--;
 }
 
-void ink_kbf_exchange(struct ink_kbf *f, const struct ink_place *p, struct ink_reading old, uint32_t symbol)
+void ink_kbf_exchange(struct ink_kbf *f, const struct ink_kbf_place *p, struct ink_kbf_reading old,
+		      uint32_t symbol)
 {
 	if (f->encoding == INK_KBF_POWER_SUMS)
 		exchange(f, INK_KBF_POWER_SUMS, p, old, symbol);
@@ -118,13 +119,13 @@ void ink_kbf_exchange(struct ink_kbf *f, const struct ink_place *p, struct ink_r
 		exchange(f, INK_KBF_GREEDY, p, old, symbol);
 }
 
-uint64_t ink_kbf_imprint(const struct ink_kbf *f, const struct ink_place *p)
+uint64_t ink_kbf_imprint(const struct ink_kbf *f, const struct ink_kbf_place *p)
 {
 	uint64_t imprint = 1;
 
 	for (uint32_t link = 0; link < f->links; link++)
 		for (uint32_t i = 0; i < f->k; i++) {
-			struct ink_cell c = ink_cell_at(f, &f->link[link], p->at[i]);
+			struct ink_kbf_cell c = ink_kbf_cell_at(f, &f->link[link], p->at[i]);
 			uint64_t sums = (uint64_t)c.sums.s2 << 32 | c.sums.s1;
 
 			imprint = ink_mix(imprint + sums * 16 + c.count + 1);
@@ -134,28 +135,31 @@ uint64_t ink_kbf_imprint(const struct ink_kbf *f, const struct ink_place *p)
 
 /* ------------------------------------------------------------------- whole links */
 
-INK_CODE uint64_t add_all(const struct ink_kbf *f, enum ink_kbf_encoding e, void *to, const void *from)
+INK_PER_ENCODING uint64_t add_all(const struct ink_kbf *f, enum ink_kbf_encoding e, void *to,
+				  const void *from)
 {
 	uint64_t stuck = 0;
 
 	for (uint64_t i = 0; i < ink_kbf_cells(f); i++) {
-		struct ink_cell a = ink_cell_get(f, e, to, i), b = ink_cell_get(f, e, from, i);
-		struct ink_cell sum = joined(f, e, a, b);
+		struct ink_kbf_cell a = ink_kbf_cell_get(f, e, to, i), b = ink_kbf_cell_get(f, e, from, i);
+		struct ink_kbf_cell sum = joined(f, e, a, b);
 
 		stuck += sum.count == f->stuck_at && a.count != f->stuck_at;
-		ink_cell_put(f, e, to, i, sum);
+		ink_kbf_cell_put(f, e, to, i, sum);
 	}
 	return stuck;
 }
 
-INK_CODE void subtract_all(const struct ink_kbf *f, enum ink_kbf_encoding e, void *to, const void *from)
+INK_PER_ENCODING void subtract_all(const struct ink_kbf *f, enum ink_kbf_encoding e, void *to,
+				   const void *from)
 {
 	for (uint64_t i = 0; i < ink_kbf_cells(f); i++)
-		ink_cell_put(f, e, to, i,
-			     without(f, e, ink_cell_get(f, e, to, i), ink_cell_get(f, e, from, i)));
+		ink_kbf_cell_put(
+			f, e, to, i,
+			without(f, e, ink_kbf_cell_get(f, e, to, i), ink_kbf_cell_get(f, e, from, i)));
 }
 
-uint64_t ink_link_add(const struct ink_kbf *f, struct ink_link *to, const struct ink_link *from)
+uint64_t ink_kbf_link_add(const struct ink_kbf *f, struct ink_kbf_link *to, const struct ink_kbf_link *from)
 {
 	to->keys += from->keys;
 	if (f->encoding == INK_KBF_POWER_SUMS)
@@ -165,7 +169,7 @@ uint64_t ink_link_add(const struct ink_kbf *f, struct ink_link *to, const struct
 	return add_all(f, INK_KBF_GREEDY, to->cells, from->cells);
 }
 
-void ink_link_subtract(const struct ink_kbf *f, struct ink_link *to, const struct ink_link *from)
+void ink_kbf_link_subtract(const struct ink_kbf *f, struct ink_kbf_link *to, const struct ink_kbf_link *from)
 {
 	to->keys -= from->keys;
 	if (f->encoding == INK_KBF_POWER_SUMS)
@@ -176,16 +180,17 @@ void ink_link_subtract(const struct ink_kbf *f, struct ink_link *to, const struc
 		subtract_all(f, INK_KBF_GREEDY, to->cells, from->cells);
 }
 
-struct ink_cell ink_cell_at(const struct ink_kbf *f, const struct ink_link *link, uint64_t i)
+struct ink_kbf_cell ink_kbf_cell_at(const struct ink_kbf *f, const struct ink_kbf_link *link, uint64_t i)
 {
 	if (f->encoding == INK_KBF_POWER_SUMS)
-		return ink_cell_get(f, INK_KBF_POWER_SUMS, link->cells, i);
+		return ink_kbf_cell_get(f, INK_KBF_POWER_SUMS, link->cells, i);
 	if (f->encoding == INK_KBF_POWER_SUMS_WIDE)
-		return ink_cell_get(f, INK_KBF_POWER_SUMS_WIDE, link->cells, i);
-	return ink_cell_get(f, INK_KBF_GREEDY, link->cells, i);
+		return ink_kbf_cell_get(f, INK_KBF_POWER_SUMS_WIDE, link->cells, i);
+	return ink_kbf_cell_get(f, INK_KBF_GREEDY, link->cells, i);
 }
 
-struct ink_cell ink_cell_difference(const struct ink_kbf *f, struct ink_cell a, struct ink_cell b)
+struct ink_kbf_cell ink_kbf_cell_difference(const struct ink_kbf *f, struct ink_kbf_cell a,
+					    struct ink_kbf_cell b)
 {
 	return f->encoding == INK_KBF_GREEDY ? without(f, INK_KBF_GREEDY, a, b)
 					     : without(f, INK_KBF_POWER_SUMS, a, b);

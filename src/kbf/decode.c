@@ -32,19 +32,19 @@
 enum { BLIND = 4 }; /* as count: the cell says nothing. A stuck one, 7 or 15, is among these */
 
 struct cells {
-	struct ink_cell cell[INK_KBF_MOST_K]; /* counts 1, 2, 3 or BLIND */
+	struct ink_kbf_cell cell[INK_KBF_MOST_K]; /* counts 1, 2, 3 or BLIND */
 	uint32_t k;
 	uint32_t lowest; /* the one with the lowest count */
 };
 
 /* 0 if one of them is empty. */
-INK_CODE int gather(const struct ink_kbf *f, enum ink_kbf_encoding e, const void *from,
-		    const struct ink_place *p, struct cells *c)
+INK_PER_ENCODING int gather(const struct ink_kbf *f, enum ink_kbf_encoding e, const void *from,
+			    const struct ink_kbf_place *p, struct cells *c)
 {
 	c->k = f->k;
 	c->lowest = 0;
 	for (uint32_t i = 0; i < f->k; i++) {
-		struct ink_cell cell = ink_cell_get(f, e, from, p->at[i]);
+		struct ink_kbf_cell cell = ink_kbf_cell_get(f, e, from, p->at[i]);
 
 		if (cell.count == 0)
 			return 0;
@@ -57,23 +57,24 @@ INK_CODE int gather(const struct ink_kbf *f, enum ink_kbf_encoding e, const void
 	return 1;
 }
 
-INK_CODE int admits(const struct ink_kbf_dict *d, enum ink_kbf_encoding e, struct ink_cell c, uint32_t symbol)
+INK_PER_ENCODING int admits(const struct ink_kbf_dict *d, enum ink_kbf_encoding e, struct ink_kbf_cell c,
+			    uint32_t symbol)
 {
-	struct ink_sums code = d->codes[symbol], rest;
+	struct ink_power_sums code = d->codes[symbol], rest;
 
 	if (c.count == 1)
 		return c.sums.s1 == code.s1 && c.sums.s2 == code.s2;
 	if (c.count == BLIND)
 		return 1;
-	rest = ink_code_subtract(d, e, c.sums, code);
+	rest = ink_encoded_subtract(d, e, c.sums, code);
 	if (c.count == 2)
-		return ink_code_symbol(d, e, rest) >= 0;
-	return ink_code_is_pair(d, e, rest) || (e == INK_KBF_GREEDY && rest.s1 == 0);
+		return ink_symbol_of(d, e, rest) >= 0;
+	return ink_symbol_is_pair(d, e, rest) || (e == INK_KBF_GREEDY && rest.s1 == 0);
 }
 
 /* By all cells. `triples` 0: those of three are not asked. */
-INK_CODE int all_admit(const struct ink_kbf_dict *d, enum ink_kbf_encoding e, const struct cells *c,
-		       uint32_t symbol, int triples)
+INK_PER_ENCODING int all_admit(const struct ink_kbf_dict *d, enum ink_kbf_encoding e, const struct cells *c,
+			       uint32_t symbol, int triples)
 {
 	for (uint32_t i = 0; i < c->k; i++)
 		if ((triples || c->cell[i].count != 3) && !admits(d, e, c->cell[i], symbol))
@@ -81,38 +82,38 @@ INK_CODE int all_admit(const struct ink_kbf_dict *d, enum ink_kbf_encoding e, co
 	return 1;
 }
 
-static struct ink_reading value(uint32_t symbol)
+static struct ink_kbf_reading value(uint32_t symbol)
 {
-	return (struct ink_reading){.answer = INK_KBF_VALUE, .symbol = symbol};
+	return (struct ink_kbf_reading){.answer = INK_KBF_VALUE, .symbol = symbol};
 }
 
-static struct ink_reading absent(void)
+static struct ink_kbf_reading absent(void)
 {
-	return (struct ink_reading){.answer = INK_KBF_ABSENT};
+	return (struct ink_kbf_reading){.answer = INK_KBF_ABSENT};
 }
 
-static struct ink_reading unknown(void)
+static struct ink_kbf_reading unknown(void)
 {
-	return (struct ink_reading){.answer = INK_KBF_UNKNOWN};
+	return (struct ink_kbf_reading){.answer = INK_KBF_UNKNOWN};
 }
 
-INK_CODE struct ink_reading from_one(const struct ink_kbf_dict *d, enum ink_kbf_encoding e,
-				     const struct cells *c, int ask_all)
+INK_PER_ENCODING struct ink_kbf_reading from_one(const struct ink_kbf_dict *d, enum ink_kbf_encoding e,
+						 const struct cells *c, int ask_all)
 {
-	int32_t symbol = ink_code_symbol(d, e, c->cell[c->lowest].sums);
+	int32_t symbol = ink_symbol_of(d, e, c->cell[c->lowest].sums);
 
 	if (symbol < 0 || (ask_all && !all_admit(d, e, c, (uint32_t)symbol, 1)))
 		return absent();
 	return value((uint32_t)symbol);
 }
 
-INK_CODE struct ink_reading from_pair(const struct ink_kbf_dict *d, enum ink_kbf_encoding e,
-				      const struct cells *c, int triples)
+INK_PER_ENCODING struct ink_kbf_reading from_pair(const struct ink_kbf_dict *d, enum ink_kbf_encoding e,
+						  const struct cells *c, int triples)
 {
 	uint32_t pair[2];
 	int first, second;
 
-	if (!ink_code_pair(d, e, c->cell[c->lowest].sums, pair))
+	if (!ink_symbol_pair(d, e, c->cell[c->lowest].sums, pair))
 		return absent();
 	first = all_admit(d, e, c, pair[0], triples);
 	second = pair[0] != pair[1] && all_admit(d, e, c, pair[1], triples);
@@ -121,10 +122,10 @@ INK_CODE struct ink_reading from_pair(const struct ink_kbf_dict *d, enum ink_kbf
 	return first || second ? value(pair[first ? 0 : 1]) : absent();
 }
 
-INK_CODE struct ink_reading from_all_symbols(const struct ink_kbf_dict *d, enum ink_kbf_encoding e,
-					     const struct cells *c)
+INK_PER_ENCODING struct ink_kbf_reading from_all_symbols(const struct ink_kbf_dict *d,
+							 enum ink_kbf_encoding e, const struct cells *c)
 {
-	struct ink_reading r = absent();
+	struct ink_kbf_reading r = absent();
 
 	if (e == INK_KBF_POWER_SUMS_WIDE)
 		return unknown();
@@ -138,8 +139,8 @@ INK_CODE struct ink_reading from_all_symbols(const struct ink_kbf_dict *d, enum 
 	return r;
 }
 
-INK_CODE struct ink_reading read_link(const struct ink_kbf *f, enum ink_kbf_encoding e, const void *cells,
-				      const struct ink_place *p)
+INK_PER_ENCODING struct ink_kbf_reading read_link(const struct ink_kbf *f, enum ink_kbf_encoding e,
+						  const void *cells, const struct ink_kbf_place *p)
 {
 	int joint = f->decoding == INK_KBF_JOINT, triples = f->decoding != INK_KBF_PAPER;
 	struct cells c;
@@ -161,13 +162,13 @@ INK_CODE struct ink_reading read_link(const struct ink_kbf *f, enum ink_kbf_enco
 /* -------------------------------------------------------------------- the chain */
 
 /* A key is in one link at most. If two say more than "absent", which of them has it cannot be told. */
-INK_CODE struct ink_reading read_links(const struct ink_kbf *f, enum ink_kbf_encoding e,
-				       const struct ink_place *p)
+INK_PER_ENCODING struct ink_kbf_reading read_links(const struct ink_kbf *f, enum ink_kbf_encoding e,
+						   const struct ink_kbf_place *p)
 {
-	struct ink_reading found = absent();
+	struct ink_kbf_reading found = absent();
 
 	for (uint32_t i = 0; i < f->links; i++) {
-		struct ink_reading r = read_link(f, e, f->link[i].cells, p);
+		struct ink_kbf_reading r = read_link(f, e, f->link[i].cells, p);
 
 		if (r.answer == INK_KBF_ABSENT)
 			continue;
@@ -179,7 +180,7 @@ INK_CODE struct ink_reading read_links(const struct ink_kbf *f, enum ink_kbf_enc
 	return found;
 }
 
-struct ink_reading ink_kbf_read(const struct ink_kbf *f, const struct ink_place *p)
+struct ink_kbf_reading ink_kbf_read(const struct ink_kbf *f, const struct ink_kbf_place *p)
 {
 	if (f->encoding == INK_KBF_POWER_SUMS)
 		return read_links(f, INK_KBF_POWER_SUMS, p);
@@ -190,17 +191,17 @@ struct ink_reading ink_kbf_read(const struct ink_kbf *f, const struct ink_place 
 
 /* ---------------------------------------------------------------- before a change */
 
-INK_CODE int is_possible(const struct ink_kbf *f, enum ink_kbf_encoding e, const struct ink_place *p,
-			 struct ink_reading r)
+INK_PER_ENCODING int is_possible(const struct ink_kbf *f, enum ink_kbf_encoding e,
+				 const struct ink_kbf_place *p, struct ink_kbf_reading r)
 {
 	struct cells c;
 
 	return gather(f, e, f->link[r.link].cells, p, &c) && all_admit(f->dict, e, &c, r.symbol, 1);
 }
 
-struct ink_reading ink_kbf_read_to_change(const struct ink_kbf *f, const struct ink_place *p)
+struct ink_kbf_reading ink_kbf_read_to_change(const struct ink_kbf *f, const struct ink_kbf_place *p)
 {
-	struct ink_reading r = ink_kbf_read(f, p);
+	struct ink_kbf_reading r = ink_kbf_read(f, p);
 	int possible;
 
 	if (f->decoding == INK_KBF_JOINT || r.answer != INK_KBF_VALUE)
@@ -218,7 +219,8 @@ struct ink_reading ink_kbf_read_to_change(const struct ink_kbf *f, const struct 
  * that: they come from empty cells by adding, and from fuller ones only by
  * taking out a symbol that they admit.
  */
-INK_CODE const char *check_cell(const struct ink_kbf *f, enum ink_kbf_encoding e, struct ink_cell c)
+INK_PER_ENCODING const char *check_cell(const struct ink_kbf *f, enum ink_kbf_encoding e,
+					struct ink_kbf_cell c)
 {
 	uint32_t pair[2];
 
@@ -226,15 +228,15 @@ INK_CODE const char *check_cell(const struct ink_kbf *f, enum ink_kbf_encoding e
 		return "a sum is not below the prime";
 	if (c.count == 0 && (c.sums.s1 || c.sums.s2))
 		return "an empty cell has sums";
-	if (c.count == 1 && ink_code_symbol(f->dict, e, c.sums) < 0)
+	if (c.count == 1 && ink_symbol_of(f->dict, e, c.sums) < 0)
 		return "a cell of one symbol holds none of the dictionary";
 	if (c.count == 2 && !(e == INK_KBF_GREEDY && c.sums.s1 == 0) &&
-	    !ink_code_pair(f->dict, e, c.sums, pair))
+	    !ink_symbol_pair(f->dict, e, c.sums, pair))
 		return "a cell of two symbols holds no two of the dictionary";
 	return NULL;
 }
 
-const char *ink_kbf_check_cell(const struct ink_kbf *f, struct ink_cell c)
+const char *ink_kbf_check_cell(const struct ink_kbf *f, struct ink_kbf_cell c)
 {
 	if (f->encoding == INK_KBF_POWER_SUMS)
 		return check_cell(f, INK_KBF_POWER_SUMS, c);

@@ -108,7 +108,7 @@ uint64_t ink_dict_chain(const struct ink_kbf_dict *d, uint32_t n)
 /* The arrays that have room for as many symbols. */
 struct arrays {
 	struct ink_bytes *values;
-	struct ink_sums *codes;
+	struct ink_power_sums *codes;
 	uint64_t *chain;
 	uint32_t *slots, *by_element;
 };
@@ -198,8 +198,8 @@ static uint32_t draw(const struct ink_kbf_dict *d, uint64_t number)
 static int32_t symbol_of(const struct ink_kbf_dict *d, uint32_t element)
 {
 	if (d->encoding == INK_KBF_POWER_SUMS)
-		return ink_code_of_element(d, INK_KBF_POWER_SUMS, element);
-	return ink_code_of_element(d, INK_KBF_POWER_SUMS_WIDE, element);
+		return ink_symbol_of_element(d, INK_KBF_POWER_SUMS, element);
+	return ink_symbol_of_element(d, INK_KBF_POWER_SUMS_WIDE, element);
 }
 
 /* There are more elements than symbols, or as many: one is free. */
@@ -210,7 +210,7 @@ static void give_element(struct ink_kbf_dict *d, uint32_t symbol)
 	do
 		x = draw(d, d->draws++);
 	while (symbol_of(d, x) >= 0);
-	d->codes[symbol] = ink_sums_of(&d->field, x);
+	d->codes[symbol] = ink_power_sums_of(&d->field, x);
 	if (d->of_element)
 		d->of_element[x] = (uint16_t)(symbol + 1);
 	else
@@ -230,7 +230,7 @@ static int give_code(struct ink_kbf_dict *d, uint32_t symbol)
 	if (error)
 		return error;
 	d->bytes += ink_greedy_index_bytes(&d->index) - before;
-	d->codes[symbol] = (struct ink_sums){d->greedy[symbol], 0};
+	d->codes[symbol] = (struct ink_power_sums){d->greedy[symbol], 0};
 	return 0;
 }
 
@@ -339,7 +339,7 @@ static int make_field(struct ink_kbf_dict *d)
 		if (!d->roots || !d->of_element)
 			return -ENOMEM;
 	}
-	d->field = ink_field_make(p, d->roots);
+	d->field = ink_gf_make(p, d->roots);
 	return 0;
 }
 
@@ -376,18 +376,17 @@ static int resolve(const struct ink_kbf_dict_options *o, struct ink_kbf_dict *d,
 
 	if (o->size < sizeof *o)
 		return ink_fail(why, -EINVAL, "dictionary options: size is %zu, the struct has %zu bytes",
-				   o->size, sizeof *o);
+				o->size, sizeof *o);
 	if ((unsigned)o->encoding > INK_KBF_GREEDY)
-		return ink_fail(why, -EINVAL, "dictionary options: encoding %d is unknown",
-				   (int)o->encoding);
+		return ink_fail(why, -EINVAL, "dictionary options: encoding %d is unknown", (int)o->encoding);
 	d->encoding = o->encoding ? o->encoding : INK_KBF_POWER_SUMS;
 	most = ink_encoding_values(d->encoding);
 	if (o->values > most)
 		return ink_fail(why, -ERANGE, "dictionary options: %u values; this encoding has %u",
-				   o->values, most);
+				o->values, most);
 	if (o->value_length > INK_DICT_MOST_LENGTH)
 		return ink_fail(why, -ERANGE, "dictionary options: values of %u bytes; 2^30 are possible",
-				   o->value_length);
+				o->value_length);
 	d->most = o->values ? o->values : d->encoding == INK_KBF_GREEDY ? INK_GREEDY_DEFAULT : most;
 	d->value_length = o->value_length ? o->value_length : INK_DICT_VALUE_LENGTH;
 	return 0;

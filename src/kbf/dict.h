@@ -5,7 +5,7 @@
  *     value --hash--> symbol 0, 1, 2 ... --> code = two sums --> symbol --> value
  *
  * A symbol is the number of its value, in the order in which they came. A code
- * is what a cell adds up (struct ink_sums; for GREEDY, s1 alone):
+ * is what a cell adds up (struct ink_power_sums; for GREEDY, s1 alone):
  *
  *     POWER_SUMS         x, x^2 mod 16381          symbols by a table of all elements
  *     POWER_SUMS_WIDE    x, x^2 mod 1073741783     symbols by a hash table
@@ -53,13 +53,13 @@ struct ink_kbf_dict {
 
 	uint32_t count, room; /* symbols that there are, and that the next three have room for */
 	struct ink_bytes *values;
-	struct ink_sums *codes;
+	struct ink_power_sums *codes;
 	uint64_t *chain;
 	uint32_t *slots; /* by hash of the value: symbol + 1; twice as many as room */
 	struct ink_dict_chunk *chunks;
 	uint64_t bytes; /* allocated */
 
-	struct ink_field field;
+	struct ink_gf field;
 	uint16_t *roots;
 	uint16_t *of_element; /* POWER_SUMS: by element, symbol + 1 */
 	uint32_t *by_element; /* POWER_SUMS_WIDE: by hash of the element, symbol + 1; as many as slots */
@@ -95,7 +95,7 @@ uint32_t ink_encoding_values(enum ink_kbf_encoding encoding);
  * Always inlined, with the encoding as a constant: each reader of cells is
  * compiled once for each.
  */
-#define INK_CODE __attribute__((always_inline)) static inline
+#define INK_PER_ENCODING __attribute__((always_inline)) static inline
 
 static inline uint32_t ink_dict_slot(uint32_t element, uint32_t room)
 {
@@ -103,7 +103,8 @@ static inline uint32_t ink_dict_slot(uint32_t element, uint32_t room)
 }
 
 /* The symbol of an element, or -1. */
-INK_CODE int32_t ink_code_of_element(const struct ink_kbf_dict *d, enum ink_kbf_encoding e, uint32_t x)
+INK_PER_ENCODING int32_t ink_symbol_of_element(const struct ink_kbf_dict *d, enum ink_kbf_encoding e,
+					       uint32_t x)
 {
 	uint32_t slot;
 
@@ -116,29 +117,30 @@ INK_CODE int32_t ink_code_of_element(const struct ink_kbf_dict *d, enum ink_kbf_
 }
 
 /* The symbol with just this code, or -1. */
-INK_CODE int32_t ink_code_symbol(const struct ink_kbf_dict *d, enum ink_kbf_encoding e, struct ink_sums s)
+INK_PER_ENCODING int32_t ink_symbol_of(const struct ink_kbf_dict *d, enum ink_kbf_encoding e,
+				       struct ink_power_sums s)
 {
 	int32_t symbol;
 
 	if (e == INK_KBF_GREEDY)
 		return ink_greedy_symbol(&d->index, s.s1);
-	symbol = ink_code_of_element(d, e, s.s1);
+	symbol = ink_symbol_of_element(d, e, s.s1);
 	return symbol >= 0 && d->codes[symbol].s2 == s.s2 ? symbol : -1;
 }
 
 /* 1 and the two symbols with these sums, or 0. By GREEDY, different ones only. */
-INK_CODE int ink_code_pair(const struct ink_kbf_dict *d, enum ink_kbf_encoding e, struct ink_sums s,
-			   uint32_t pair[2])
+INK_PER_ENCODING int ink_symbol_pair(const struct ink_kbf_dict *d, enum ink_kbf_encoding e,
+				     struct ink_power_sums s, uint32_t pair[2])
 {
 	uint32_t x[2];
 	int32_t one, other;
 
 	if (e == INK_KBF_GREEDY)
 		return ink_greedy_pair(&d->index, s.s1, pair);
-	if (!ink_sums_pair(&d->field, s, x))
+	if (!ink_power_sums_pair(&d->field, s, x))
 		return 0;
-	one = ink_code_of_element(d, e, x[0]);
-	other = ink_code_of_element(d, e, x[1]);
+	one = ink_symbol_of_element(d, e, x[0]);
+	other = ink_symbol_of_element(d, e, x[1]);
 	pair[0] = (uint32_t)one;
 	pair[1] = (uint32_t)other;
 	return one >= 0 && other >= 0;
@@ -149,30 +151,34 @@ INK_CODE int ink_code_pair(const struct ink_kbf_dict *d, enum ink_kbf_encoding e
  * have no root and few are symbols: a processor would guess every branch wrong.
  * So there is none until the end: the product is 0 if one of the three is.
  */
-INK_CODE int ink_code_is_pair(const struct ink_kbf_dict *d, enum ink_kbf_encoding e, struct ink_sums s)
+INK_PER_ENCODING int ink_symbol_is_pair(const struct ink_kbf_dict *d, enum ink_kbf_encoding e,
+					struct ink_power_sums s)
 {
 	uint32_t pair[2], twice, root, has_root, x;
 
 	_Static_assert(INK_DICT_SMALL_FIELD < 1 << 16, "two symbols multiply to 32 bits");
 	if (e != INK_KBF_POWER_SUMS)
-		return ink_code_pair(d, e, s, pair);
-	twice = ink_field_add(&d->field, s.s2, s.s2);
-	root = d->roots[ink_field_subtract(&d->field, twice, ink_field_multiply(&d->field, s.s1, s.s1))];
-	has_root = root != INK_FIELD_NO_ROOT;
-	x = ink_field_half(&d->field, ink_field_add(&d->field, s.s1, has_root ? root : 0));
-	return has_root * d->of_element[x] * d->of_element[ink_field_subtract(&d->field, s.s1, x)] != 0;
+		return ink_symbol_pair(d, e, s, pair);
+	twice = ink_gf_add(&d->field, s.s2, s.s2);
+	root = d->roots[ink_gf_subtract(&d->field, twice, ink_gf_multiply(&d->field, s.s1, s.s1))];
+	has_root = root != INK_GF_NO_ROOT;
+	x = ink_gf_half(&d->field, ink_gf_add(&d->field, s.s1, has_root ? root : 0));
+	return has_root * d->of_element[x] * d->of_element[ink_gf_subtract(&d->field, s.s1, x)] != 0;
 }
 
-INK_CODE struct ink_sums ink_code_add(const struct ink_kbf_dict *d, enum ink_kbf_encoding e,
-				      struct ink_sums a, struct ink_sums b)
+INK_PER_ENCODING struct ink_power_sums ink_encoded_add(const struct ink_kbf_dict *d, enum ink_kbf_encoding e,
+						       struct ink_power_sums a, struct ink_power_sums b)
 {
-	return e == INK_KBF_GREEDY ? (struct ink_sums){a.s1 ^ b.s1, 0} : ink_sums_add(&d->field, a, b);
+	return e == INK_KBF_GREEDY ? (struct ink_power_sums){a.s1 ^ b.s1, 0}
+				   : ink_power_sums_add(&d->field, a, b);
 }
 
-INK_CODE struct ink_sums ink_code_subtract(const struct ink_kbf_dict *d, enum ink_kbf_encoding e,
-					   struct ink_sums a, struct ink_sums b)
+INK_PER_ENCODING struct ink_power_sums ink_encoded_subtract(const struct ink_kbf_dict *d,
+							    enum ink_kbf_encoding e, struct ink_power_sums a,
+							    struct ink_power_sums b)
 {
-	return e == INK_KBF_GREEDY ? (struct ink_sums){a.s1 ^ b.s1, 0} : ink_sums_subtract(&d->field, a, b);
+	return e == INK_KBF_GREEDY ? (struct ink_power_sums){a.s1 ^ b.s1, 0}
+				   : ink_power_sums_subtract(&d->field, a, b);
 }
 
 #endif

@@ -39,17 +39,17 @@ static int build(struct ink_kbf *f, const struct ink_kbf_options *o, struct ink_
 
 	if (o->size < sizeof *o)
 		return ink_fail(why, -EINVAL, "options: size is %zu, the struct has %zu bytes", o->size,
-				   sizeof *o);
+				sizeof *o);
 	if (!o->dict)
 		return ink_fail(why, -EINVAL, "options: no dictionary is given");
 	error = ink_kbf_plan(o, &plan, why);
 	if (error)
 		return error;
 	ink_kbf_shape(f, o, &plan);
-	error = ink_link_make(f, &f->link[0]);
+	error = ink_kbf_link_make(f, &f->link[0]);
 	if (error)
 		return ink_fail(why, error, "no memory for %llu bytes",
-				   (unsigned long long)ink_link_bytes(f));
+				(unsigned long long)ink_kbf_link_bytes(f));
 	f->links = 1;
 	return 0;
 }
@@ -90,7 +90,7 @@ void ink_kbf_free(struct ink_kbf *f)
 	if (!f)
 		return;
 	for (uint32_t i = 0; i < f->links; i++)
-		ink_link_free(f, &f->link[i]);
+		ink_kbf_link_free(f, &f->link[i]);
 	ink_body_free(f->body, f->body_bytes);
 	ink_pending_free(&f->pending);
 	ink_kbf_dict_free(f->dict);
@@ -112,11 +112,11 @@ static enum ink_kbf_answer answer_with(const struct ink_kbf *f, enum ink_kbf_ans
 	return answer;
 }
 
-static enum ink_kbf_answer query_at(const struct ink_kbf *f, const struct ink_place *p, struct ink_bytes key,
-				    struct ink_bytes *value)
+static enum ink_kbf_answer query_at(const struct ink_kbf *f, const struct ink_kbf_place *p,
+				    struct ink_bytes key, struct ink_bytes *value)
 {
 	const struct ink_pending_entry *e = ink_pending_find(&f->pending, p->id, key);
-	struct ink_reading r;
+	struct ink_kbf_reading r;
 
 	if (e)
 		return answer_with(f, e->symbol == INK_PENDING_GONE ? INK_KBF_ABSENT : INK_KBF_VALUE,
@@ -127,7 +127,7 @@ static enum ink_kbf_answer query_at(const struct ink_kbf *f, const struct ink_pl
 
 enum ink_kbf_answer ink_kbf_query(const struct ink_kbf *f, struct ink_bytes key, struct ink_bytes *value)
 {
-	struct ink_place p = ink_place_of(f, ink_kbf_id(f, key));
+	struct ink_kbf_place p = ink_kbf_place_of(f, ink_kbf_id(f, key));
 
 	return query_at(f, &p, key, value);
 }
@@ -146,13 +146,14 @@ static void grow_if_full(struct ink_kbf *f)
 		ink_kbf_grow(f);
 }
 
-static void store(struct ink_kbf *f, const struct ink_place *p, uint32_t symbol)
+static void store(struct ink_kbf *f, const struct ink_kbf_place *p, uint32_t symbol)
 {
 	grow_if_full(f);
 	ink_kbf_put(f, p, newest(f), symbol);
 }
 
-static void change(struct ink_kbf *f, const struct ink_place *p, struct ink_reading old, uint32_t symbol)
+static void change(struct ink_kbf *f, const struct ink_kbf_place *p, struct ink_kbf_reading old,
+		   uint32_t symbol)
 {
 	if (symbol == INK_PENDING_GONE)
 		ink_kbf_take(f, p, old.link, old.symbol);
@@ -161,9 +162,9 @@ static void change(struct ink_kbf *f, const struct ink_place *p, struct ink_read
 }
 
 /* The table at the head; 1 if the entry is done with. */
-static int try_at(struct ink_kbf *f, const struct ink_pending_entry *e, const struct ink_place *p)
+static int try_at(struct ink_kbf *f, const struct ink_pending_entry *e, const struct ink_kbf_place *p)
 {
-	struct ink_reading r = ink_kbf_read_to_change(f, p);
+	struct ink_kbf_reading r = ink_kbf_read_to_change(f, p);
 
 	if (r.answer == INK_KBF_UNKNOWN || (r.answer == INK_KBF_VALUE && e->claim == INK_CLAIM_NEW))
 		return 0;
@@ -180,7 +181,7 @@ static int try_at(struct ink_kbf *f, const struct ink_pending_entry *e, const st
 /* Keys wait because reading them is hard, and takes long: so only if a cell of theirs has changed. */
 static int try(struct ink_kbf *f, struct ink_pending_entry *e)
 {
-	struct ink_place p = ink_place_of(f, e->id);
+	struct ink_kbf_place p = ink_kbf_place_of(f, e->id);
 	uint64_t imprint = ink_kbf_imprint(f, &p);
 
 	if (imprint == e->imprint)
@@ -229,7 +230,7 @@ static int symbol_for(struct ink_kbf *f, const struct wish *w, uint32_t *symbol)
 	return ink_kbf_dict_add(f->dict, *w->value, symbol);
 }
 
-static int defer(struct ink_kbf *f, const struct ink_place *p, const struct wish *w, enum ink_claim claim)
+static int defer(struct ink_kbf *f, const struct ink_kbf_place *p, const struct wish *w, enum ink_claim claim)
 {
 	struct ink_pending_entry e = {.id = p->id, .key = w->key, .claim = claim};
 	int error = ink_pending_add(&f->pending, &e);
@@ -262,7 +263,7 @@ static int retarget(struct ink_kbf *f, struct ink_pending_entry *e, const struct
 	return 0;
 }
 
-static int store_new(struct ink_kbf *f, const struct ink_place *p, const struct wish *w)
+static int store_new(struct ink_kbf *f, const struct ink_kbf_place *p, const struct wish *w)
 {
 	uint32_t symbol;
 	int error = symbol_for(f, w, &symbol);
@@ -272,8 +273,8 @@ static int store_new(struct ink_kbf *f, const struct ink_place *p, const struct 
 	return error;
 }
 
-static int change_old(struct ink_kbf *f, const struct ink_place *p, const struct wish *w,
-		      struct ink_reading old)
+static int change_old(struct ink_kbf *f, const struct ink_kbf_place *p, const struct wish *w,
+		      struct ink_kbf_reading old)
 {
 	uint32_t symbol;
 	int error = symbol_for(f, w, &symbol);
@@ -289,7 +290,7 @@ static int exists(struct ink_kbf *f)
 	return -EEXIST;
 }
 
-static int insert_at(struct ink_kbf *f, const struct ink_place *p, const struct wish *w)
+static int insert_at(struct ink_kbf *f, const struct ink_kbf_place *p, const struct wish *w)
 {
 	struct ink_pending_entry *e = ink_pending_find(&f->pending, p->id, w->key);
 	enum ink_kbf_answer answer;
@@ -303,10 +304,10 @@ static int insert_at(struct ink_kbf *f, const struct ink_place *p, const struct 
 }
 
 /* Update and delete. */
-static int change_at(struct ink_kbf *f, const struct ink_place *p, const struct wish *w)
+static int change_at(struct ink_kbf *f, const struct ink_kbf_place *p, const struct wish *w)
 {
 	struct ink_pending_entry *e = ink_pending_find(&f->pending, p->id, w->key);
-	struct ink_reading r;
+	struct ink_kbf_reading r;
 
 	if (e)
 		return e->symbol == INK_PENDING_GONE ? -ENOENT : retarget(f, e, w);
@@ -316,10 +317,10 @@ static int change_at(struct ink_kbf *f, const struct ink_place *p, const struct 
 	return r.answer == INK_KBF_VALUE ? change_old(f, p, w, r) : defer(f, p, w, INK_CLAIM_STORED);
 }
 
-static int set_at(struct ink_kbf *f, const struct ink_place *p, const struct wish *w)
+static int set_at(struct ink_kbf *f, const struct ink_kbf_place *p, const struct wish *w)
 {
 	struct ink_pending_entry *e = ink_pending_find(&f->pending, p->id, w->key);
-	struct ink_reading r;
+	struct ink_kbf_reading r;
 
 	if (e)
 		return retarget(f, e, w);
@@ -329,16 +330,16 @@ static int set_at(struct ink_kbf *f, const struct ink_place *p, const struct wis
 	return r.answer == INK_KBF_VALUE ? change_old(f, p, w, r) : defer(f, p, w, INK_CLAIM_MAYBE);
 }
 
-typedef int (*verb_fn)(struct ink_kbf *f, const struct ink_place *p, const struct wish *w);
+typedef int (*verb_fn)(struct ink_kbf *f, const struct ink_kbf_place *p, const struct wish *w);
 
 static int with_key(struct ink_kbf *f, const struct wish *w, verb_fn verb)
 {
-	struct ink_place p;
+	struct ink_kbf_place p;
 	int error;
 
 	if (w->key.length > UINT32_MAX)
 		return -EMSGSIZE;
-	p = ink_place_of(f, ink_kbf_id(f, w->key));
+	p = ink_kbf_place_of(f, ink_kbf_id(f, w->key));
 	error = verb(f, &p, w);
 	if (!error && f->pending.count)
 		retry(f);
@@ -371,7 +372,7 @@ enum {
 	AHEAD = 8
 }; /* keys whose cells are fetched while others are worked on: k lines each, 10 can be under way */
 
-static void fetch(const struct ink_kbf *f, const struct ink_place *p)
+static void fetch(const struct ink_kbf *f, const struct ink_kbf_place *p)
 {
 	unsigned bytes = ink_encoding_cell_bytes(f->encoding);
 
@@ -382,12 +383,12 @@ static void fetch(const struct ink_kbf *f, const struct ink_place *p)
 
 /* The places of the keys from `from` on, at most AHEAD of them, fetched; how many. */
 static size_t places_of(const struct ink_kbf *f, const struct ink_kbf_batch *b, size_t from,
-			struct ink_place places[AHEAD])
+			struct ink_kbf_place places[AHEAD])
 {
 	size_t n = from >= b->n ? 0 : b->n - from < AHEAD ? b->n - from : AHEAD;
 
 	for (size_t i = 0; i < n; i++) {
-		places[i] = ink_place_of(f, ink_kbf_id(f, b->keys[from + i]));
+		places[i] = ink_kbf_place_of(f, ink_kbf_id(f, b->keys[from + i]));
 		fetch(f, &places[i]);
 	}
 	return n;
@@ -395,7 +396,7 @@ static size_t places_of(const struct ink_kbf *f, const struct ink_kbf_batch *b, 
 
 void ink_kbf_query_batch(const struct ink_kbf *f, const struct ink_kbf_batch *b)
 {
-	struct ink_place places[2][AHEAD];
+	struct ink_kbf_place places[2][AHEAD];
 	unsigned turn = 0;
 	size_t n = places_of(f, b, 0, places[turn]);
 
@@ -410,7 +411,8 @@ void ink_kbf_query_batch(const struct ink_kbf *f, const struct ink_kbf_batch *b)
 	}
 }
 
-static int insert_item(struct ink_kbf *f, const struct ink_kbf_batch *b, size_t i, const struct ink_place *p)
+static int insert_item(struct ink_kbf *f, const struct ink_kbf_batch *b, size_t i,
+		       const struct ink_kbf_place *p)
 {
 	const struct wish w = {b->keys[i], &b->values[i]};
 	int error = w.key.length > UINT32_MAX ? -EMSGSIZE : insert_at(f, p, &w);
@@ -424,7 +426,7 @@ static int insert_item(struct ink_kbf *f, const struct ink_kbf_batch *b, size_t 
 
 int ink_kbf_insert_batch(struct ink_kbf *f, const struct ink_kbf_batch *b)
 {
-	struct ink_place places[2][AHEAD];
+	struct ink_kbf_place places[2][AHEAD];
 	unsigned turn = 0;
 	int first_error = 0;
 	size_t n = places_of(f, b, 0, places[turn]);
@@ -470,7 +472,7 @@ static struct ink_kbf_stats all_stats(const struct ink_kbf *f)
 		.links = f->links,
 		.k = f->k,
 		.cells = ink_kbf_cells(f),
-		.bytes = sizeof *f + f->links * ink_link_bytes(f) + f->pending.bytes,
+		.bytes = sizeof *f + f->links * ink_kbf_link_bytes(f) + f->pending.bytes,
 		.keys = keys_of(f),
 		.planned_keys = f->planned,
 		.load = (double)f->link[newest(f)].keys * per_key,
@@ -496,14 +498,14 @@ void ink_kbf_stats(const struct ink_kbf *f, struct ink_kbf_stats *stats)
 }
 
 /* A part's counts add up to the keys of the link, unless some of them are stuck. */
-static const char *check_part(const struct ink_kbf *f, const struct ink_link *link, uint32_t part,
+static const char *check_part(const struct ink_kbf *f, const struct ink_kbf_link *link, uint32_t part,
 			      uint64_t *stuck)
 {
 	uint64_t sum = 0, before = *stuck, from = part * f->part;
 	const char *wrong = NULL;
 
 	for (uint64_t i = from; i < from + f->part && !wrong; i++) {
-		struct ink_cell c = ink_cell_at(f, link, i);
+		struct ink_kbf_cell c = ink_kbf_cell_at(f, link, i);
 
 		wrong = ink_kbf_check_cell(f, c);
 		sum += c.count;

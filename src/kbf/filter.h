@@ -36,7 +36,7 @@ enum { INK_KBF_MOST_K = 32 };
 
 #define INK_KBF_MOST_CELLS UINT32_MAX /* of a link: their numbers have 32 bits */
 
-struct ink_link {
+struct ink_kbf_link {
 	void *cells;
 	uint64_t keys;
 	int owned; /* its memory is its own, not part of `body` */
@@ -58,8 +58,8 @@ struct ink_kbf {
 	uint64_t planned; /* keys of a link */
 	double grow_at;
 	uint32_t links;
-	struct ink_link link[INK_KBF_MOST_LINKS]; /* the last is the newest */
-	uint64_t stuck;                           /* cells, in all links */
+	struct ink_kbf_link link[INK_KBF_MOST_LINKS]; /* the last is the newest */
+	uint64_t stuck;                               /* cells, in all links */
 	struct ink_pending pending;
 	struct ink_kbf_counters counters;
 	void *body; /* of a snapshot: cells that are not owned lie in it */
@@ -77,42 +77,44 @@ static inline unsigned ink_encoding_cell_bytes(enum ink_kbf_encoding e)
 }
 
 /* Bytes of a link, whole pages. */
-uint64_t ink_link_bytes(const struct ink_kbf *f);
+uint64_t ink_kbf_link_bytes(const struct ink_kbf *f);
 
 /* An empty link; -ENOMEM. */
-int ink_link_make(const struct ink_kbf *f, struct ink_link *link);
-void ink_link_free(const struct ink_kbf *f, struct ink_link *link);
+int ink_kbf_link_make(const struct ink_kbf *f, struct ink_kbf_link *link);
+void ink_kbf_link_free(const struct ink_kbf *f, struct ink_kbf_link *link);
 
 /* ------------------------------------------------------------------- a cell */
 
-struct ink_cell {
+struct ink_kbf_cell {
 	uint32_t count;
-	struct ink_sums sums;
+	struct ink_power_sums sums;
 };
 
-enum { SMALL_BITS = 14, LARGE_BITS = 30 };
+enum { INK_KBF_SMALL_BITS = 14, INK_KBF_LARGE_BITS = 30 };
 
-_Static_assert(INK_DICT_SMALL_FIELD < 1 << SMALL_BITS && INK_DICT_LARGE_FIELD < 1 << LARGE_BITS, "sums fit");
-_Static_assert(4 + 2 * SMALL_BITS == 32 && 4 + 2 * LARGE_BITS == 64, "and so do cells");
+_Static_assert(INK_DICT_SMALL_FIELD < 1 << INK_KBF_SMALL_BITS &&
+		       INK_DICT_LARGE_FIELD < 1 << INK_KBF_LARGE_BITS,
+	       "sums fit");
+_Static_assert(4 + 2 * INK_KBF_SMALL_BITS == 32 && 4 + 2 * INK_KBF_LARGE_BITS == 64, "and so do cells");
 
-INK_CODE struct ink_cell ink_cell_get(const struct ink_kbf *f, enum ink_kbf_encoding e, const void *cells,
-				      uint64_t i)
+INK_PER_ENCODING struct ink_kbf_cell ink_kbf_cell_get(const struct ink_kbf *f, enum ink_kbf_encoding e,
+						      const void *cells, uint64_t i)
 {
-	unsigned bits = e == INK_KBF_POWER_SUMS_WIDE ? LARGE_BITS : SMALL_BITS;
+	unsigned bits = e == INK_KBF_POWER_SUMS_WIDE ? INK_KBF_LARGE_BITS : INK_KBF_SMALL_BITS;
 	uint64_t word =
 		e == INK_KBF_POWER_SUMS_WIDE ? ((const uint64_t *)cells)[i] : ((const uint32_t *)cells)[i];
 	uint64_t sums = word >> f->counter_bits, mask = (1u << bits) - 1;
 	uint32_t count = (uint32_t)word & f->stuck_at;
 
 	if (e == INK_KBF_GREEDY)
-		return (struct ink_cell){count, {(uint32_t)sums, 0}};
-	return (struct ink_cell){count, {(uint32_t)(sums & mask), (uint32_t)(sums >> bits)}};
+		return (struct ink_kbf_cell){count, {(uint32_t)sums, 0}};
+	return (struct ink_kbf_cell){count, {(uint32_t)(sums & mask), (uint32_t)(sums >> bits)}};
 }
 
-INK_CODE void ink_cell_put(const struct ink_kbf *f, enum ink_kbf_encoding e, void *cells, uint64_t i,
-			   struct ink_cell c)
+INK_PER_ENCODING void ink_kbf_cell_put(const struct ink_kbf *f, enum ink_kbf_encoding e, void *cells,
+				       uint64_t i, struct ink_kbf_cell c)
 {
-	unsigned bits = e == INK_KBF_POWER_SUMS_WIDE ? LARGE_BITS : SMALL_BITS;
+	unsigned bits = e == INK_KBF_POWER_SUMS_WIDE ? INK_KBF_LARGE_BITS : INK_KBF_SMALL_BITS;
 	uint64_t sums = e == INK_KBF_GREEDY ? c.sums.s1 : (uint64_t)c.sums.s2 << bits | c.sums.s1;
 	uint64_t word = sums << f->counter_bits | c.count;
 
@@ -124,15 +126,15 @@ INK_CODE void ink_cell_put(const struct ink_kbf *f, enum ink_kbf_encoding e, voi
 
 /* --------------------------------------------------------------- a key's cells */
 
-struct ink_place {
+struct ink_kbf_place {
 	uint64_t id;
 	uint32_t at[INK_KBF_MOST_K]; /* cells in a link, one in each part */
 };
 
 /* Each half of a step of the draws chooses a cell, from the second step on. */
-static inline struct ink_place ink_place_of(const struct ink_kbf *f, uint64_t id)
+static inline struct ink_kbf_place ink_kbf_place_of(const struct ink_kbf *f, uint64_t id)
 {
-	struct ink_place p;
+	struct ink_kbf_place p;
 	uint64_t part = 0;
 
 	p.id = id;
@@ -155,38 +157,40 @@ static inline uint64_t ink_kbf_id(const struct ink_kbf *f, struct ink_bytes key)
 
 /* ------------------------------------------------------------------- reading */
 
-struct ink_reading {
+struct ink_kbf_reading {
 	enum ink_kbf_answer answer;
 	uint32_t symbol; /* of a value */
 	uint32_t link;   /* where it was found */
 };
 
 /* What the cells say; decode.c. */
-struct ink_reading ink_kbf_read(const struct ink_kbf *f, const struct ink_place *p);
+struct ink_kbf_reading ink_kbf_read(const struct ink_kbf *f, const struct ink_kbf_place *p);
 
 /* The same for a key that shall be changed: a value that one of its cells rules out is none. */
-struct ink_reading ink_kbf_read_to_change(const struct ink_kbf *f, const struct ink_place *p);
+struct ink_kbf_reading ink_kbf_read_to_change(const struct ink_kbf *f, const struct ink_kbf_place *p);
 
 /* NULL, or what is wrong with a cell whose contents are given. */
-const char *ink_kbf_check_cell(const struct ink_kbf *f, struct ink_cell c);
+const char *ink_kbf_check_cell(const struct ink_kbf *f, struct ink_kbf_cell c);
 
 /* ----------------------------------------------------------------- changing */
 
 /* cells.c */
-void ink_kbf_put(struct ink_kbf *f, const struct ink_place *p, uint32_t link, uint32_t symbol);
-void ink_kbf_take(struct ink_kbf *f, const struct ink_place *p, uint32_t link, uint32_t symbol);
-void ink_kbf_exchange(struct ink_kbf *f, const struct ink_place *p, struct ink_reading old, uint32_t symbol);
+void ink_kbf_put(struct ink_kbf *f, const struct ink_kbf_place *p, uint32_t link, uint32_t symbol);
+void ink_kbf_take(struct ink_kbf *f, const struct ink_kbf_place *p, uint32_t link, uint32_t symbol);
+void ink_kbf_exchange(struct ink_kbf *f, const struct ink_kbf_place *p, struct ink_kbf_reading old,
+		      uint32_t symbol);
 
 /* A number that changes when a cell of the key does; never 0. */
-uint64_t ink_kbf_imprint(const struct ink_kbf *f, const struct ink_place *p);
+uint64_t ink_kbf_imprint(const struct ink_kbf *f, const struct ink_kbf_place *p);
 
 /* to += from, or to -= from; the number of cells that became stuck. */
-uint64_t ink_link_add(const struct ink_kbf *f, struct ink_link *to, const struct ink_link *from);
-void ink_link_subtract(const struct ink_kbf *f, struct ink_link *to, const struct ink_link *from);
+uint64_t ink_kbf_link_add(const struct ink_kbf *f, struct ink_kbf_link *to, const struct ink_kbf_link *from);
+void ink_kbf_link_subtract(const struct ink_kbf *f, struct ink_kbf_link *to, const struct ink_kbf_link *from);
 
 /* Any cell, whatever the encoding. */
-struct ink_cell ink_cell_at(const struct ink_kbf *f, const struct ink_link *link, uint64_t i);
-struct ink_cell ink_cell_difference(const struct ink_kbf *f, struct ink_cell a, struct ink_cell b);
+struct ink_kbf_cell ink_kbf_cell_at(const struct ink_kbf *f, const struct ink_kbf_link *link, uint64_t i);
+struct ink_kbf_cell ink_kbf_cell_difference(const struct ink_kbf *f, struct ink_kbf_cell a,
+					    struct ink_kbf_cell b);
 
 /* Gives the filter its shape, all but the cells; filter.c. */
 void ink_kbf_shape(struct ink_kbf *f, const struct ink_kbf_options *o, const struct ink_kbf_plan *plan);

@@ -18,26 +18,26 @@
 
 int ink_kbf_grow(struct ink_kbf *f)
 {
-	int error = f->links < INK_KBF_MOST_LINKS ? ink_link_make(f, &f->link[f->links]) : -ENOSPC;
+	int error = f->links < INK_KBF_MOST_LINKS ? ink_kbf_link_make(f, &f->link[f->links]) : -ENOSPC;
 
 	if (!error)
 		f->links++;
 	return error;
 }
 
-static uint64_t stuck_in(const struct ink_kbf *f, const struct ink_link *link)
+static uint64_t stuck_in(const struct ink_kbf *f, const struct ink_kbf_link *link)
 {
 	uint64_t stuck = 0;
 
 	for (uint64_t i = 0; i < ink_kbf_cells(f); i++)
-		stuck += ink_cell_at(f, link, i).count == f->stuck_at;
+		stuck += ink_kbf_cell_at(f, link, i).count == f->stuck_at;
 	return stuck;
 }
 
 static void drop_link(struct ink_kbf *f, uint32_t i)
 {
 	f->stuck -= stuck_in(f, &f->link[i]);
-	ink_link_free(f, &f->link[i]);
+	ink_kbf_link_free(f, &f->link[i]);
 	memmove(&f->link[i], &f->link[i + 1], (f->links - i - 1) * sizeof *f->link);
 	f->links--;
 }
@@ -45,7 +45,7 @@ static void drop_link(struct ink_kbf *f, uint32_t i)
 /* Link j goes into link i, which is older. */
 static void join_links(struct ink_kbf *f, uint32_t i, uint32_t j)
 {
-	f->stuck += ink_link_add(f, &f->link[i], &f->link[j]);
+	f->stuck += ink_kbf_link_add(f, &f->link[i], &f->link[j]);
 	drop_link(f, j);
 }
 
@@ -124,7 +124,7 @@ static int make_ready(struct ink_kbf *f, const struct ink_kbf *other, struct ink
 		return error;
 	if (other->dict->count > f->symbols)
 		return ink_fail(why, -ENOSPC, "the other dictionary has %u values, this filter takes %u",
-				   other->dict->count, f->symbols);
+				other->dict->count, f->symbols);
 	error = ink_dict_extend(f->dict, other->dict);
 	if (!error)
 		error = add_links(f, other->links);
@@ -133,8 +133,8 @@ static int make_ready(struct ink_kbf *f, const struct ink_kbf *other, struct ink
 	while (error && f->links > links)
 		drop_link(f, f->links - 1);
 	return error ? ink_fail(why, error,
-				   error == -ENOSPC ? "the side table or the dictionary is full"
-						    : "no memory to merge")
+				error == -ENOSPC ? "the side table or the dictionary is full"
+						 : "no memory to merge")
 		     : 0;
 }
 
@@ -147,20 +147,20 @@ int ink_kbf_merge(struct ink_kbf *f, const struct ink_kbf *other, struct ink_why
 	if (error)
 		return error;
 	for (uint32_t i = 0; i < other->links; i++)
-		f->stuck += ink_link_add(f, &f->link[i], &other->link[i]);
+		f->stuck += ink_kbf_link_add(f, &f->link[i], &other->link[i]);
 	return 0;
 }
 
 /* ------------------------------------------------------------------ subtracting */
 
 /* NULL, or what forbids to take b out of a. */
-static const char *not_contained(const struct ink_kbf *f, struct ink_cell a, struct ink_cell b)
+static const char *not_contained(const struct ink_kbf *f, struct ink_kbf_cell a, struct ink_kbf_cell b)
 {
 	if (a.count == f->stuck_at)
 		return NULL;
 	if (b.count > a.count)
 		return "a cell of it holds more";
-	return ink_kbf_check_cell(f, ink_cell_difference(f, a, b))
+	return ink_kbf_check_cell(f, ink_kbf_cell_difference(f, a, b))
 		       ? "what would be left in a cell makes no sense"
 		       : NULL;
 }
@@ -169,13 +169,13 @@ static int check_links(const struct ink_kbf *f, const struct ink_kbf *other, uin
 		       enum ink_kbf_stuck stuck, struct ink_why *why)
 {
 	for (uint64_t i = 0; i < ink_kbf_cells(f); i++) {
-		struct ink_cell a = ink_cell_at(f, &f->link[link], i),
-				b = ink_cell_at(f, &other->link[link], i);
+		struct ink_kbf_cell a = ink_kbf_cell_at(f, &f->link[link], i),
+				    b = ink_kbf_cell_at(f, &other->link[link], i);
 		const char *wrong = not_contained(f, a, b);
 
 		if (wrong)
 			return ink_fail(why, -EINVAL, "the other filter is not contained in this one: %s",
-					   wrong);
+					wrong);
 		if (a.count == f->stuck_at && b.count && stuck == INK_KBF_STUCK_REFUSE)
 			return ink_fail(
 				why, -EOVERFLOW,
@@ -205,8 +205,8 @@ static int check_contained(const struct ink_kbf *f, const struct ink_kbf *other,
 
 		if (!is_same(ink_pending_find(&f->pending, e->id, e->key), e))
 			return ink_fail(why, -EBUSY,
-					   "a key that waits in the other filter's side table does "
-					   "not wait in this one's");
+					"a key that waits in the other filter's side table does "
+					"not wait in this one's");
 	}
 	for (uint32_t i = 0; i < other->links && i < f->links && !error; i++)
 		error = check_links(f, other, i, stuck, why);
@@ -229,7 +229,7 @@ int ink_kbf_subtract(struct ink_kbf *f, const struct ink_kbf *other, enum ink_kb
 	if (error)
 		return error;
 	for (uint32_t i = 0; i < other->links && i < f->links; i++)
-		ink_link_subtract(f, &f->link[i], &other->link[i]);
+		ink_kbf_link_subtract(f, &f->link[i], &other->link[i]);
 	remove_pending(&f->pending, &other->pending);
 	while (f->links > 1 && f->link[f->links - 1].keys == 0 && other->links == f->links)
 		drop_link(f, f->links - 1);

@@ -33,23 +33,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INK_FIELD_MOST (1u << 31)       /* primes below this: two elements add up to 32 bits */
-#define INK_FIELD_MOST_TABLE (1u << 16) /* primes below this may have a table: roots fit 16 bits */
+#define INK_GF_MOST (1u << 31)       /* primes below this: two elements add up to 32 bits */
+#define INK_GF_MOST_TABLE (1u << 16) /* primes below this may have a table: roots fit 16 bits */
 
-__extension__ typedef unsigned __int128 ink_product;
+__extension__ typedef unsigned __int128 ink_gf_product;
 
-struct ink_field {
+struct ink_gf {
 	uint32_t p;
 	uint64_t inverse;      /* 2^64 / p, rounded down */
-	const uint16_t *roots; /* p of them: a root, or INK_FIELD_NO_ROOT; NULL: computed */
+	const uint16_t *roots; /* p of them: a root, or INK_GF_NO_ROOT; NULL: computed */
 };
 
-struct ink_sums {
+struct ink_power_sums {
 	uint32_t s1, s2;
 };
 
 /* Not an element of any field with a table, for such p are odd and below 2^16. */
-#define INK_FIELD_NO_ROOT UINT16_MAX
+#define INK_GF_NO_ROOT UINT16_MAX
 
 /* --------------------------------------------------------------- elements */
 
@@ -58,101 +58,102 @@ struct ink_sums {
  * less than 1 below x / p in the upper word: the quotient is right or one too
  * small, and one subtraction puts that right.
  */
-static inline uint32_t ink_field_reduce(const struct ink_field *f, uint64_t x)
+static inline uint32_t ink_gf_reduce(const struct ink_gf *f, uint64_t x)
 {
-	uint64_t quotient = (uint64_t)(((ink_product)x * f->inverse) >> 64);
+	uint64_t quotient = (uint64_t)(((ink_gf_product)x * f->inverse) >> 64);
 	uint64_t rest = x - quotient * f->p;
 
 	return (uint32_t)(rest >= f->p ? rest - f->p : rest);
 }
 
-static inline uint32_t ink_field_add(const struct ink_field *f, uint32_t a, uint32_t b)
+static inline uint32_t ink_gf_add(const struct ink_gf *f, uint32_t a, uint32_t b)
 {
 	uint32_t sum = a + b;
 
 	return sum >= f->p ? sum - f->p : sum;
 }
 
-static inline uint32_t ink_field_subtract(const struct ink_field *f, uint32_t a, uint32_t b)
+static inline uint32_t ink_gf_subtract(const struct ink_gf *f, uint32_t a, uint32_t b)
 {
 	return a >= b ? a - b : a + f->p - b;
 }
 
-static inline uint32_t ink_field_multiply(const struct ink_field *f, uint32_t a, uint32_t b)
+static inline uint32_t ink_gf_multiply(const struct ink_gf *f, uint32_t a, uint32_t b)
 {
-	return ink_field_reduce(f, (uint64_t)a * b);
+	return ink_gf_reduce(f, (uint64_t)a * b);
 }
 
 /* a / 2: of a and a + p one is even. */
-static inline uint32_t ink_field_half(const struct ink_field *f, uint32_t a)
+static inline uint32_t ink_gf_half(const struct ink_gf *f, uint32_t a)
 {
 	return (a + (f->p & (0u - (a & 1)))) >> 1;
 }
 
-static inline uint32_t ink_field_power(const struct ink_field *f, uint32_t a, uint32_t exponent)
+static inline uint32_t ink_gf_power(const struct ink_gf *f, uint32_t a, uint32_t exponent)
 {
 	uint32_t result = 1;
 
-	for (; exponent; exponent >>= 1, a = ink_field_multiply(f, a, a))
+	for (; exponent; exponent >>= 1, a = ink_gf_multiply(f, a, a))
 		if (exponent & 1)
-			result = ink_field_multiply(f, result, a);
+			result = ink_gf_multiply(f, result, a);
 	return result;
 }
 
 /* 1 and one of the two roots, or 0: there is none. */
-static inline int ink_field_root(const struct ink_field *f, uint32_t a, uint32_t *root)
+static inline int ink_gf_root(const struct ink_gf *f, uint32_t a, uint32_t *root)
 {
 	if (f->roots) {
 		*root = f->roots[a];
-		return *root != INK_FIELD_NO_ROOT;
+		return *root != INK_GF_NO_ROOT;
 	}
-	*root = ink_field_power(f, a, (f->p + 1) / 4);
-	return ink_field_multiply(f, *root, *root) == a;
+	*root = ink_gf_power(f, a, (f->p + 1) / 4);
+	return ink_gf_multiply(f, *root, *root) == a;
 }
 
 /*
  * The field of p elements. `roots` is memory for p of them, which stays with
  * the caller, or NULL if p is 3 mod 4 and roots shall be computed.
  */
-static inline struct ink_field ink_field_make(uint32_t p, uint16_t *roots)
+static inline struct ink_gf ink_gf_make(uint32_t p, uint16_t *roots)
 {
-	struct ink_field f = {.p = p, .inverse = UINT64_MAX / p, .roots = roots};
+	struct ink_gf f = {.p = p, .inverse = UINT64_MAX / p, .roots = roots};
 
 	for (uint32_t a = 0; roots && a < p; a++)
-		roots[a] = INK_FIELD_NO_ROOT;
+		roots[a] = INK_GF_NO_ROOT;
 	for (uint32_t a = 0; roots && a <= p / 2; a++)
-		roots[ink_field_multiply(&f, a, a)] = (uint16_t)a;
+		roots[ink_gf_multiply(&f, a, a)] = (uint16_t)a;
 	return f;
 }
 
 /* ------------------------------------------------------------------- sums */
 
-static inline struct ink_sums ink_sums_of(const struct ink_field *f, uint32_t x)
+static inline struct ink_power_sums ink_power_sums_of(const struct ink_gf *f, uint32_t x)
 {
-	return (struct ink_sums){x, ink_field_multiply(f, x, x)};
+	return (struct ink_power_sums){x, ink_gf_multiply(f, x, x)};
 }
 
-static inline struct ink_sums ink_sums_add(const struct ink_field *f, struct ink_sums a, struct ink_sums b)
+static inline struct ink_power_sums ink_power_sums_add(const struct ink_gf *f, struct ink_power_sums a,
+						       struct ink_power_sums b)
 {
-	return (struct ink_sums){ink_field_add(f, a.s1, b.s1), ink_field_add(f, a.s2, b.s2)};
+	return (struct ink_power_sums){ink_gf_add(f, a.s1, b.s1), ink_gf_add(f, a.s2, b.s2)};
 }
 
-static inline struct ink_sums ink_sums_subtract(const struct ink_field *f, struct ink_sums a,
-						struct ink_sums b)
+static inline struct ink_power_sums ink_power_sums_subtract(const struct ink_gf *f, struct ink_power_sums a,
+							    struct ink_power_sums b)
 {
-	return (struct ink_sums){ink_field_subtract(f, a.s1, b.s1), ink_field_subtract(f, a.s2, b.s2)};
+	return (struct ink_power_sums){ink_gf_subtract(f, a.s1, b.s1), ink_gf_subtract(f, a.s2, b.s2)};
 }
 
 /* 1 and the two elements with these sums, or 0: no two have them. */
-static inline int ink_sums_pair(const struct ink_field *f, struct ink_sums s, uint32_t pair[2])
+static inline int ink_power_sums_pair(const struct ink_gf *f, struct ink_power_sums s, uint32_t pair[2])
 {
-	uint32_t square = ink_field_multiply(f, s.s1, s.s1), root;
-	uint32_t d = ink_field_subtract(f, ink_field_add(f, s.s2, s.s2), square);
+	uint32_t square = ink_gf_multiply(f, s.s1, s.s1), root;
+	uint32_t d = ink_gf_subtract(f, ink_gf_add(f, s.s2, s.s2), square);
 
-	if (!ink_field_root(f, d, &root))
+	if (!ink_gf_root(f, d, &root))
 		return 0;
-	pair[0] = ink_field_half(f, ink_field_add(f, s.s1, root));
-	pair[1] = ink_field_subtract(f, s.s1, pair[0]);
+	pair[0] = ink_gf_half(f, ink_gf_add(f, s.s1, root));
+	pair[1] = ink_gf_subtract(f, s.s1, pair[0]);
 	return 1;
 }
 

@@ -144,7 +144,7 @@ int ink_kbf_dict_save(const struct ink_kbf_dict *d, const char *path, struct ink
 	body = ink_body_alloc(h.body_bytes);
 	if (!body)
 		return ink_fail(why, -ENOMEM, "no memory to save %llu bytes",
-				   (unsigned long long)h.body_bytes);
+				(unsigned long long)h.body_bytes);
 	write_values(d, body);
 	error = ink_file_save(path, &h, body, why);
 	ink_body_free(body, h.body_bytes);
@@ -337,7 +337,7 @@ static struct filter_header header_of(const struct ink_kbf *f)
 				  .pending_next = f->pending.next,
 				  .counters = f->counters};
 
-	h.body_bytes = f->links * ink_link_bytes(f) + ink_body_round(h.pending_bytes);
+	h.body_bytes = f->links * ink_kbf_link_bytes(f) + ink_body_round(h.pending_bytes);
 	for (uint32_t i = 0; i < f->links; i++)
 		h.keys[i] = f->link[i].keys;
 	return h;
@@ -346,13 +346,13 @@ static struct filter_header header_of(const struct ink_kbf *f)
 int ink_kbf_save(const struct ink_kbf *f, const char *path, struct ink_why *why)
 {
 	struct filter_header h = header_of(f);
-	uint64_t bytes = ink_link_bytes(f);
+	uint64_t bytes = ink_kbf_link_bytes(f);
 	unsigned char *body = ink_body_alloc(h.body_bytes);
 	int error;
 
 	if (!body)
 		return ink_fail(why, -ENOMEM, "no memory to save %llu bytes",
-				   (unsigned long long)h.body_bytes);
+				(unsigned long long)h.body_bytes);
 	for (uint32_t i = 0; i < f->links; i++)
 		memcpy(body + i * bytes, f->link[i].cells, bytes);
 	write_pending(&f->pending, body + f->links * bytes);
@@ -417,7 +417,7 @@ static int check_dict(const struct ink_file *f, const struct filter_header *h, c
 
 static int check_lengths(const struct ink_file *file, const struct filter_header *h, const struct ink_kbf *f)
 {
-	uint64_t cells = h->links * ink_link_bytes(f);
+	uint64_t cells = h->links * ink_kbf_link_bytes(f);
 
 	if (h->pending_bytes <= h->body_bytes && h->body_bytes == cells + ink_body_round(h->pending_bytes))
 		return 0;
@@ -445,12 +445,12 @@ static void fill_shape(struct ink_kbf *f, const struct filter_header *h, struct 
 static void attach_links(struct ink_kbf *f, const struct filter_header *h)
 {
 	for (f->links = 0; f->links < h->links; f->links++) {
-		struct ink_link *link = &f->link[f->links];
+		struct ink_kbf_link *link = &f->link[f->links];
 
-		link->cells = (unsigned char *)f->body + f->links * ink_link_bytes(f);
+		link->cells = (unsigned char *)f->body + f->links * ink_kbf_link_bytes(f);
 		link->keys = h->keys[f->links];
 		for (uint64_t i = 0; i < ink_kbf_cells(f); i++)
-			f->stuck += ink_cell_at(f, link, i).count == f->stuck_at;
+			f->stuck += ink_kbf_cell_at(f, link, i).count == f->stuck_at;
 	}
 }
 
@@ -460,7 +460,7 @@ static int check_ends(const struct ink_file *file, const struct ink_kbf *f)
 	uint64_t used = ink_kbf_cells(f) * ink_encoding_cell_bytes(f->encoding);
 
 	for (uint32_t link = 0; link < f->links; link++)
-		for (uint64_t i = used; i < ink_link_bytes(f); i++)
+		for (uint64_t i = used; i < ink_kbf_link_bytes(f); i++)
 			if (((const unsigned char *)f->link[link].cells)[i])
 				return ink_file_wrong(file, -EBADMSG,
 						      "a byte behind the cells of link %u is not 0", link);
@@ -484,7 +484,7 @@ static int read_entry(struct cursor *c, const struct ink_kbf *f, struct ink_pend
 
 static int read_pending(const struct ink_file *file, const struct filter_header *h, struct ink_kbf *f)
 {
-	struct cursor c = {(unsigned char *)f->body + f->links * ink_link_bytes(f), h->pending_bytes};
+	struct cursor c = {(unsigned char *)f->body + f->links * ink_kbf_link_bytes(f), h->pending_bytes};
 
 	for (uint32_t i = 0; i < h->pending; i++) {
 		struct ink_pending_entry e = {0};
@@ -501,7 +501,7 @@ static int read_pending(const struct ink_file *file, const struct filter_header 
 static int check_body(const struct ink_file *file, const struct filter_header *h, struct ink_kbf *f)
 {
 	struct ink_why reason;
-	int error = ink_file_padding(file, h, f->body, f->links * ink_link_bytes(f) + h->pending_bytes);
+	int error = ink_file_padding(file, h, f->body, f->links * ink_kbf_link_bytes(f) + h->pending_bytes);
 
 	if (!error)
 		error = check_ends(file, f);
