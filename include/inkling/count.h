@@ -187,8 +187,8 @@ struct ink_count_stats {
 	uint64_t held;      /* removes that failed with -EOVERFLOW */
 };
 
-/* `stats->size` must be set. Walks the set. */
-void ink_count_stats(const struct ink_count *set, struct ink_count_stats *stats);
+/* `stats->size` must be set: 0, or -EINVAL. Walks the set. */
+int ink_count_stats(const struct ink_count *set, struct ink_count_stats *stats);
 
 /*
  * Looks at every byte of the set. 0, or -EUCLEAN with the reason: memory was

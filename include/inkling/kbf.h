@@ -117,8 +117,8 @@ struct ink_kbf_dict_stats {
 	uint64_t bytes;        /* allocated */
 };
 
-/* `stats->size` must be set. */
-void ink_kbf_dict_stats(const struct ink_kbf_dict *dict, struct ink_kbf_dict_stats *stats);
+/* `stats->size` must be set: 0, or -EINVAL. */
+int ink_kbf_dict_stats(const struct ink_kbf_dict *dict, struct ink_kbf_dict_stats *stats);
 
 /* As ink_save: mode 0600, for the secret is in the file. */
 int ink_kbf_dict_save(const struct ink_kbf_dict *dict, const char *path, struct ink_why *why);
@@ -330,8 +330,8 @@ struct ink_kbf_stats {
 	uint64_t strays;          /* updates and deletes in the side table whose key turned out absent */
 };
 
-/* `stats->size` must be set. */
-void ink_kbf_stats(const struct ink_kbf *filter, struct ink_kbf_stats *stats);
+/* `stats->size` must be set: 0, or -EINVAL. */
+int ink_kbf_stats(const struct ink_kbf *filter, struct ink_kbf_stats *stats);
 
 /*
  * Looks at every cell. 0, or -EUCLEAN with the reason: memory was damaged. A

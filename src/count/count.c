@@ -3,11 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "count/set.h"
-#include "base/siphash.h"
+#include "base/error.h"
+#include "base/grow.h"
 #include "base/pages.h"
 #include "base/secret.h"
-#include "base/error.h"
+#include "base/siphash.h"
+#include "count/set.h"
 
 /* --------------------------------------------------------------- making, freeing */
 
@@ -24,10 +25,8 @@ void ink_count_attach(struct ink_count *c)
 
 static int build(struct ink_count *c, const struct ink_count_options *o, struct ink_why *why)
 {
-	int error;
+	int error = ink_count_find_plan(o, &c->plan, why);
 
-	c->plan.size = sizeof c->plan;
-	error = ink_count_plan(o, &c->plan, why);
 	if (!error)
 		error = ink_secret_make(o->seed, c->secret, why);
 	if (error)
@@ -41,9 +40,12 @@ static int build(struct ink_count *c, const struct ink_count_options *o, struct 
 
 struct ink_count *ink_count_create(const struct ink_count_options *options, struct ink_why *why)
 {
-	struct ink_count *c = calloc(1, sizeof *c);
-	int error = c ? build(c, options, why) : ink_fail(why, -ENOMEM, "no memory for a counting set");
+	struct ink_count_options o;
+	int error = ink_count_read_options(&o, options, why);
+	struct ink_count *c = error ? NULL : calloc(1, sizeof *c);
 
+	if (!error)
+		error = c ? build(c, &o, why) : ink_fail(why, -ENOMEM, "no memory for a counting set");
 	if (!error)
 		return c;
 	ink_count_free(c);
@@ -140,10 +142,12 @@ int ink_count_merge(struct ink_count *into, const struct ink_count *from, struct
 
 /* --------------------------------------------------------------------- looking */
 
-void ink_count_stats(const struct ink_count *c, struct ink_count_stats *stats)
+enum { FIRST_STATS = 88 }; /* bytes of the struct's first version */
+
+int ink_count_stats(const struct ink_count *c, struct ink_count_stats *stats)
 {
-	struct ink_count_stats full = {.size = stats->size,
-				       .bytes = sizeof *c + c->body_bytes,
+	static const struct ink_struct form = {"stats", FIRST_STATS, sizeof *stats};
+	struct ink_count_stats full = {.bytes = sizeof *c + c->body_bytes,
 				       .items = c->items,
 				       .cells = c->cells,
 				       .limit = c->limit,
@@ -158,7 +162,7 @@ void ink_count_stats(const struct ink_count *c, struct ink_count_stats *stats)
 		full.taken += counter != 0;
 		full.stuck += counter == c->limit;
 	}
-	memcpy(stats, &full, stats->size < sizeof full ? stats->size : sizeof full);
+	return ink_struct_write(&form, stats, &full, NULL);
 }
 
 /* The bits behind the last cell, which no call ever writes. */

@@ -25,9 +25,10 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "count/set.h"
-#include "base/pages.h"
 #include "base/error.h"
+#include "base/grow.h"
+#include "base/pages.h"
+#include "count/set.h"
 
 #define DEFAULT_ERROR (1.0 / 1024)
 #define TOLERANCE (1 + 1e-9) /* of rounding, where a number is held against one that it was made from */
@@ -124,8 +125,8 @@ void ink_count_expect(struct ink_count_plan *p)
 
 /* ------------------------------------------------------------------- options */
 
-/* What is asked for, with every default filled in. */
-struct wish {
+/* The options, with every default filled in. */
+struct request {
 	struct ink_count_options o;
 	int ceiling; /* o.error must be kept */
 	int least;   /* the smallest error for items and bytes is wanted */
@@ -138,9 +139,6 @@ static const char *name_of(enum ink_count_kind kind)
 
 static int check_options(const struct ink_count_options *o, struct ink_why *why)
 {
-	if (o->size < sizeof *o)
-		return ink_fail(why, -EINVAL, "options: size is %zu, the struct has %zu bytes", o->size,
-				   sizeof *o);
 	if ((unsigned)o->kind > INK_COUNT_STANDARD)
 		return ink_fail(why, -EINVAL, "options: kind %d is unknown", (int)o->kind);
 	if (!(o->error >= 0 && o->error < 1))
@@ -174,32 +172,32 @@ static int check_geometry(enum ink_count_kind kind, const struct ink_count_geome
 		const struct range *r = &ranges[i];
 
 		if (r->value && r->most == 0)
-			return ink_fail(why, -EINVAL, "options: %s is given, and a %s set has none",
-					   r->name, name_of(kind));
+			return ink_fail(why, -EINVAL, "options: %s is given, and a %s set has none", r->name,
+					name_of(kind));
 		if (r->value && (r->value < r->least || r->value > r->most))
 			return ink_fail(why, -EINVAL, "options: %s is %llu; %llu to %llu are possible",
-					   r->name, (unsigned long long)r->value,
-					   (unsigned long long)r->least, (unsigned long long)r->most);
+					r->name, (unsigned long long)r->value, (unsigned long long)r->least,
+					(unsigned long long)r->most);
 	}
 	return 0;
 }
 
-static int resolve(const struct ink_count_options *asked, struct wish *w, struct ink_why *why)
+static int resolve(const struct ink_count_options *options, struct request *r, struct ink_why *why)
 {
-	struct ink_count_geometry *g = &w->o.geometry;
-	int error = check_options(asked, why), dleft;
+	struct ink_count_geometry *g = &r->o.geometry;
+	int error = check_options(options, why), dleft;
 
 	if (error)
 		return error;
-	w->o = *asked;
-	w->o.kind = asked->kind ? asked->kind : INK_COUNT_DLEFT;
-	dleft = w->o.kind == INK_COUNT_DLEFT;
-	error = check_geometry(w->o.kind, g, why);
+	r->o = *options;
+	r->o.kind = options->kind ? options->kind : INK_COUNT_DLEFT;
+	dleft = r->o.kind == INK_COUNT_DLEFT;
+	error = check_geometry(r->o.kind, g, why);
 	if (error)
 		return error;
-	w->o.error = asked->error > 0 ? asked->error : DEFAULT_ERROR;
-	w->ceiling = asked->error > 0 || (dleft ? !g->f : !g->m || !asked->items);
-	w->least = asked->items && asked->bytes && !(asked->error > 0) && !g->b && !g->m;
+	r->o.error = options->error > 0 ? options->error : DEFAULT_ERROR;
+	r->ceiling = options->error > 0 || (dleft ? !g->f : !g->m || !options->items);
+	r->least = options->items && options->bytes && !(options->error > 0) && !g->b && !g->m;
 	g->counter_bits = g->counter_bits ? g->counter_bits : dleft ? 2 : 4;
 	g->d = !dleft || g->d ? g->d : 3;
 	g->h = !dleft || g->h ? g->h : 6;
@@ -214,31 +212,32 @@ struct best {
 	int found;
 };
 
-static struct ink_count_plan plan_for(const struct wish *w, uint64_t items)
+static struct ink_count_plan plan_for(const struct request *r, uint64_t items)
 {
 	return (struct ink_count_plan){.size = sizeof(struct ink_count_plan),
-				       .kind = w->o.kind,
+				       .kind = r->o.kind,
 				       .items = items,
-				       .geometry = w->o.geometry};
+				       .geometry = r->o.geometry};
 }
 
-static int fits(const struct wish *w, const struct ink_count_plan *p)
+static int fits(const struct request *r, const struct ink_count_plan *p)
 {
-	return (!w->ceiling || w->least || p->error <= w->o.error * TOLERANCE) &&
-	       (!w->least || p->bytes <= w->o.bytes);
+	return (!r->ceiling || r->least || p->error <= r->o.error * TOLERANCE) &&
+	       (!r->least || p->bytes <= r->o.bytes);
 }
 
-static int is_better(const struct wish *w, const struct ink_count_plan *p, const struct ink_count_plan *than)
+static int is_better(const struct request *r, const struct ink_count_plan *p,
+		     const struct ink_count_plan *than)
 {
-	if (w->least || p->bytes == than->bytes)
+	if (r->least || p->bytes == than->bytes)
 		return p->error < than->error;
 	return p->bytes < than->bytes;
 }
 
-static void consider(const struct wish *w, struct ink_count_plan *p, struct best *best)
+static void consider(const struct request *r, struct ink_count_plan *p, struct best *best)
 {
 	ink_count_expect(p);
-	if (fits(w, p) && (!best->found || is_better(w, p, &best->plan)))
+	if (fits(r, p) && (!best->found || is_better(r, p, &best->plan)))
 		*best = (struct best){*p, 1};
 }
 
@@ -275,38 +274,38 @@ static double safe_load(const struct ink_count_geometry *g)
 	.25 /* of the safe one: below it, more buckets only dilute, and a longer fingerprint is cheaper */
 
 /* Buckets of a subtable for n items: as many as the load demands, or the error, or as the bytes allow. */
-static double buckets_for(const struct wish *w, const struct ink_count_geometry *g, double n)
+static double buckets_for(const struct request *r, const struct ink_count_geometry *g, double n)
 {
 	double for_load = n / (g->d * g->h * safe_load(g)), for_error = 0;
 
-	if (w->o.geometry.b)
+	if (r->o.geometry.b)
 		return n <= (double)g->d * g->b * g->h ? g->b : 0;
-	if (w->least) {
-		double b = floor(bits_in(w->o.bytes) / ((double)g->d * g->h * (g->f + g->counter_bits)));
+	if (r->least) {
+		double b = floor(bits_in(r->o.bytes) / ((double)g->d * g->h * (g->f + g->counter_bits)));
 
 		b = fmin(b, COUNT_MOST_B);
 		return b < for_load ? 0 : b;
 	}
-	if (w->ceiling)
-		for_error = ldexp(1 / -expm1(log1p(-w->o.error) / n), -(int)g->f);
+	if (r->ceiling)
+		for_error = ldexp(1 / -expm1(log1p(-r->o.error) / n), -(int)g->f);
 	if (for_load < LEAST_LOAD * for_error)
 		return 0;
 	return ceil(for_load > for_error ? for_load : for_error);
 }
 
-static void dleft_shapes(const struct wish *w, uint64_t items, struct best *best)
+static void dleft_shapes(const struct request *r, uint64_t items, struct best *best)
 {
 	for (uint32_t f = COUNT_MIN_F; f <= COUNT_MAX_F; f++) {
-		struct ink_count_plan p = plan_for(w, items);
+		struct ink_count_plan p = plan_for(r, items);
 		double b;
 
-		if (w->o.geometry.f && w->o.geometry.f != f)
+		if (r->o.geometry.f && r->o.geometry.f != f)
 			continue;
 		p.geometry.f = f;
-		b = buckets_for(w, &p.geometry, (double)items);
+		b = buckets_for(r, &p.geometry, (double)items);
 		p.geometry.b = b <= COUNT_MOST_B ? (uint32_t)b : 0;
 		if (p.geometry.b)
-			consider(w, &p, best);
+			consider(r, &p, best);
 	}
 }
 
@@ -314,67 +313,67 @@ static void dleft_shapes(const struct wish *w, uint64_t items, struct best *best
 #define LEAST_FILL .25
 
 /* Counters in all: as given, as the bytes allow, or such that of each segment error^(1/k) is taken. */
-static double counters_for(const struct wish *w, uint32_t k, double n)
+static double counters_for(const struct request *r, uint32_t k, double n)
 {
-	double fill = pow(w->o.error, 1.0 / k);
+	double fill = pow(r->o.error, 1.0 / k);
 
-	if (w->o.geometry.m)
-		return (double)w->o.geometry.m;
-	if (w->least)
-		return fmin(floor(bits_in(w->o.bytes) / w->o.geometry.counter_bits),
+	if (r->o.geometry.m)
+		return (double)r->o.geometry.m;
+	if (r->least)
+		return fmin(floor(bits_in(r->o.bytes) / r->o.geometry.counter_bits),
 			    (double)k * COUNT_MOST_B);
 	return fill < LEAST_FILL ? 0 : k * ceil(1 / -expm1(log1p(-fill) / n));
 }
 
-static void standard_shapes(const struct wish *w, uint64_t items, struct best *best)
+static void standard_shapes(const struct request *r, uint64_t items, struct best *best)
 {
 	for (uint32_t k = 1; k <= COUNT_MAX_K; k++) {
-		struct ink_count_plan p = plan_for(w, items);
-		double m = counters_for(w, k, (double)items);
+		struct ink_count_plan p = plan_for(r, items);
+		double m = counters_for(r, k, (double)items);
 
-		if ((w->o.geometry.k && w->o.geometry.k != k) || m < k || m > (double)k * COUNT_MOST_B)
+		if ((r->o.geometry.k && r->o.geometry.k != k) || m < k || m > (double)k * COUNT_MOST_B)
 			continue;
 		p.geometry.k = k;
 		p.geometry.m = (uint64_t)m;
-		consider(w, &p, best);
+		consider(r, &p, best);
 	}
 }
 
-static struct best best_for(const struct wish *w, uint64_t items)
+static struct best best_for(const struct request *r, uint64_t items)
 {
 	struct best best = {.found = 0};
 
 	if (items == 0 || items > COUNT_MOST_ITEMS)
 		return best;
-	if (w->o.kind == INK_COUNT_DLEFT)
-		dleft_shapes(w, items, &best);
+	if (r->o.kind == INK_COUNT_DLEFT)
+		dleft_shapes(r, items, &best);
 	else
-		standard_shapes(w, items, &best);
+		standard_shapes(r, items, &best);
 	return best;
 }
 
 /* ------------------------------------------------------------------- searches */
 
 /* Within the bytes, the error, and a load that is safe. */
-static int can_hold(const struct wish *w, uint64_t items)
+static int can_hold(const struct request *r, uint64_t items)
 {
-	struct best best = best_for(w, items);
+	struct best best = best_for(r, items);
 	const struct ink_count_geometry *g = &best.plan.geometry;
 
-	return best.found && (!w->o.bytes || best.plan.bytes <= w->o.bytes) &&
-	       (w->o.kind != INK_COUNT_DLEFT ||
+	return best.found && (!r->o.bytes || best.plan.bytes <= r->o.bytes) &&
+	       (r->o.kind != INK_COUNT_DLEFT ||
 		(double)items <= safe_load(g) * (double)ink_count_cells(&best.plan) * TOLERANCE);
 }
 
 /* The most that can be held; 0: nothing can. */
-static uint64_t most_items(const struct wish *w)
+static uint64_t most_items(const struct request *r)
 {
 	uint64_t low = 0, end = 1ull << 40;
 
 	while (low + 1 < end) {
 		uint64_t middle = low + (end - low) / 2;
 
-		if (can_hold(w, middle))
+		if (can_hold(r, middle))
 			low = middle;
 		else
 			end = middle;
@@ -383,64 +382,85 @@ static uint64_t most_items(const struct wish *w)
 }
 
 /* The smallest error that buckets_for and counters_for do not call a waste. */
-static double least_error(const struct wish *w)
+static double least_error(const struct request *r)
 {
-	const struct ink_count_geometry *g = &w->o.geometry;
+	const struct ink_count_geometry *g = &r->o.geometry;
 
-	if (w->o.kind == INK_COUNT_STANDARD)
+	if (r->o.kind == INK_COUNT_STANDARD)
 		return pow(LEAST_FILL, g->k ? g->k : COUNT_MAX_K);
 	return -expm1(-ldexp(g->d * g->h * safe_load(g) * LEAST_LOAD, -(int)(g->f ? g->f : COUNT_MAX_F)));
 }
 
-static int is_too_large(const struct wish *w, const struct ink_count_plan *p, struct ink_why *why)
+static int is_too_large(const struct request *r, const struct ink_count_plan *p, struct ink_why *why)
 {
 	return ink_fail(why, -ERANGE, "%s: %llu items at error %.2g take %llu bytes, %llu are allowed",
-			   name_of(p->kind), (unsigned long long)p->items, p->error,
-			   (unsigned long long)p->bytes, (unsigned long long)w->o.bytes);
+			name_of(p->kind), (unsigned long long)p->items, p->error,
+			(unsigned long long)p->bytes, (unsigned long long)r->o.bytes);
 }
 
 /* Nothing was found, or only what takes too much: say what would be possible. */
-static int out_of_reach(const struct wish *w, struct ink_why *why)
+static int out_of_reach(const struct request *r, struct ink_why *why)
 {
-	const struct ink_count_geometry *g = &w->o.geometry;
-	const char *name = name_of(w->o.kind);
-	struct wish other = *w;
+	const struct ink_count_geometry *g = &r->o.geometry;
+	const char *name = name_of(r->o.kind);
+	struct request other = *r;
 	struct best best;
 
 	other.least = 0;
 	other.o.bytes = 0;
-	best = best_for(&other, w->o.items);
+	best = best_for(&other, r->o.items);
 	if (best.found)
-		return is_too_large(w, &best.plan, why);
-	if (w->ceiling && !g->b && !g->m && w->o.error < least_error(w) && least_error(w) > 0)
+		return is_too_large(r, &best.plan, why);
+	if (r->ceiling && !g->b && !g->m && r->o.error < least_error(r) && least_error(r) > 0)
 		return ink_fail(why, -ERANGE, "%s: error %g is out of reach; the least is %.2g", name,
-				   w->o.error, least_error(w));
-	if (w->o.items)
+				r->o.error, least_error(r));
+	if (r->o.items)
 		return ink_fail(why, -ERANGE, "%s: no such geometry holds %llu items%s", name,
-				   (unsigned long long)w->o.items, w->ceiling ? " at that error" : "");
+				(unsigned long long)r->o.items, r->ceiling ? " at that error" : "");
 	if (g->b || g->m)
-		return ink_fail(why, -ERANGE, "%s: no set at error %g has that geometry", name,
-				   w->o.error);
-	return ink_fail(why, -ERANGE, "%s: no set at error %g fits in %llu bytes", name, w->o.error,
-			   (unsigned long long)w->o.bytes);
+		return ink_fail(why, -ERANGE, "%s: no set at error %g has that geometry", name, r->o.error);
+	return ink_fail(why, -ERANGE, "%s: no set at error %g fits in %llu bytes", name, r->o.error,
+			(unsigned long long)r->o.bytes);
+}
+
+int ink_count_find_plan(const struct ink_count_options *options, struct ink_count_plan *plan,
+			struct ink_why *why)
+{
+	struct request r;
+	struct best best;
+	int error = resolve(options, &r, why);
+
+	if (error)
+		return error;
+	best = best_for(&r, r.o.items ? r.o.items : most_items(&r));
+	if (!best.found || (r.o.bytes && best.plan.bytes > r.o.bytes))
+		return out_of_reach(&r, why);
+	*plan = best.plan;
+	return 0;
+}
+
+/* ------------------------------------------------------------ the public call */
+
+enum { FIRST_OPTIONS = 80, FIRST_PLAN = 104 }; /* bytes of the structs' first versions */
+
+int ink_count_read_options(struct ink_count_options *ours, const struct ink_count_options *theirs,
+			   struct ink_why *why)
+{
+	static const struct ink_struct form = {"options", FIRST_OPTIONS, sizeof *ours};
+
+	return ink_struct_read(&form, ours, theirs, why);
 }
 
 int ink_count_plan(const struct ink_count_options *options, struct ink_count_plan *plan, struct ink_why *why)
 {
-	size_t room = plan->size;
-	struct wish w;
-	struct best best;
-	int error = resolve(options, &w, why);
+	static const struct ink_struct form = {"plan", FIRST_PLAN, sizeof *plan};
+	struct ink_count_options o;
+	struct ink_count_plan best;
+	int error = ink_struct_check(&form, plan, why);
 
-	if (room < sizeof best.plan)
-		return ink_fail(why, -EINVAL, "plan: size is %zu, the struct has %zu bytes", room,
-				   sizeof best.plan);
-	if (error)
-		return error;
-	best = best_for(&w, w.o.items ? w.o.items : most_items(&w));
-	if (!best.found || (w.o.bytes && best.plan.bytes > w.o.bytes))
-		return out_of_reach(&w, why);
-	*plan = best.plan;
-	plan->size = room;
-	return 0;
+	if (!error)
+		error = ink_count_read_options(&o, options, why);
+	if (!error)
+		error = ink_count_find_plan(&o, &best, why);
+	return error ? error : ink_struct_write(&form, plan, &best, why);
 }

@@ -108,6 +108,14 @@ uint64_t ink_count_used(const struct ink_count_plan *plan);
 /* Where segment i of a standard filter begins; i = k: the end. */
 uint64_t ink_count_segment(const struct ink_count_geometry *g, uint32_t i);
 
+/* Copies the caller's options, which may be of another version; -EINVAL. */
+int ink_count_read_options(struct ink_count_options *ours, const struct ink_count_options *theirs,
+			   struct ink_why *why);
+
+/* ink_count_plan for structs of this version. */
+int ink_count_find_plan(const struct ink_count_options *options, struct ink_count_plan *plan,
+			struct ink_why *why);
+
 /* Everything that follows from kind, geometry and items. */
 void ink_count_expect(struct ink_count_plan *plan);
 

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/siphash.h"
-#include "base/secret.h"
 #include "base/error.h"
+#include "base/grow.h"
+#include "base/secret.h"
+#include "base/siphash.h"
 
 /* -------------------------------------------------------------------- memory */
 
@@ -374,9 +375,6 @@ static int resolve(const struct ink_kbf_dict_options *o, struct ink_kbf_dict *d,
 {
 	uint32_t most;
 
-	if (o->size < sizeof *o)
-		return ink_fail(why, -EINVAL, "dictionary options: size is %zu, the struct has %zu bytes",
-				o->size, sizeof *o);
 	if ((unsigned)o->encoding > INK_KBF_GREEDY)
 		return ink_fail(why, -EINVAL, "dictionary options: encoding %d is unknown", (int)o->encoding);
 	d->encoding = o->encoding ? o->encoding : INK_KBF_POWER_SUMS;
@@ -404,13 +402,25 @@ static int build(struct ink_kbf_dict *d, const struct ink_kbf_dict_options *o, s
 	return error ? ink_fail(why, error, "no memory for a dictionary") : 0;
 }
 
+enum { FIRST_OPTIONS = 32, FIRST_STATS = 32 }; /* bytes of the structs' first versions */
+
+static int read_options(struct ink_kbf_dict_options *ours, const struct ink_kbf_dict_options *theirs,
+			struct ink_why *why)
+{
+	static const struct ink_struct form = {"dictionary options", FIRST_OPTIONS, sizeof *ours};
+
+	*ours = (struct ink_kbf_dict_options){.size = sizeof *ours};
+	return theirs ? ink_struct_read(&form, ours, theirs, why) : 0;
+}
+
 struct ink_kbf_dict *ink_kbf_dict_create(const struct ink_kbf_dict_options *options, struct ink_why *why)
 {
-	const struct ink_kbf_dict_options defaults = {.size = sizeof defaults};
-	struct ink_kbf_dict *d = calloc(1, sizeof *d);
-	int error = d ? build(d, options ? options : &defaults, why)
-		      : ink_fail(why, -ENOMEM, "no memory for a dictionary");
+	struct ink_kbf_dict_options o;
+	int error = read_options(&o, options, why);
+	struct ink_kbf_dict *d = error ? NULL : calloc(1, sizeof *d);
 
+	if (!error)
+		error = d ? build(d, &o, why) : ink_fail(why, -ENOMEM, "no memory for a dictionary");
 	if (!error)
 		return ink_dict_share(d);
 	if (d)
@@ -425,17 +435,16 @@ void ink_kbf_dict_free(struct ink_kbf_dict *d)
 		free_all(d);
 }
 
-/* As much as the caller's struct has. */
-void ink_kbf_dict_stats(const struct ink_kbf_dict *d, struct ink_kbf_dict_stats *stats)
+int ink_kbf_dict_stats(const struct ink_kbf_dict *d, struct ink_kbf_dict_stats *stats)
 {
-	struct ink_kbf_dict_stats all = {.size = stats->size,
-					 .encoding = d->encoding,
+	static const struct ink_struct form = {"dictionary stats", FIRST_STATS, sizeof *stats};
+	struct ink_kbf_dict_stats all = {.encoding = d->encoding,
 					 .values = d->count,
 					 .most = d->most,
 					 .value_length = d->value_length,
 					 .bytes = d->bytes};
 
-	memcpy(stats, &all, all.size < sizeof all ? all.size : sizeof all);
+	return ink_struct_write(&form, stats, &all, NULL);
 }
 
 /* ------------------------------------------------------------------ two of them */

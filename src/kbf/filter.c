@@ -26,23 +26,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pages.h"
 #include "base/error.h"
+#include "base/grow.h"
+#include "base/pages.h"
 #include "kbf/filter.h"
 
 /* ----------------------------------------------------------------- life */
 
 static int build(struct ink_kbf *f, const struct ink_kbf_options *o, struct ink_why *why)
 {
-	struct ink_kbf_plan plan = {.size = sizeof plan};
+	struct ink_kbf_plan plan;
 	int error;
 
-	if (o->size < sizeof *o)
-		return ink_fail(why, -EINVAL, "options: size is %zu, the struct has %zu bytes", o->size,
-				sizeof *o);
 	if (!o->dict)
 		return ink_fail(why, -EINVAL, "options: no dictionary is given");
-	error = ink_kbf_plan(o, &plan, why);
+	error = ink_kbf_find_plan(o, &plan, why);
 	if (error)
 		return error;
 	ink_kbf_shape(f, o, &plan);
@@ -75,9 +73,12 @@ void ink_kbf_shape(struct ink_kbf *f, const struct ink_kbf_options *o, const str
 
 struct ink_kbf *ink_kbf_create(const struct ink_kbf_options *options, struct ink_why *why)
 {
-	struct ink_kbf *f = calloc(1, sizeof *f);
-	int error = f ? build(f, options, why) : ink_fail(why, -ENOMEM, "no memory for a filter");
+	struct ink_kbf_options o;
+	int error = ink_kbf_read_options(&o, options, why);
+	struct ink_kbf *f = error ? NULL : calloc(1, sizeof *f);
 
+	if (!error)
+		error = f ? build(f, &o, why) : ink_fail(why, -ENOMEM, "no memory for a filter");
 	if (!error)
 		return f;
 	ink_kbf_free(f);
@@ -214,13 +215,13 @@ void ink_kbf_settle(struct ink_kbf *f)
 /* ----------------------------------------------------------------- changing */
 
 /* What a call wants of a key. */
-struct wish {
+struct request {
 	struct ink_bytes key;
 	const struct ink_bytes *value; /* NULL: gone */
 };
 
 /* The value's symbol. A new value comes last of all, when nothing else can fail any more. */
-static int symbol_for(struct ink_kbf *f, const struct wish *w, uint32_t *symbol)
+static int symbol_for(struct ink_kbf *f, const struct request *w, uint32_t *symbol)
 {
 	*symbol = INK_PENDING_GONE;
 	if (!w->value)
@@ -230,7 +231,8 @@ static int symbol_for(struct ink_kbf *f, const struct wish *w, uint32_t *symbol)
 	return ink_kbf_dict_add(f->dict, *w->value, symbol);
 }
 
-static int defer(struct ink_kbf *f, const struct ink_kbf_place *p, const struct wish *w, enum ink_claim claim)
+static int defer(struct ink_kbf *f, const struct ink_kbf_place *p, const struct request *w,
+		 enum ink_claim claim)
 {
 	struct ink_pending_entry e = {.id = p->id, .key = w->key, .claim = claim};
 	int error = ink_pending_add(&f->pending, &e);
@@ -249,7 +251,7 @@ static int defer(struct ink_kbf *f, const struct ink_kbf_place *p, const struct 
 }
 
 /* A key that waits gets another target. One that was never in the cells needs none to be gone. */
-static int retarget(struct ink_kbf *f, struct ink_pending_entry *e, const struct wish *w)
+static int retarget(struct ink_kbf *f, struct ink_pending_entry *e, const struct request *w)
 {
 	uint32_t symbol;
 	int error = symbol_for(f, w, &symbol);
@@ -263,7 +265,7 @@ static int retarget(struct ink_kbf *f, struct ink_pending_entry *e, const struct
 	return 0;
 }
 
-static int store_new(struct ink_kbf *f, const struct ink_kbf_place *p, const struct wish *w)
+static int store_new(struct ink_kbf *f, const struct ink_kbf_place *p, const struct request *w)
 {
 	uint32_t symbol;
 	int error = symbol_for(f, w, &symbol);
@@ -273,7 +275,7 @@ static int store_new(struct ink_kbf *f, const struct ink_kbf_place *p, const str
 	return error;
 }
 
-static int change_old(struct ink_kbf *f, const struct ink_kbf_place *p, const struct wish *w,
+static int change_old(struct ink_kbf *f, const struct ink_kbf_place *p, const struct request *w,
 		      struct ink_kbf_reading old)
 {
 	uint32_t symbol;
@@ -290,7 +292,7 @@ static int exists(struct ink_kbf *f)
 	return -EEXIST;
 }
 
-static int insert_at(struct ink_kbf *f, const struct ink_kbf_place *p, const struct wish *w)
+static int insert_at(struct ink_kbf *f, const struct ink_kbf_place *p, const struct request *w)
 {
 	struct ink_pending_entry *e = ink_pending_find(&f->pending, p->id, w->key);
 	enum ink_kbf_answer answer;
@@ -304,7 +306,7 @@ static int insert_at(struct ink_kbf *f, const struct ink_kbf_place *p, const str
 }
 
 /* Update and delete. */
-static int change_at(struct ink_kbf *f, const struct ink_kbf_place *p, const struct wish *w)
+static int change_at(struct ink_kbf *f, const struct ink_kbf_place *p, const struct request *w)
 {
 	struct ink_pending_entry *e = ink_pending_find(&f->pending, p->id, w->key);
 	struct ink_kbf_reading r;
@@ -317,7 +319,7 @@ static int change_at(struct ink_kbf *f, const struct ink_kbf_place *p, const str
 	return r.answer == INK_KBF_VALUE ? change_old(f, p, w, r) : defer(f, p, w, INK_CLAIM_STORED);
 }
 
-static int set_at(struct ink_kbf *f, const struct ink_kbf_place *p, const struct wish *w)
+static int set_at(struct ink_kbf *f, const struct ink_kbf_place *p, const struct request *w)
 {
 	struct ink_pending_entry *e = ink_pending_find(&f->pending, p->id, w->key);
 	struct ink_kbf_reading r;
@@ -330,9 +332,9 @@ static int set_at(struct ink_kbf *f, const struct ink_kbf_place *p, const struct
 	return r.answer == INK_KBF_VALUE ? change_old(f, p, w, r) : defer(f, p, w, INK_CLAIM_MAYBE);
 }
 
-typedef int (*verb_fn)(struct ink_kbf *f, const struct ink_kbf_place *p, const struct wish *w);
+typedef int (*verb_fn)(struct ink_kbf *f, const struct ink_kbf_place *p, const struct request *w);
 
-static int with_key(struct ink_kbf *f, const struct wish *w, verb_fn verb)
+static int with_key(struct ink_kbf *f, const struct request *w, verb_fn verb)
 {
 	struct ink_kbf_place p;
 	int error;
@@ -348,22 +350,22 @@ static int with_key(struct ink_kbf *f, const struct wish *w, verb_fn verb)
 
 int ink_kbf_insert(struct ink_kbf *f, struct ink_bytes key, struct ink_bytes value)
 {
-	return with_key(f, &(struct wish){key, &value}, insert_at);
+	return with_key(f, &(struct request){key, &value}, insert_at);
 }
 
 int ink_kbf_update(struct ink_kbf *f, struct ink_bytes key, struct ink_bytes value)
 {
-	return with_key(f, &(struct wish){key, &value}, change_at);
+	return with_key(f, &(struct request){key, &value}, change_at);
 }
 
 int ink_kbf_set(struct ink_kbf *f, struct ink_bytes key, struct ink_bytes value)
 {
-	return with_key(f, &(struct wish){key, &value}, set_at);
+	return with_key(f, &(struct request){key, &value}, set_at);
 }
 
 int ink_kbf_delete(struct ink_kbf *f, struct ink_bytes key)
 {
-	return with_key(f, &(struct wish){key, NULL}, change_at);
+	return with_key(f, &(struct request){key, NULL}, change_at);
 }
 
 /* ------------------------------------------------------------------- batches */
@@ -414,7 +416,7 @@ void ink_kbf_query_batch(const struct ink_kbf *f, const struct ink_kbf_batch *b)
 static int insert_item(struct ink_kbf *f, const struct ink_kbf_batch *b, size_t i,
 		       const struct ink_kbf_place *p)
 {
-	const struct wish w = {b->keys[i], &b->values[i]};
+	const struct request w = {b->keys[i], &b->values[i]};
 	int error = w.key.length > UINT32_MAX ? -EMSGSIZE : insert_at(f, p, &w);
 
 	if (!error && f->pending.count)
@@ -488,13 +490,14 @@ static struct ink_kbf_stats all_stats(const struct ink_kbf *f)
 	return s;
 }
 
-/* As much as the caller's struct has. */
-void ink_kbf_stats(const struct ink_kbf *f, struct ink_kbf_stats *stats)
+enum { FIRST_STATS = 128 }; /* bytes of the struct's first version */
+
+int ink_kbf_stats(const struct ink_kbf *f, struct ink_kbf_stats *stats)
 {
+	static const struct ink_struct form = {"stats", FIRST_STATS, sizeof *stats};
 	struct ink_kbf_stats all = all_stats(f);
 
-	all.size = stats->size;
-	memcpy(stats, &all, all.size < sizeof all ? all.size : sizeof all);
+	return ink_struct_write(&form, stats, &all, NULL);
 }
 
 /* A part's counts add up to the keys of the link, unless some of them are stuck. */

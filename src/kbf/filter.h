@@ -192,6 +192,13 @@ struct ink_kbf_cell ink_kbf_cell_at(const struct ink_kbf *f, const struct ink_kb
 struct ink_kbf_cell ink_kbf_cell_difference(const struct ink_kbf *f, struct ink_kbf_cell a,
 					    struct ink_kbf_cell b);
 
+/* Copies the caller's options, which may be of another version; -EINVAL. plan.c */
+int ink_kbf_read_options(struct ink_kbf_options *ours, const struct ink_kbf_options *theirs,
+			 struct ink_why *why);
+
+/* ink_kbf_plan for structs of this version. */
+int ink_kbf_find_plan(const struct ink_kbf_options *options, struct ink_kbf_plan *plan, struct ink_why *why);
+
 /* Gives the filter its shape, all but the cells; filter.c. */
 void ink_kbf_shape(struct ink_kbf *f, const struct ink_kbf_options *o, const struct ink_kbf_plan *plan);
 

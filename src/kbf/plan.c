@@ -34,6 +34,7 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "kbf/filter.h"
 
 /* --------------------------------------------------------------- probabilities */
@@ -297,7 +298,7 @@ static struct errors errors_of_chain(const struct model *m, uint32_t c)
 
 enum { LEAST_K = 2, MOST_PLANNED_K = 20 }; /* more cells a key than that never take fewer bytes */
 
-struct wish {
+struct request {
 	const struct ink_kbf_options *o;
 	struct model model; /* k and load are to be found */
 	uint32_t links;
@@ -316,22 +317,21 @@ static int check_numbers(const struct ink_kbf_options *o, struct ink_why *why)
 {
 	if (!is_share(o->unknown) || !is_share(o->false_positives))
 		return ink_fail(why, -EINVAL,
-				   "options: unknown %g and false_positives %g must lie between 0 and 1",
-				   o->unknown, o->false_positives);
+				"options: unknown %g and false_positives %g must lie between 0 and 1",
+				o->unknown, o->false_positives);
 	if (!(o->grow_at >= 0 && o->grow_at <= 1e6))
-		return ink_fail(why, -EINVAL, "options: grow_at %g; 0 to 1,000,000 are possible",
-				   o->grow_at);
+		return ink_fail(why, -EINVAL, "options: grow_at %g; 0 to 1,000,000 are possible", o->grow_at);
 	if (o->counter_bits && o->counter_bits != 3 && o->counter_bits != 4)
 		return ink_fail(why, -EINVAL, "options: counter_bits %u; 3 and 4 are possible",
-				   o->counter_bits);
+				o->counter_bits);
 	if (o->k == 1 || o->k > INK_KBF_MOST_K)
 		return ink_fail(why, -EINVAL, "options: k %u; 2 to %d are possible", o->k, INK_KBF_MOST_K);
 	if (o->cells > INK_KBF_MOST_CELLS || (o->cells && o->cells < (o->k ? o->k : LEAST_K)))
 		return ink_fail(why, -EINVAL, "options: %llu cells; k to 2^32 - 1 are possible",
-				   (unsigned long long)o->cells);
+				(unsigned long long)o->cells);
 	if (o->links > INK_KBF_MOST_LINKS)
 		return ink_fail(why, -EINVAL, "options: %u links; %d are possible", o->links,
-				   INK_KBF_MOST_LINKS);
+				INK_KBF_MOST_LINKS);
 	if (o->pending > UINT32_MAX / 4)
 		return ink_fail(why, -EINVAL, "options: pending %u; 2^30 are possible", o->pending);
 	return 0;
@@ -341,12 +341,9 @@ static int check(const struct ink_kbf_options *o, struct ink_why *why)
 {
 	int error;
 
-	if (o->size < sizeof *o)
-		return ink_fail(why, -EINVAL, "options: size is %zu, the struct has %zu bytes", o->size,
-				   sizeof *o);
 	if ((unsigned)o->encoding > INK_KBF_GREEDY || (unsigned)o->decoding > INK_KBF_PAPER_TRIPLES)
 		return ink_fail(why, -EINVAL, "options: encoding %d or decoding %d is unknown",
-				   (int)o->encoding, (int)o->decoding);
+				(int)o->encoding, (int)o->decoding);
 	error = check_numbers(o, why);
 	if (error)
 		return error;
@@ -354,7 +351,7 @@ static int check(const struct ink_kbf_options *o, struct ink_why *why)
 		return ink_fail(why, -EINVAL, "options: neither keys nor bytes nor cells are given");
 	if (o->keys > MOST_KEYS)
 		return ink_fail(why, -ERANGE, "options: %llu keys; 2^36 are possible",
-				   (unsigned long long)o->keys);
+				(unsigned long long)o->keys);
 	return 0;
 }
 
@@ -374,56 +371,56 @@ static uint32_t values_of(const struct ink_kbf_options *o)
 	return o->dict && o->dict->most < DEFAULT_VALUES ? o->dict->most : DEFAULT_VALUES;
 }
 
-static int resolve(const struct ink_kbf_options *o, struct wish *w, struct ink_why *why)
+static int resolve(const struct ink_kbf_options *o, struct request *r, struct ink_why *why)
 {
 	int error = check(o, why), pinned = o->cells && o->k;
 
 	if (error)
 		return error;
-	*w = (struct wish){.o = o, .links = o->links ? o->links : 1};
-	w->model.encoding = o->dict ? o->dict->encoding : o->encoding ? o->encoding : INK_KBF_POWER_SUMS;
-	w->model.decoding = o->decoding ? o->decoding : INK_KBF_JOINT;
-	w->model.values = values_of(o);
-	w->cell_bytes = ink_encoding_cell_bytes(w->model.encoding);
-	w->cells = cells_asked(o, w->cell_bytes);
-	w->unknown = o->unknown > 0 ? o->unknown : DEFAULT_UNKNOWN;
-	w->false_positives = o->false_positives > 0 ? o->false_positives : DEFAULT_FALSE_POSITIVES;
-	w->strict_unknown = o->unknown > 0 || !(w->cells && o->keys);
-	w->strict_false = o->false_positives > 0 || !(pinned && o->keys);
-	if (w->model.values > ink_encoding_values(w->model.encoding))
+	*r = (struct request){.o = o, .links = o->links ? o->links : 1};
+	r->model.encoding = o->dict ? o->dict->encoding : o->encoding ? o->encoding : INK_KBF_POWER_SUMS;
+	r->model.decoding = o->decoding ? o->decoding : INK_KBF_JOINT;
+	r->model.values = values_of(o);
+	r->cell_bytes = ink_encoding_cell_bytes(r->model.encoding);
+	r->cells = cells_asked(o, r->cell_bytes);
+	r->unknown = o->unknown > 0 ? o->unknown : DEFAULT_UNKNOWN;
+	r->false_positives = o->false_positives > 0 ? o->false_positives : DEFAULT_FALSE_POSITIVES;
+	r->strict_unknown = o->unknown > 0 || !(r->cells && o->keys);
+	r->strict_false = o->false_positives > 0 || !(pinned && o->keys);
+	if (r->model.values > ink_encoding_values(r->model.encoding))
 		return ink_fail(why, -ERANGE, "options: %u values; this encoding has %u", o->values,
-				   ink_encoding_values(w->model.encoding));
+				ink_encoding_values(r->model.encoding));
 	return 0;
 }
 
 /* -------------------------------------------------------------------- searching */
 
-static int below(const struct wish *w, struct errors e)
+static int below(const struct request *r, struct errors e)
 {
-	return e.unknown <= w->unknown * (1 + 1e-9) && e.false_positives <= w->false_positives * (1 + 1e-9);
+	return e.unknown <= r->unknown * (1 + 1e-9) && e.false_positives <= r->false_positives * (1 + 1e-9);
 }
 
-static int live_holds(const struct wish *w, const struct model *m)
+static int live_holds(const struct request *r, const struct model *m)
 {
-	return live_unknown(m) <= w->unknown * (1 + 1e-9);
+	return live_unknown(m) <= r->unknown * (1 + 1e-9);
 }
 
-static int all_holds(const struct wish *w, const struct model *m)
+static int all_holds(const struct request *r, const struct model *m)
 {
-	return below(w, errors_of_chain(m, w->links));
+	return below(r, errors_of_chain(m, r->links));
 }
 
 enum { HALVINGS = 40 }; /* of the interval of loads: then it is a billionth of its least useful value */
 
 /* The highest load up to `high` at which it holds, or 0. */
-static double highest(const struct wish *w, struct model m, double high,
-		      int (*holds)(const struct wish *w, const struct model *m))
+static double highest(const struct request *r, struct model m, double high,
+		      int (*holds)(const struct request *r, const struct model *m))
 {
 	double low = 0;
 
 	for (unsigned i = 0; i < HALVINGS; i++) {
 		m.load = (low + high) / 2;
-		if (holds(w, &m))
+		if (holds(r, &m))
 			low = m.load;
 		else
 			high = m.load;
@@ -435,26 +432,26 @@ static double highest(const struct wish *w, struct model m, double high,
  * All errors rise with the load, as long as they are small. That of live keys
  * is quickly computed and mostly decides; the others are asked about its result.
  */
-static double most_load(const struct wish *w, uint32_t k)
+static double most_load(const struct request *r, uint32_t k)
 {
-	struct model m = w->model;
+	struct model m = r->model;
 
 	m.k = k;
-	m.load = highest(w, m, 8, live_holds);
-	return m.load <= 0 || all_holds(w, &m) ? m.load : highest(w, m, m.load, all_holds);
+	m.load = highest(r, m, 8, live_holds);
+	return m.load <= 0 || all_holds(r, &m) ? m.load : highest(r, m, m.load, all_holds);
 }
 
-static struct ink_kbf_plan plan_with(const struct wish *w, uint32_t k, uint64_t cells, uint64_t keys)
+static struct ink_kbf_plan plan_with(const struct request *r, uint32_t k, uint64_t cells, uint64_t keys)
 {
-	struct model m = w->model;
+	struct model m = r->model;
 	struct ink_kbf_plan p = {.size = sizeof p, .keys = keys, .cells = cells, .k = k};
 	struct errors e;
 
 	p.load = m.load = (double)keys * k / (double)cells;
 	m.k = k;
-	e = errors_of_chain(&m, w->links);
-	p.cell_bits = 8 * w->cell_bytes;
-	p.bytes = cells * w->cell_bytes;
+	e = errors_of_chain(&m, r->links);
+	p.cell_bits = 8 * r->cell_bytes;
+	p.bytes = cells * r->cell_bytes;
 	p.bits_per_key = 8 * (double)p.bytes / (double)keys;
 	p.unknown = e.unknown;
 	p.false_positives = e.false_positives;
@@ -463,80 +460,98 @@ static struct ink_kbf_plan plan_with(const struct wish *w, uint32_t k, uint64_t 
 }
 
 /* The fewest cells for the keys; 0 keys: there is no plan. */
-static struct ink_kbf_plan fewest_cells(const struct wish *w, uint32_t k)
+static struct ink_kbf_plan fewest_cells(const struct request *r, uint32_t k)
 {
-	double load = most_load(w, k), part = load > 0 ? ceil((double)w->o->keys / load) : 0;
+	double load = most_load(r, k), part = load > 0 ? ceil((double)r->o->keys / load) : 0;
 
 	if (part < 1 || part * k > INK_KBF_MOST_CELLS)
 		return (struct ink_kbf_plan){0};
-	return plan_with(w, k, (uint64_t)part * k, w->o->keys);
+	return plan_with(r, k, (uint64_t)part * k, r->o->keys);
 }
 
 /* The most keys for the cells. */
-static struct ink_kbf_plan most_keys(const struct wish *w, uint32_t k)
+static struct ink_kbf_plan most_keys(const struct request *r, uint32_t k)
 {
-	uint64_t part = w->cells / k, keys = (uint64_t)(most_load(w, k) * (double)part);
+	uint64_t part = r->cells / k, keys = (uint64_t)(most_load(r, k) * (double)part);
 
-	return keys ? plan_with(w, k, part * k, keys) : (struct ink_kbf_plan){0};
+	return keys ? plan_with(r, k, part * k, keys) : (struct ink_kbf_plan){0};
 }
 
-static struct ink_kbf_plan both_given(const struct wish *w, uint32_t k)
+static struct ink_kbf_plan both_given(const struct request *r, uint32_t k)
 {
 	struct ink_kbf_plan p;
 
-	if (w->cells < k)
+	if (r->cells < k)
 		return (struct ink_kbf_plan){0};
-	p = plan_with(w, k, w->cells / k * k, w->o->keys);
-	if ((w->strict_unknown && p.unknown > w->unknown * (1 + 1e-9)) ||
-	    (w->strict_false && p.false_positives > w->false_positives * (1 + 1e-9)))
+	p = plan_with(r, k, r->cells / k * k, r->o->keys);
+	if ((r->strict_unknown && p.unknown > r->unknown * (1 + 1e-9)) ||
+	    (r->strict_false && p.false_positives > r->false_positives * (1 + 1e-9)))
 		return (struct ink_kbf_plan){0};
 	return p;
 }
 
-static int is_better(const struct wish *w, const struct ink_kbf_plan *a, const struct ink_kbf_plan *b)
+static int is_better(const struct request *r, const struct ink_kbf_plan *a, const struct ink_kbf_plan *b)
 {
 	if (!b->keys || !a->keys)
 		return a->keys && !b->keys;
-	if (!w->cells)
+	if (!r->cells)
 		return a->bytes < b->bytes;
-	return w->o->keys ? a->unknown < b->unknown : a->keys > b->keys;
+	return r->o->keys ? a->unknown < b->unknown : a->keys > b->keys;
 }
 
-static struct ink_kbf_plan search(const struct wish *w)
+static struct ink_kbf_plan search(const struct request *r)
 {
-	uint32_t from = w->o->k ? w->o->k : LEAST_K, to = w->o->k ? w->o->k : MOST_PLANNED_K;
+	uint32_t from = r->o->k ? r->o->k : LEAST_K, to = r->o->k ? r->o->k : MOST_PLANNED_K;
 	struct ink_kbf_plan best = {0};
 
 	for (uint32_t k = from; k <= to; k++) {
-		struct ink_kbf_plan p = !w->cells    ? fewest_cells(w, k)
-					: w->o->keys ? both_given(w, k)
-						     : most_keys(w, k);
+		struct ink_kbf_plan p = !r->cells    ? fewest_cells(r, k)
+					: r->o->keys ? both_given(r, k)
+						     : most_keys(r, k);
 
-		if (is_better(w, &p, &best))
+		if (is_better(r, &p, &best))
 			best = p;
 	}
 	return best;
 }
 
-int ink_kbf_plan(const struct ink_kbf_options *options, struct ink_kbf_plan *plan, struct ink_why *why)
+int ink_kbf_find_plan(const struct ink_kbf_options *options, struct ink_kbf_plan *plan, struct ink_why *why)
 {
-	struct ink_kbf_plan best;
-	struct wish w;
-	size_t size = plan->size;
-	int error = size < sizeof *plan
-			    ? ink_fail(why, -EINVAL, "plan: size is %zu, the struct has %zu bytes", size,
-					  sizeof *plan)
-			    : resolve(options, &w, why);
+	struct request r;
+	int error = resolve(options, &r, why);
 
 	if (error)
 		return error;
-	best = search(&w);
-	if (!best.keys)
-		return ink_fail(why, -ERANGE,
-				   "%llu keys, %llu cells: unknown %g and false positives %g are not reached",
-				   (unsigned long long)options->keys, (unsigned long long)w.cells, w.unknown,
-				   w.false_positives);
-	*plan = best;
-	plan->size = size;
-	return 0;
+	*plan = search(&r);
+	if (plan->keys)
+		return 0;
+	return ink_fail(
+		why, -ERANGE, "%llu keys, %llu cells: unknown %g and false positives %g are not reached",
+		(unsigned long long)options->keys, (unsigned long long)r.cells, r.unknown, r.false_positives);
+}
+
+/* ------------------------------------------------------------ the public call */
+
+enum { FIRST_OPTIONS = 104, FIRST_PLAN = 80 }; /* bytes of the structs' first versions */
+
+int ink_kbf_read_options(struct ink_kbf_options *ours, const struct ink_kbf_options *theirs,
+			 struct ink_why *why)
+{
+	static const struct ink_struct form = {"options", FIRST_OPTIONS, sizeof *ours};
+
+	return ink_struct_read(&form, ours, theirs, why);
+}
+
+int ink_kbf_plan(const struct ink_kbf_options *options, struct ink_kbf_plan *plan, struct ink_why *why)
+{
+	static const struct ink_struct form = {"plan", FIRST_PLAN, sizeof *plan};
+	struct ink_kbf_options o;
+	struct ink_kbf_plan best;
+	int error = ink_struct_check(&form, plan, why);
+
+	if (!error)
+		error = ink_kbf_read_options(&o, options, why);
+	if (!error)
+		error = ink_kbf_find_plan(&o, &best, why);
+	return error ? error : ink_struct_write(&form, plan, &best, why);
 }
