@@ -3,23 +3,21 @@
  * Compiled once for each instruction set: see simd_probe.h. The headers of
  * `line` come first, for they use less.
  */
+#include "engine/variant.h"
 #include "tests/simd_probe.h"
 
-#ifdef PROBE_AVX2
+#if INK_AVX2
 #define half_of line_half_of /* `compact` has another */
 #include "kinds/line/find_avx2.h"
 #undef half_of
-#undef CELLS_SIMD
 #include "kinds/compact/find_avx2.h"
 #define PROBE simd_probe_avx2
 #else
 #include "kinds/line/find_portable.h"
-#undef CELLS_SIMD
 #include "kinds/compact/find_portable.h"
 #define PROBE simd_probe_portable
 #endif
 
-#include "kinds/compact/generic.h"
 #include "kinds/compact/cells.h"
 #include "engine/engine.h"
 

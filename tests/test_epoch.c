@@ -23,11 +23,8 @@
 #include <inkling/inkling.h>
 
 #include "tests/random.h"
+#define INK_SHARED 1
 #include "kinds/line/find_portable.h"
-
-enum { CELLS_SHARED = 1 };
-
-#include "kinds/line/generic.h"
 #include "kinds/line/cells.h"
 #include "engine/engine.h"
 

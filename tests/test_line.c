@@ -16,7 +16,7 @@
 #include "tests/random.h"
 #include "tests/simd_probe.h"
 #include "kinds/compact/compact.h"
-#include "engine/common_shape.h"
+#include "engine/variant.h"
 
 static const struct simd_probe *probes[2] = {&simd_probe_portable};
 static unsigned probe_count = 1;
@@ -902,13 +902,13 @@ static void all_instruction_sets_place_alike_in_compact_lines(void **state)
 
 static void the_usual_line_is_that_of_its_plan(void **state)
 {
-	struct ink_line_shape usual = {LINE_USUAL, .lines = 43403}, s = ink_line_shape(3, 5, 43403);
-	const uint64_t lanes[] = {LINE_USUAL_LANES}, states[] = {LINE_USUAL_STATES};
+	struct ink_line_shape usual = {LINE_COMMON, .lines = 43403}, s = ink_line_shape(3, 5, 43403);
+	const uint64_t lanes[] = {LINE_COMMON_LANES}, states[] = {LINE_COMMON_STATES};
 
 	(void)state;
 	assert_memory_equal(&s, &usual, offsetof(struct ink_line_shape, code_step) + sizeof s.code_step);
 	for (uint32_t lane = 0; lane < 3; lane++) {
-		uint32_t unsure = coding_usual.unsure << coding_usual.age_bits;
+		uint32_t unsure = ink_coding_common.unsure << ink_coding_common.age_bits;
 
 		assert_int_equal(lanes[lane], ink_line_lane(&s, 16 * lane));
 		assert_int_equal(states[lane],
@@ -921,8 +921,7 @@ static void the_usual_codes_are_those_of_15_states_and_a_timer(void **state)
 	struct ink_coding c = ink_coding(15, 1);
 
 	(void)state;
-	assert_memory_equal(&c, &coding_usual, sizeof c);
-	assert_ptr_equal(coding_of(NULL), &coding_usual);
+	assert_memory_equal(&c, &ink_coding_common, sizeof c);
 }
 
 /* What is compiled in is what would be computed. */
@@ -932,15 +931,15 @@ static void the_usual_shape_is_that_of_its_plan(void **state)
 	struct ink_compact_shape s = compact_shape(&plan.geometry, 5);
 
 	(void)state;
-	assert_true(compact_is_usual(&plan));
-	assert_memory_equal(&s, &compact_usual, offsetof(struct ink_compact_shape, meta_start));
-	assert_int_equal(s.meta_start, compact_usual.meta_start);
-	assert_memory_equal(s.meta, compact_usual.meta, sizeof s.meta);
-	assert_memory_equal(s.before, compact_usual.before, sizeof s.before);
+	assert_true(compact_is_common(&plan));
+	assert_memory_equal(&s, &compact_common, offsetof(struct ink_compact_shape, meta_start));
+	assert_int_equal(s.meta_start, compact_common.meta_start);
+	assert_memory_equal(s.meta, compact_common.meta, sizeof s.meta);
+	assert_memory_equal(s.before, compact_common.before, sizeof s.before);
 	plan.age_bits = 0, plan.state_bits = 5;
-	assert_false(compact_is_usual(&plan));
+	assert_false(compact_is_common(&plan));
 	plan.age_bits = 1, plan.state_bits = 4, plan.geometry.q--;
-	assert_false(compact_is_usual(&plan));
+	assert_false(compact_is_common(&plan));
 }
 
 static void candidates_are_found_and_told_apart(void **state)

@@ -7,8 +7,6 @@
  * Includes of cells and verbs take the place of templates: each kind gets its
  * own copy of every verb, with the cells inlined.
  *
- *   enum { CELLS_SHARED }   1: other threads change cells while we look at them
- *   CELLS_SIMD              the name of the instruction set
  *   struct place            where a flow may stand; computed from its id alone
  *   struct spot             an entry that was found; has a member `code`
  *
@@ -61,7 +59,7 @@ static uint32_t side_open(struct ink_table *t, uint32_t home, uint64_t id)
 {
 	uint32_t e;
 
-	if (CELLS_SHARED && ink_side_lacks(&t->side, home, id))
+	if (IS_SHARED && ink_side_lacks(&t->side, home, id))
 		return 0;
 	ink_side_enter(&t->side);
 	e = ink_side_find(&t->side, home, id);
@@ -123,7 +121,7 @@ static int side_put(struct ink_table *t, const struct place *p, uint64_t id, uns
 	int exists;
 
 	ink_side_enter(&t->side);
-	exists = CELLS_SHARED && t->side.capacity && ink_side_find(&t->side, home, id);
+	exists = IS_SHARED && t->side.capacity && ink_side_find(&t->side, home, id);
 	if (!exists)
 		e = ink_side_add(&t->side, home, id, ink_code(coding_of(t), state));
 	if (e)
@@ -354,16 +352,16 @@ static inline int put_if_absent(struct ink_table *t, const struct place *p, uint
 	struct spot s;
 	int result;
 
-	if (CELLS_SHARED)
+	if (IS_SHARED)
 		e = side_entry(t, p, id);
 	if (e)
 		ink_side_leave(&t->side);
-	if (CELLS_SHARED && (e || cell_find(t, p, &s)))
+	if (IS_SHARED && (e || cell_find(t, p, &s)))
 		result = -EAGAIN;
 	else
 		result = put_new(t, p, id, state);
 	insert_leave(lock);
-	return CELLS_SHARED && result == -EEXIST ? -EAGAIN : result;
+	return IS_SHARED && result == -EEXIST ? -EAGAIN : result;
 }
 
 /* Is that the state in question? */
@@ -439,7 +437,7 @@ SELDOM int modify_slowly(struct ink_table *t, uint64_t id, int from, unsigned to
 		struct hint h = cell_look(t, &p);
 
 		result = modify_once(t, &p, &h, id, (struct ink_change){from, to});
-	} while (CELLS_SHARED && result == -EAGAIN);
+	} while (IS_SHARED && result == -EAGAIN);
 	return result == -EMLINK ? several(t, &p, !cells_keep(t)) : result;
 }
 
@@ -453,7 +451,7 @@ INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct h
 	if (is_sent_aside(t, p, id))
 		return modify_slowly(t, id, c.from, c.to);
 	result = modify_cells(t, p, h, c);
-	if (result == -EMLINK || (CELLS_SHARED && (result == -EAGAIN || result == -ENOENT)))
+	if (result == -EMLINK || (IS_SHARED && (result == -EAGAIN || result == -ENOENT)))
 		return modify_slowly(t, id, c.from, c.to);
 	return result;
 }
@@ -470,7 +468,7 @@ INK_HOT int set_at(struct ink_table *t, const struct place *p, uint64_t id, unsi
 		result = modify_once(t, p, &h, id, (struct ink_change){INK_ANY_STATE, state});
 		if (result == -ENOENT)
 			result = put_if_absent(t, p, id, state);
-	} while (CELLS_SHARED && result == -EAGAIN);
+	} while (IS_SHARED && result == -EAGAIN);
 	return result == -EMLINK ? several(t, p, 1) : result;
 }
 
@@ -535,7 +533,7 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct h
 	if (is_sent_aside(t, p, id))
 		return delete_flagged(t, p, id, only);
 	result = delete_once(t, p, h, only);
-	if (CELLS_SHARED && result == -ENOENT)
+	if (IS_SHARED && result == -ENOENT)
 		result = -EAGAIN; /* absent when it was looked for, perhaps ahead of its turn; and now? */
 	return __builtin_expect(result == -EAGAIN, 0) ? delete_again(t, p, only) : result;
 }
@@ -622,7 +620,7 @@ INK_HOT int step_at(struct ink_table *t, const struct place *p, uint64_t id, uns
 		return -EINVAL;
 	do
 		result = step_once(t, p, id, event, m);
-	while (CELLS_SHARED && result == -EAGAIN);
+	while (IS_SHARED && result == -EAGAIN);
 	return result;
 }
 
@@ -698,7 +696,7 @@ static const char *verb_check(const struct ink_table *t)
 /* ------------------------------------------------------------------ the kind */
 
 static const struct ink_ops verbs = {
-	.simd = CELLS_SIMD,
+	.simd = VARIANT_SIMD,
 	.shape = cells_shape,
 	VERB_CALLS,
 	.units = cells_units,

@@ -25,11 +25,11 @@ const char *ink_version(void)
 #ifdef INK_HAVE_AVX2
 static const struct ink_ops *line_avx2(const struct ink_plan *plan, unsigned writers)
 {
-	int usual = plan->geometry.h == 24 && ink_codes_are_usual(plan);
+	int common = plan->geometry.h == 24 && ink_codes_are_common(plan);
 
 	if (writers > 1)
-		return usual ? ink_line_shared_usual_avx2 : ink_line_shared_avx2;
-	return usual ? ink_line_usual_avx2 : ink_line_avx2;
+		return common ? ink_line_shared_common_avx2 : ink_line_shared_avx2;
+	return common ? ink_line_common_avx2 : ink_line_avx2;
 }
 #endif
 
@@ -49,7 +49,7 @@ static const struct ink_ops *pick(const struct ink_plan *plan, unsigned writers,
 #ifdef INK_HAVE_AVX2
 	case INK_COMPACT:
 		if (avx2)
-			return compact_is_usual(plan) ? ink_compact_usual_avx2 : ink_compact_avx2;
+			return compact_is_common(plan) ? ink_compact_common_avx2 : ink_compact_avx2;
 		return ink_compact_portable;
 	default:
 		if (avx2)

@@ -44,12 +44,12 @@ static inline struct ink_coding ink_coding(unsigned states, unsigned age_bits)
 	return c;
 }
 
-/* Those of the usual tables, with 8 to 15 states and a timer: see usual.h. */
-static const struct ink_coding coding_usual = {.state_bits = 4, .age_bits = 1, .age_top = 1, .unsure = 15};
+/* The codes of tables of the common shape, with 8 to 15 states and a timer: see engine/variant.h. */
+static const struct ink_coding ink_coding_common = {.state_bits = 4, .age_bits = 1, .age_top = 1, .unsure = 15};
 
-static inline int ink_codes_are_usual(const struct ink_plan *plan)
+static inline int ink_codes_are_common(const struct ink_plan *plan)
 {
-	return plan->state_bits == coding_usual.state_bits && plan->age_bits == coding_usual.age_bits;
+	return plan->state_bits == ink_coding_common.state_bits && plan->age_bits == ink_coding_common.age_bits;
 }
 
 /*
@@ -381,11 +381,11 @@ struct ink_ops {
 	const char *(*check)(const struct ink_table *t); /* NULL, or what is wrong */
 };
 
-extern const struct ink_ops *const ink_line_portable, *const ink_line_avx2, *const ink_line_usual_avx2;
+extern const struct ink_ops *const ink_line_portable, *const ink_line_avx2, *const ink_line_common_avx2;
 extern const struct ink_ops *const ink_line_shared, *const ink_line_shared_avx2,
-							    *const ink_line_shared_usual_avx2;
+							    *const ink_line_shared_common_avx2;
 extern const struct ink_ops *const ink_compact_portable, *const ink_compact_avx2,
-								 *const ink_compact_usual_avx2;
+								 *const ink_compact_common_avx2;
 extern const struct ink_ops *const ink_dleft, *const ink_exact;
 extern const struct ink_ops *const ink_stateful, *const ink_direct, *const ink_kbf;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The cells of `compact`, for verbs.h. Included after compact_portable.h or
- * compact_avx2.h. One writer; a change of a line is framed by its sequence
+ * The cells of `compact`, for verbs.h. One writer; a change of a line is framed by its sequence
  * counter (see ink_seq_write_begin), because a shift of entries can show a peek both a
  * false miss and a false hit.
  */
@@ -11,9 +10,13 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "engine/variant.h"
 #include "kinds/compact/compact.h"
 
-enum { CELLS_SHARED = 0 };
+static inline const struct ink_compact_shape *shape_of(const struct ink_table *t)
+{
+	return IS_COMMON_SHAPE ? &compact_common : &t->shape.compact;
+}
 
 #include "engine/one_writer.h"
 #include "engine/no_duplicates.h"

@@ -355,7 +355,7 @@ static inline struct ink_compact_shape compact_shape(const struct ink_geometry *
  * The shape of tables with remainders of a byte and 32 slots of five bits (15
  * states and a timer), which the plan chooses for errors of about 0.4 %.
  */
-static const struct ink_compact_shape compact_usual = {
+static const struct ink_compact_shape compact_common = {
 	.slots = 32,
 	.buckets = 59,
 	.remainder_bits = 8,
@@ -367,13 +367,13 @@ static const struct ink_compact_shape compact_usual = {
 	.before = {1ull << 31, 0},
 };
 
-static inline int compact_is_usual(const struct ink_plan *plan)
+static inline int compact_is_common(const struct ink_plan *plan)
 {
-	const struct ink_compact_shape *s = &compact_usual;
+	const struct ink_compact_shape *s = &compact_common;
 	const struct ink_geometry *g = &plan->geometry;
 
 	return g->h == s->slots && g->q == s->buckets && g->f == s->remainder_bits &&
-	       ink_codes_are_usual(plan);
+	       ink_codes_are_common(plan);
 }
 
 #endif

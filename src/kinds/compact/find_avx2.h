@@ -16,8 +16,6 @@
 
 #include "kinds/compact/compact.h"
 
-#define CELLS_SIMD "avx2"
-
 INK_HOT uint64_t *line_open(struct compact_line *line, struct compact_line *copy)
 {
 	(void)copy;

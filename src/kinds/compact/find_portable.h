@@ -13,8 +13,6 @@
 
 #include "kinds/compact/compact.h"
 
-#define CELLS_SIMD "portable"
-
 static inline uint64_t *line_open(struct compact_line *line, struct compact_line *copy)
 {
 	for (unsigned i = 0; i < COMPACT_WORDS; i++)

@@ -41,11 +41,9 @@
 #include <stddef.h>
 
 #include "base/mix.h"
-#include "engine/generic.h"
+#include "engine/variant.h"
 
-enum { CELLS_SHARED = 0, MAX_D = 8 };
-
-#define CELLS_SIMD "portable"
+enum { MAX_D = 8 };
 
 struct place {
 	uint64_t bucket[MAX_D]; /* one in each subtable, by number */

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The cells of `line`, for verbs.h. Included after line_portable.h or
- * line_avx2.h, and after
- *
- *     enum { CELLS_SHARED = 0 }   one writer: changes are stores, full lines are displaced
- *     #define INSERT_BATCH "kinds/line/insert.h"    and inserted into in batches as there
- *     enum { CELLS_SHARED = 1 }   many writers: changes are compare-and-swaps
+ * The cells of `line`, for the engine.
  *
  * Laws of many writers.
  *  1. An entry is changed or removed by one compare-and-swap of its word, which
@@ -44,7 +39,34 @@
 #include <sched.h>
 #include <stddef.h>
 
+#include "engine/variant.h"
 #include "table/epoch.h"
+
+/* ---------------------------------------------------------------- the shape */
+
+/* In the common shape all but the number of lines is a constant. */
+#define shape_of(t)                                                                                          \
+	(IS_COMMON_SHAPE ? &(const struct ink_line_shape){LINE_COMMON, .lines = (t)->shape.line.lines}       \
+			 : &(t)->shape.line)
+
+/* In the common shape a small table by column is quicker than shifts. */
+static const uint64_t common_lanes[] = {LINE_COMMON_LANES}, common_states[] = {LINE_COMMON_STATES};
+
+/* The bits of a lane. */
+static inline uint64_t lane_bits(const struct ink_table *t, uint32_t column)
+{
+	return IS_COMMON_SHAPE ? common_lanes[column / 16] : ink_line_lane(shape_of(t), column);
+}
+
+/* Those of them that are the state. */
+static inline uint64_t state_bits(const struct ink_table *t, uint32_t column)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	uint32_t state = coding_of(t)->unsure << coding_of(t)->age_bits;
+
+	return IS_COMMON_SHAPE ? common_states[column / 16]
+			       : ink_line_spread(s, column, ink_line_make_entry(s, 0, state));
+}
 
 struct place {
 	struct line_place at;
@@ -118,7 +140,7 @@ INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n,
  */
 INK_HOT void line_fetch(const struct ink_line *line, enum ink_fetch how)
 {
-	ink_fetch_line(line, how == FETCH_TO_CHANGE && !CELLS_SHARED ? FETCH_TO_READ : how);
+	ink_fetch_line(line, how == FETCH_TO_CHANGE && !IS_SHARED ? FETCH_TO_READ : how);
 }
 
 INK_HOT void place_fetch_line(const struct ink_table *t, const struct place *p, unsigned which,
@@ -137,14 +159,14 @@ static inline uint64_t place_seq_read(const struct ink_table *t, const struct pl
 {
 	uint32_t stripe = moving_stripe(p->at.fingerprint);
 
-	return CELLS_SHARED ? 0 : ink_seq_read(t, stripe, stripe);
+	return IS_SHARED ? 0 : ink_seq_read(t, stripe, stripe);
 }
 
 static inline int place_seq_unchanged(const struct ink_table *t, const struct place *p, uint64_t calm)
 {
 	uint32_t stripe = moving_stripe(p->at.fingerprint);
 
-	return CELLS_SHARED || ink_seq_unchanged(t, stripe, stripe, calm);
+	return IS_SHARED || ink_seq_unchanged(t, stripe, stripe, calm);
 }
 
 /* -------------------------------------------------------------------- flags */
@@ -157,7 +179,7 @@ static inline int place_seq_unchanged(const struct ink_table *t, const struct pl
  */
 INK_HOT uint64_t word_read(const uint64_t *word)
 {
-	return __atomic_load_n(word, CELLS_SHARED ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED);
+	return __atomic_load_n(word, IS_SHARED ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED);
 }
 
 static inline int flag_is_set(const struct ink_line *line, unsigned flag)
@@ -168,7 +190,7 @@ static inline int flag_is_set(const struct ink_line *line, unsigned flag)
 /* Writes a word that was read before; 0 if somebody else did meanwhile. */
 INK_HOT int word_swap(uint64_t *word, uint64_t seen, uint64_t new)
 {
-	if (CELLS_SHARED)
+	if (IS_SHARED)
 		return __atomic_compare_exchange_n(word, &seen, new, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 	__atomic_store_n(word, new, __ATOMIC_RELEASE);
 	return 1;
@@ -233,10 +255,10 @@ INK_HOT uint32_t *insert_lock(const struct ink_table *t, const struct place *p)
 
 INK_HOT uint32_t *insert_enter(struct ink_table *t, const struct place *p)
 {
-	uint32_t *lock = CELLS_SHARED ? insert_lock(t, p) : NULL;
+	uint32_t *lock = IS_SHARED ? insert_lock(t, p) : NULL;
 	unsigned spins = 0;
 
-	while (CELLS_SHARED && __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+	while (IS_SHARED && __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
 		if (++spins % 64 == 0)
 			sched_yield();
 	return lock;
@@ -244,7 +266,7 @@ INK_HOT uint32_t *insert_enter(struct ink_table *t, const struct place *p)
 
 INK_HOT void insert_leave(uint32_t *lock)
 {
-	if (CELLS_SHARED)
+	if (IS_SHARED)
 		__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
 }
 
@@ -328,11 +350,11 @@ INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct 
 	if (!h->slots)
 		return 0;
 	slot = (unsigned)__builtin_ctzll(h->slots);
-	if (CELLS_SHARED)
+	if (IS_SHARED)
 		spot->view = ink_view(t);
 	spot->at = place_spot(t, p, slot);
 	spot_read(s, spot);
-	if (!CELLS_SHARED && s->fp_bits == s->tag_bits)
+	if (!IS_SHARED && s->fp_bits == s->tag_bits)
 		return 1;
 	if (__builtin_expect(is_ours(s, &spot->at, p->at.fingerprint), 1))
 		return 1;
@@ -352,9 +374,9 @@ INK_HOT unsigned cell_code(const struct ink_table *t, const struct spot *spot, u
 {
 	uint32_t line = word_line(t, spot->at.word);
 	unsigned fresh =
-		CELLS_SHARED ? ink_fresh(t, spot->view, line, state) : ink_fresh_one_writer(t, line, state);
+		IS_SHARED ? ink_fresh(t, spot->view, line, state) : ink_fresh_one_writer(t, line, state);
 
-	return CELLS_SHARED && ink_view(t) != spot->view ? OUTDATED : fresh;
+	return IS_SHARED && ink_view(t) != spot->view ? OUTDATED : fresh;
 }
 
 /* Law 7: looks were taken around a swap. If the entry is still there in that state, it is touched anew. */
@@ -382,12 +404,12 @@ __attribute__((noinline, unused)) static void touch_again(struct ink_table *t, s
 
 INK_HOT int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
 {
-	if (CELLS_SHARED && __builtin_expect(code == OUTDATED, 0))
+	if (IS_SHARED && __builtin_expect(code == OUTDATED, 0))
 		return 0;
 	if (!word_swap(spot->at.word, spot->at.seen,
 		       ink_line_recode(shape_of(t), spot->at.seen, spot->at.column, spot->code ^ code)))
 		return 0;
-	if (CELLS_SHARED && __builtin_expect(ink_view(t) != spot->view, 0))
+	if (IS_SHARED && __builtin_expect(ink_view(t) != spot->view, 0))
 		touch_again(t, *spot, ink_code_state(coding_of(t), code));
 	return 1;
 }
@@ -424,7 +446,7 @@ INK_HOT unsigned fresh_code(const struct ink_table *t, uint32_t line, unsigned s
 	uint64_t view;
 	unsigned fresh;
 
-	if (!CELLS_SHARED)
+	if (!IS_SHARED)
 		return ink_fresh_one_writer(t, line, state);
 	do {
 		view = ink_view(t);
@@ -483,7 +505,7 @@ __attribute__((noinline, unused)) static int room_fill_in_tick(struct ink_table 
 /* 0 if it is taken. With one writer there is nearly always no tick under way, and less to be done. */
 INK_HOT int room_fill(struct ink_table *t, const struct place *p, uint32_t room, unsigned state)
 {
-	if (CELLS_SHARED)
+	if (IS_SHARED)
 		return room_fill_anytime(t, p, room, state);
 	if (__builtin_expect(t->aging.view != 0, 0))
 		return room_fill_in_tick(t, p, room, state);
@@ -497,12 +519,12 @@ INK_HOT int room_fill(struct ink_table *t, const struct place *p, uint32_t room,
  */
 __attribute__((noinline)) static int put_slowly(struct ink_table *t, const struct place *p, unsigned state)
 {
-	uint32_t room = !CELLS_SHARED && p->at.room == LINE_NO_ROOM ? LINE_NO_ROOM : find_room(t, p);
+	uint32_t room = !IS_SHARED && p->at.room == LINE_NO_ROOM ? LINE_NO_ROOM : find_room(t, p);
 
 	for (; is_room(room); room = find_room(t, p))
 		if (room_fill(t, p, room, state))
 			return 0;
-	return CELLS_SHARED ? -ENOSPC : displace(t, p, state);
+	return IS_SHARED ? -ENOSPC : displace(t, p, state);
 }
 
 INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned state)
@@ -525,7 +547,7 @@ INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned state)
 INK_HOT void place_prepare(const struct ink_table *t, struct place *p)
 {
 	p->at.room = find_room(t, p);
-	if (CELLS_SHARED)
+	if (IS_SHARED)
 		__builtin_prefetch(insert_lock(t, p), 1);
 }
 

@@ -16,8 +16,6 @@
 #include "kinds/line/slots.h"
 #include "table/table.h"
 
-#define CELLS_SIMD "avx2"
-
 INK_HOT __m256i half_of(const struct ink_line *line, unsigned half)
 {
 	return _mm256_load_si256((const __m256i *)(const void *)line + half);

@@ -9,8 +9,6 @@
 #include "kinds/line/slots.h"
 #include "table/table.h"
 
-#define CELLS_SIMD "portable"
-
 static inline void line_places(const struct ink_line_shape *s, const uint64_t *ids, size_t n,
 			       struct line_place *places)
 {

@@ -19,7 +19,7 @@
 #ifndef INKLING_KINDS_LINE_INSERT_H
 #define INKLING_KINDS_LINE_INSERT_H
 
-_Static_assert(!CELLS_SHARED, "nothing here takes a lock");
+_Static_assert(!IS_SHARED, "nothing here takes a lock");
 
 /* Those who wait; a block more than may be left of them when one has been worked on. */
 struct waiting {

@@ -131,15 +131,15 @@ static inline struct ink_line_shape ink_line_shape(uint32_t lanes, uint32_t code
 }
 
 /* The shape of tables with 8 to 15 states, a timer and 24 entries in a line, but for the number of lines. */
-#define LINE_USUAL                                                                                           \
+#define LINE_COMMON                                                                                           \
 	.tags = 0x0000ffffffffffff, .units = 0x0000000100010001, .slots = 0x7777777777777777,                \
 	.low_mask = 0xffff, .rest_mask = 31, .tag_mask = 0xffff, .fp_mask = 0xffff, .lanes = 3,              \
 	.column_bits = 16, .low_bits = 16, .rest_bits = 5, .tag_bits = 16, .fp_bits = 16, .above_shift = 32, \
 	.code_bits = 5, .code_at = 48, .code_step = 5
 
 /* The bits of its lanes (ink_line_lane); and those of them that are the state. */
-#define LINE_USUAL_LANES 0x001f00000000ffff, 0x03e00000ffff0000, 0x7c00ffff00000000
-#define LINE_USUAL_STATES 0x001e000000000000, 0x03c0000000000000, 0x7800000000000000
+#define LINE_COMMON_LANES 0x001f00000000ffff, 0x03e00000ffff0000, 0x7c00ffff00000000
+#define LINE_COMMON_STATES 0x001e000000000000, 0x03c0000000000000, 0x7800000000000000
 
 /* ------------------------------------------------------------------- places */
 

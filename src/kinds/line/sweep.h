@@ -45,7 +45,7 @@ static void slot_expire(struct ink_table *t, uint32_t line, unsigned slot)
 		entry = ink_line_entry(s, at.seen, at.column);
 		code = ink_line_entry_code(s, entry);
 		after = entry ? fate(t, code) : 0;
-		if (CELLS_SHARED && !after)
+		if (IS_SHARED && !after)
 			return;
 		becomes = ink_line_make_entry(s, ink_line_entry_fp(s, entry), after & ~INK_EXPIRES);
 		if (after == (INK_EXPIRES | INK_GONE))
