@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kind `kbf`: its cells (bag.h) by exhaustion, its odds (odds.h) by
+ * The kind `kbf`: its cells (multiset.h) by exhaustion, its odds (odds.h) by
  * counting, and the table beside arrays that know every flow.
  */
 #include "tests/help.h"
 
-#include <xxhash.h>
-
 #include "tests/churn.h"
+#include "tests/image.h"
 #include "tests/interval.h"
 #include "kinds/sums/odds.h"
 #include "tests/scratch.h"
@@ -22,7 +21,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The sums of all bags of two or three of the elements are different. */
+/* The sums of all multisets of two or three of the elements are different. */
 static void assert_all_sums_differ(const struct ink_multiset_shape *s, unsigned size)
 {
 	unsigned *sums = malloc(sizeof *sums * 4096), n = 0;
@@ -40,7 +39,7 @@ static void assert_all_sums_differ(const struct ink_multiset_shape *s, unsigned 
 	free(sums);
 }
 
-static void bags_of_three_of_16_states_and_of_two_of_64_are_told_apart(void **state)
+static void multisets_of_three_of_16_states_and_of_two_of_64_have_different_sums(void **state)
 {
 	(void)state;
 	for (unsigned states = 1; states <= INK_MULTISET_STATES; states++) {
@@ -55,7 +54,7 @@ static void bags_of_three_of_16_states_and_of_two_of_64_are_told_apart(void **st
 /* --------------------------------------------------------------------- masks */
 
 /* Marks, for every sum that `count` more elements can lead to, the states that were used on the way. */
-static void mark_bags(const struct ink_multiset_shape *s, unsigned count, unsigned sum, uint64_t used,
+static void mark_multisets(const struct ink_multiset_shape *s, unsigned count, unsigned sum, uint64_t used,
 		      uint64_t *masks)
 {
 	if (!count) {
@@ -63,28 +62,28 @@ static void mark_bags(const struct ink_multiset_shape *s, unsigned count, unsign
 		return;
 	}
 	for (unsigned i = 0; i < s->states; i++)
-		mark_bags(s, count - 1, sum + s->element[i], used | 1ull << i, masks);
+		mark_multisets(s, count - 1, sum + s->element[i], used | 1ull << i, masks);
 }
 
-static void masks_have_the_states_of_all_bags_with_that_sum(void **state)
+static void masks_have_the_states_of_all_multisets_with_that_sum(void **state)
 {
 	(void)state;
 	for (unsigned states = 1; states <= 17; states += states < 5 ? 1 : 4) {
 		struct ink_multiset_shape s = ink_multiset_shape(states);
-		unsigned char *masks = calloc(1, ink_multiset_masks_bytes(s.most, s.mask_bytes));
+		unsigned char *masks = calloc(1, ink_multiset_masks_bytes(s.max_count, s.mask_bytes));
 
 		assert_non_null(masks);
 		ink_multiset_fill_masks(&s, masks);
-		for (unsigned count = 1; count <= s.most && count <= 5; count++) {
+		for (unsigned count = 1; count <= s.max_count && count <= 5; count++) {
 			uint64_t expected[INK_MULTISET_GROUP] = {0};
 
-			mark_bags(&s, count, 0, 0, expected);
+			mark_multisets(&s, count, 0, 0, expected);
 			for (unsigned sum = 0; sum < INK_MULTISET_GROUP; sum++)
 				assert_int_equal(ink_multiset_admits(&s, masks, ink_multiset_of(count, sum)),
 						 expected[sum]);
 		}
 		assert_int_equal(ink_multiset_admits(&s, masks, 0), 0);
-		assert_int_equal(ink_multiset_admits(&s, masks, ink_multiset_of(s.most + 1, 7)), s.all);
+		assert_int_equal(ink_multiset_admits(&s, masks, ink_multiset_of(s.max_count + 1, 7)), s.all);
 		free(masks);
 	}
 }
@@ -96,35 +95,35 @@ static void what_is_put_in_can_be_taken_out_in_any_order(void **state)
 	(void)state;
 	for (unsigned round = 0; round < 1000; round++) {
 		unsigned in[14], n = random_below(15);
-		ink_multiset bag = 0;
+		ink_multiset cell = 0;
 
 		for (unsigned i = 0; i < n; i++)
-			bag = ink_multiset_add(&s, bag, in[i] = random_below(12));
-		assert_int_equal(ink_multiset_count(bag), n);
+			cell = ink_multiset_add(&s, cell, in[i] = random_below(12));
+		assert_int_equal(ink_multiset_count(cell), n);
 		while (n) {
 			unsigned i = random_below(n);
 
-			bag = ink_multiset_remove(&s, bag, in[i]);
+			cell = ink_multiset_remove(&s, cell, in[i]);
 			in[i] = in[--n];
 		}
-		assert_int_equal(bag, 0);
+		assert_int_equal(cell, 0);
 	}
 }
 
 static void a_count_of_15_stays_and_tells_nothing(void **state)
 {
 	struct ink_multiset_shape s = ink_multiset_shape(4);
-	unsigned char *masks = calloc(1, ink_multiset_masks_bytes(s.most, s.mask_bytes));
-	ink_multiset bag = 0;
+	unsigned char *masks = calloc(1, ink_multiset_masks_bytes(s.max_count, s.mask_bytes));
+	ink_multiset cell = 0;
 
 	(void)state;
 	assert_non_null(masks);
 	ink_multiset_fill_masks(&s, masks);
 	for (unsigned i = 0; i < 20; i++)
-		bag = ink_multiset_add(&s, bag, 3);
-	assert_int_equal(ink_multiset_count(bag), INK_MULTISET_STUCK);
-	assert_int_equal(ink_multiset_remove(&s, bag, 3), bag);
-	assert_int_equal(ink_multiset_admits(&s, masks, bag), s.all);
+		cell = ink_multiset_add(&s, cell, 3);
+	assert_int_equal(ink_multiset_count(cell), INK_MULTISET_SATURATED);
+	assert_int_equal(ink_multiset_remove(&s, cell, 3), cell);
+	assert_int_equal(ink_multiset_admits(&s, masks, cell), s.all);
 	free(masks);
 }
 
@@ -458,7 +457,6 @@ static void improper_use_leaves_the_table_sound(void **state)
 	end_churn(&c);
 }
 
-/* What a snapshot holds is what was saved, and the masks of a file are not believed. */
 static void a_snapshot_has_the_same_flows(void **state)
 {
 	struct ink_table *loaded;
@@ -479,59 +477,57 @@ static void a_snapshot_has_the_same_flows(void **state)
 	end_churn(&c);
 }
 
-/* One number of the header is forged, and the checksum is right again. */
-static void assert_forgery_refused(long at, uint32_t value, const char *why_not)
-{
-	struct ink_why why = {""};
-	unsigned char header[4096];
-	FILE *f = fopen(scratch_file, "r+");
-	uint32_t was;
-	XXH128_hash_t sum;
+/* A forged file: 32 bits are others at an offset, and both checksums are right. */
+struct forgery {
+	size_t at;
+	uint32_t value;
+	const char *reason;
+};
 
-	assert_non_null(f);
-	assert_int_equal(fread(header, 1, sizeof header, f), sizeof header);
-	memcpy(&was, header + at, sizeof was);
-	for (int forged = 1; forged >= 0; forged--) {
-		memcpy(header + at, forged ? &value : &was, sizeof value);
-		sum = XXH3_128bits(header, 4080);
-		memcpy(header + 4080, &sum.low64, 8);
-		memcpy(header + 4088, &sum.high64, 8);
-		rewind(f);
-		assert_int_equal(fwrite(header, 1, sizeof header, f), sizeof header);
-		fflush(f);
-		if (!forged)
-			break;
-		assert_null(ink_load(scratch_file, INK_LOAD_READ, &why));
-		assert_int_equal(errno, EBADMSG);
-		if (!strstr(why.text, why_not))
-			fail_msg("byte %ld: '%s' and not '%s'", at, why.text, why_not);
-	}
-	fclose(f);
+static void assert_refused(const struct image *saved, struct forgery forgery)
+{
+	struct image forged = *saved;
+	struct ink_why why = {""};
+
+	image_put32(&forged, forgery.at, forgery.value);
+	image_seal(&forged);
+	assert_true(image_write(&forged, scratch_file));
+	assert_null(ink_load(scratch_file, INK_LOAD_READ, &why));
+	assert_int_equal(errno, EBADMSG);
+	if (!strstr(why.text, forgery.reason))
+		fail_msg("byte %zu: '%s' and not '%s'", forgery.at, why.text, forgery.reason);
 }
 
-/* The masks are written when the table is made: nothing may make them longer than their place. */
+static void save_image(struct image *saved)
+{
+	make_kbf(9, 101, .1);
+	assert_int_equal(ink_save(t, scratch_file, NULL), 0);
+	assert_true(image_read(saved, scratch_file));
+}
+
 static void forged_geometries_are_refused(void **state)
 {
 	enum { AT_STATES = 20, AT_AGE_BITS = 24, AT_H = 52, AT_F = 56, AT_Q = 60, AT_K = 212, AT_M = 216 };
-	struct ink_table *loaded;
+	static const char no_such_geometry[] = "no table has the geometry";
+	static struct image saved;
 
 	(void)state;
-	make_kbf(9, 100, .1);
-	assert_int_equal(ink_save(t, scratch_file, NULL), 0);
-	assert_forgery_refused(AT_STATES, 60, "state bits");
-	assert_forgery_refused(AT_STATES, 12, "no table has the geometry");
-	assert_forgery_refused(AT_AGE_BITS, 1, "no table has the geometry");
-	assert_forgery_refused(AT_H, 8, "no table has the geometry");
-	assert_forgery_refused(AT_F, 1, "no table has the geometry");
-	assert_forgery_refused(AT_F, 13, "f (byte 56)");
-	assert_forgery_refused(AT_Q, 7, "no table has the geometry");
-	assert_forgery_refused(AT_Q, 64, "no table has the geometry");
-	assert_forgery_refused(AT_K, 17, "k (byte 212)");
-	assert_forgery_refused(AT_M, t->plan.geometry.m + 1, "no table has the geometry");
-	assert_forgery_refused(AT_M, t->plan.geometry.m * 1000, "do not fit the geometry");
-	loaded = ink_load(scratch_file, INK_LOAD_READ, NULL);
-	assert_non_null(loaded);
-	ink_free(loaded);
+	save_image(&saved);
+	const struct forgery forgeries[] = {
+		{AT_STATES, 60, "state bits"},
+		{AT_STATES, 12, no_such_geometry},
+		{AT_AGE_BITS, 1, no_such_geometry},
+		{AT_H, 8, no_such_geometry},
+		{AT_F, 1, no_such_geometry},
+		{AT_F, 13, "f (byte 56)"},
+		{AT_Q, 7, no_such_geometry},
+		{AT_Q, 64, no_such_geometry},
+		{AT_K, 17, "k (byte 212)"},
+		{AT_M, t->plan.geometry.m + 1, no_such_geometry},
+		{AT_M, t->plan.geometry.m * 1000, "do not fit the geometry"},
+	};
+	for (size_t i = 0; i < sizeof forgeries / sizeof forgeries[0]; i++)
+		assert_refused(&saved, forgeries[i]);
 }
 
 static void steps_follow_the_rules(void **state)
@@ -618,8 +614,8 @@ int main(void)
 {
 	static const struct variant kbf = {"kbf", INK_KBF, INK_SIMD_NONE, 1, {0}};
 	const struct CMUnitTest tests[] = {
-		TEST(bags_of_three_of_16_states_and_of_two_of_64_are_told_apart),
-		TEST(masks_have_the_states_of_all_bags_with_that_sum),
+		TEST(multisets_of_three_of_16_states_and_of_two_of_64_have_different_sums),
+		TEST(masks_have_the_states_of_all_multisets_with_that_sum),
 		TEST(what_is_put_in_can_be_taken_out_in_any_order),
 		TEST(a_count_of_15_stays_and_tells_nothing),
 		TEST(errors_and_doubts_are_as_planned),

@@ -236,15 +236,15 @@ static int bloom_fits(const struct header *h)
 	return h->counter_bits != 1 && h->m / 2 >= h->k;
 }
 
-/* The masks are written when the table is made, so their sizes must be what the states make them. */
+/* The sizes of the masks follow from the number of states. */
 static int kbf_fits(const struct header *h)
 {
-	struct ink_multiset_shape bags;
+	struct ink_multiset_shape multisets;
 
 	if (h->states * h->q > INK_MULTISET_STATES || h->age_bits || h->m % h->k)
 		return 0;
-	bags = ink_multiset_shape(h->states * h->q);
-	return h->h == bags.mask_bytes && h->f == bags.most;
+	multisets = ink_multiset_shape(h->states * h->q);
+	return h->h == multisets.mask_bytes && h->f == multisets.max_count;
 }
 
 /* Each number is in its range; do they fit together? See line.h, compact.h, dleft.c, exact.c, bloom.h, kbf.c. */

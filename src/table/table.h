@@ -184,7 +184,7 @@ struct ink_bloom_shape {
 	int sticky;          /* a counter at its top stays there */
 };
 
-/* `kbf`: k shares of bags; see bag.h and kbf.c. */
+/* `kbf`: k shares of multisets; see kinds/sums/. */
 enum { INK_SUMS_MAX_K = 16 };
 
 struct ink_kbf_shape {
@@ -194,7 +194,7 @@ struct ink_kbf_shape {
 	uint64_t state_mask; /* a bit for each state */
 	ink_multiset *cells;
 	unsigned char *masks;
-	struct ink_multiset_shape bags;
+	struct ink_multiset_shape multisets;
 };
 
 struct ink_exact_shape {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The elements of states, and what a sum of them can be made of. See bag.h. */
+/* The elements of the states, and the states that a sum of them can contain. See multiset.h. */
 #include "kinds/sums/multiset.h"
 
 #include <stddef.h>
@@ -26,13 +26,13 @@ static void make_logarithms(uint16_t log[FIELD])
 	}
 }
 
-/* y^q = y, that is: y lies in the subfield of q. */
+/* Does y lie in the subfield of q elements? That is: y^q = y. */
 static int in_subfield(const uint16_t log[FIELD], unsigned y, unsigned q)
 {
 	return y == 0 || (unsigned)log[y] * (q - 1) % INK_MULTISET_GROUP == 0;
 }
 
-/* All g^a with g^a - g in the subfield; subtraction and addition are the same. */
+/* All a for which g^a - g is in the subfield; subtraction is addition, which is exclusive or. */
 static void make_elements(unsigned states, uint16_t *element)
 {
 	unsigned q = states <= 16 ? 16 : 64, found = 0;
@@ -44,69 +44,69 @@ static void make_elements(unsigned states, uint16_t *element)
 			element[found++] = log[GENERATOR ^ y];
 }
 
-/* ------------------------------------------------------- the sums of larger bags */
+/* ------------------------------------------------------- sums of larger multisets */
 
 static unsigned sum_with(unsigned sum, unsigned element)
 {
 	return sum + element >= INK_MULTISET_GROUP ? sum + element - INK_MULTISET_GROUP : sum + element;
 }
 
-void ink_multiset_no_states(struct ink_multiset_ways *w)
+void ink_multiset_sums_of_none(struct ink_multiset_sums *d)
 {
-	*w = (struct ink_multiset_ways){{1}};
+	*d = (struct ink_multiset_sums){{1}};
 }
 
-void ink_multiset_one_state_more(const struct ink_multiset_shape *s, struct ink_multiset_ways *w)
+void ink_multiset_sums_add_state(const struct ink_multiset_shape *s, struct ink_multiset_sums *d)
 {
-	struct ink_multiset_ways more = {{0}};
+	struct ink_multiset_sums more = {{0}};
 
 	for (unsigned i = 0; i < s->states; i++)
 		for (unsigned sum = 0; sum < INK_MULTISET_GROUP; sum++)
-			more.share[sum_with(sum, s->element[i])] += w->share[sum] / s->states;
-	*w = more;
+			more.share[sum_with(sum, s->element[i])] += d->share[sum] / s->states;
+	*d = more;
 }
 
-/* The states that can be taken out of a bag with that sum, so that one of these is left. */
-static uint64_t admitted(const struct ink_multiset_shape *s, const struct ink_multiset_ways *left, unsigned sum)
+/* The states that can be removed from a multiset with this sum, where `rest` are the possible remainders. */
+static uint64_t admitted(const struct ink_multiset_shape *s, const struct ink_multiset_sums *rest, unsigned sum)
 {
 	uint64_t mask = 0;
 
 	for (unsigned i = 0; i < s->states; i++)
-		if (left->share[sum_with(sum, INK_MULTISET_GROUP - s->element[i])] > 0)
+		if (rest->share[sum_with(sum, INK_MULTISET_GROUP - s->element[i])] > 0)
 			mask |= 1ull << i;
 	return mask;
 }
 
-/* ---------------------------------------------------------------- the masks */
+/* ------------------------------------------------------------------ the shape */
 
 static unsigned mask_bytes(unsigned states)
 {
 	return states <= 8 ? 1 : states <= 16 ? 2 : states <= 32 ? 4 : 8;
 }
 
-/* Bags of `left` and one more: on the average, what share of the states do they admit? */
-static double share_admitted(const struct ink_multiset_shape *s, const struct ink_multiset_ways *left)
+/* The mean share of the states that a multiset admits which has one state more than `rest`. */
+static double share_admitted(const struct ink_multiset_shape *s, const struct ink_multiset_sums *rest)
 {
-	struct ink_multiset_ways all = *left;
+	struct ink_multiset_sums all = *rest;
 	double sum = 0;
 
-	ink_multiset_one_state_more(s, &all);
+	ink_multiset_sums_add_state(s, &all);
 	for (unsigned i = 0; i < INK_MULTISET_GROUP; i++)
-		sum += all.share[i] * __builtin_popcountll(admitted(s, left, i));
+		sum += all.share[i] * __builtin_popcountll(admitted(s, rest, i));
 	return sum / s->states;
 }
 
-#define WORTH_ASKING .9 /* bags that admit more than this share of the states are not worth their masks */
+#define WORTHWHILE .9 /* multisets that admit more than this share of the states are not worth their masks */
 
-static unsigned largest_telling(const struct ink_multiset_shape *s)
+static unsigned largest_worthwhile(const struct ink_multiset_shape *s)
 {
-	struct ink_multiset_ways left;
+	struct ink_multiset_sums rest;
 	unsigned count = 1;
 
-	ink_multiset_no_states(&left);
-	for (; count < INK_MULTISET_MOST; count++) {
-		ink_multiset_one_state_more(s, &left);
-		if (share_admitted(s, &left) > WORTH_ASKING)
+	ink_multiset_sums_of_none(&rest);
+	for (; count < INK_MULTISET_MAX_COUNT; count++) {
+		ink_multiset_sums_add_state(s, &rest);
+		if (share_admitted(s, &rest) > WORTHWHILE)
 			break;
 	}
 	return count;
@@ -118,22 +118,48 @@ struct ink_multiset_shape ink_multiset_shape(unsigned states)
 
 	s.all = states < 64 ? (1ull << states) - 1 : ~0ull;
 	make_elements(states, s.element);
-	s.most = largest_telling(&s);
+	s.max_count = largest_worthwhile(&s);
 	return s;
+}
+
+/* ------------------------------------------------------------------ the masks */
+
+/* The masks of one count; `rest` are the sums of multisets of one state less. */
+static void fill_count(const struct ink_multiset_shape *s, const struct ink_multiset_sums *rest, unsigned char *masks)
+{
+	for (unsigned sum = 0; sum < INK_MULTISET_GROUP; sum++) {
+		uint64_t mask = admitted(s, rest, sum);
+
+		memcpy(masks + (size_t)sum * s->mask_bytes, &mask, s->mask_bytes);
+	}
 }
 
 void ink_multiset_fill_masks(const struct ink_multiset_shape *s, unsigned char *masks)
 {
-	struct ink_multiset_ways left;
+	struct ink_multiset_sums rest;
 
-	ink_multiset_no_states(&left);
-	for (unsigned count = 1; count <= s->most; count++) {
-		for (unsigned sum = 0; sum < INK_MULTISET_GROUP; sum++) {
-			size_t at = ((size_t)(count - 1) << INK_MULTISET_SUM_BITS | sum) * s->mask_bytes;
-			uint64_t mask = admitted(s, &left, sum);
-
-			memcpy(masks + at, &mask, s->mask_bytes);
-		}
-		ink_multiset_one_state_more(s, &left);
+	ink_multiset_sums_of_none(&rest);
+	for (unsigned count = 1; count <= s->max_count; count++) {
+		fill_count(s, &rest, masks);
+		masks += INK_MULTISET_SUMS * s->mask_bytes;
+		ink_multiset_sums_add_state(s, &rest);
 	}
+}
+
+int ink_multiset_masks_valid(const struct ink_multiset_shape *s, const unsigned char *masks)
+{
+	unsigned char expected[INK_MULTISET_SUMS * sizeof(uint64_t)] = {0};
+	static const unsigned char behind[sizeof(uint64_t)];
+	size_t bytes = INK_MULTISET_SUMS * s->mask_bytes;
+	struct ink_multiset_sums rest;
+
+	ink_multiset_sums_of_none(&rest);
+	for (unsigned count = 1; count <= s->max_count; count++) {
+		fill_count(s, &rest, expected);
+		if (memcmp(masks, expected, bytes) != 0)
+			return 0;
+		masks += bytes;
+		ink_multiset_sums_add_state(s, &rest);
+	}
+	return !memcmp(masks, behind, sizeof behind);
 }

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bags of states: cells of the kind `kbf`.
+ * Multisets of states: the cells of the kind `kbf`.
  *
- * A cell is shared by all flows that are drawn to it, and keeps how many they
- * are and the sum of their states' elements in the group of numbers modulo 4095:
+ * Several flows share a cell. It keeps their number and the sum of the elements of
+ * their states, in the group of integers modulo 4095:
  *
  *      15    12 11                        0
  *     +--------+---------------------------+
- *     | count  |   sum of elements, 0..4094 |
+ *     | count  |  sum of elements, 0..4094 |
  *     +--------+---------------------------+
  *
- * Sums commute and can be taken back, so the order of inserts and deletes
- * leaves no trace: a table does not age, and tables add up cell by cell.
+ * Addition commutes and has an inverse, so the order of inserts and deletes leaves
+ * no trace: a table does not degrade with use, and two tables add up cell by cell.
  *
- * The elements are those of Bose and Chowla (1962): in the field of q^h numbers
- * with generator g, the q exponents a for which g^a - g lies in the subfield of
- * q. No two bags of h of them have the same sum modulo q^h - 1. With q^h = 4096,
- * the elements of up to 16 states tell bags of three apart (h = 3), those of up
- * to 64 states bags of two (h = 2): as much as 12 bits can. Larger bags are not
- * told apart for certain, but what such a sum says is not lost: for every count
- * and every sum a table has the states that occur in any bag with that count
- * and sum. With four states, a bag of seven still rules out most of the others.
+ * The elements are the B_h sequences of Bose and Chowla (1962). In the field of q^h
+ * elements with generator g, they are the q exponents a for which g^a - g lies in
+ * the subfield of q elements. No two multisets of h of them have the same sum modulo
+ * q^h - 1. With q^h = 4096, up to 16 states have distinct sums for all multisets of
+ * three (h = 3), and up to 64 states for all multisets of two (h = 2): the best that
+ * 12 bits allow. Sums of larger multisets are ambiguous, but still informative. For
+ * each count and sum, a table of masks names the states that occur in any multiset
+ * with that count and sum. With four states, a multiset of seven still excludes most
+ * of the others.
  *
- * What a flow's state may be is what all its cells admit: the intersection of
- * k entries of that table. Its true state is always among them.
+ * A flow can have only a state that all its cells admit: the intersection of k
+ * masks. Its true state is always in it.
  *
- * A count that reaches 15 stays there, and the cell tells nothing from then on.
+ * A count that reaches 15 saturates: it stays there, and the cell admits all states.
  */
 #ifndef INKLING_KINDS_SUMS_MULTISET_H
 #define INKLING_KINDS_SUMS_MULTISET_H
@@ -35,83 +36,96 @@
 
 enum {
 	INK_MULTISET_GROUP = 4095,
-	INK_MULTISET_STATES = 64, /* that a mask of 64 bits can name */
+	INK_MULTISET_STATES = 64, /* a mask of 64 bits has one bit for each */
 	INK_MULTISET_SUM_BITS = 12,
-	INK_MULTISET_STUCK = 15, /* the count that is no count any more */
-	INK_MULTISET_MOST = 12   /* bags that are larger tell nothing */
+	INK_MULTISET_SUMS = 1 << INK_MULTISET_SUM_BITS,
+	INK_MULTISET_SATURATED = 15, /* the largest count that 4 bits hold: this many flows or more */
+	INK_MULTISET_MAX_COUNT = 12  /* a bound: the largest count with masks is 10, for five or six states */
 };
 
 typedef uint16_t ink_multiset;
 
-/* What a number of states needs; small enough to be kept in a table's shape. */
+/* The constants for a number of states; small enough to be part of a table's shape. */
 struct ink_multiset_shape {
 	unsigned states;
-	unsigned most;       /* the largest count that tells anything */
-	unsigned mask_bytes; /* of one entry of the masks: 1, 2, 4 or 8 */
-	uint64_t all;        /* every state */
+	unsigned max_count;  /* the largest count that has masks */
+	unsigned mask_bytes; /* 1, 2, 4 or 8 */
+	uint64_t all;        /* a mask of all states */
 	uint16_t element[INK_MULTISET_STATES];
 };
 
-/* The elements and the sizes; takes some thousand steps for each state. */
+/* Computes the elements and sizes, in some thousand steps for each state. */
 struct ink_multiset_shape ink_multiset_shape(unsigned states);
 
-/* The bytes of the masks; 8 more than they fill, since they are read as whole words. */
-static inline uint64_t ink_multiset_masks_bytes(unsigned most, unsigned mask_bytes)
+/*
+ * The masks: for each count from 1 on, 4096 of them, the last unused. Readers load
+ * whole words, so 8 bytes of zeros follow them.
+ */
+static inline uint64_t ink_multiset_masks_bytes(unsigned max_count, unsigned mask_bytes)
 {
-	return ((uint64_t)most << INK_MULTISET_SUM_BITS) * mask_bytes + sizeof(uint64_t);
+	return (uint64_t)max_count * INK_MULTISET_SUMS * mask_bytes + sizeof(uint64_t);
 }
 
+/* `masks` is zeroed memory. */
 void ink_multiset_fill_masks(const struct ink_multiset_shape *s, unsigned char *masks);
 
-/* For the plan: of all ways to draw some states at random, the shares that add up to each sum. */
-struct ink_multiset_ways {
+/* Are these the masks that ink_multiset_fill_masks writes? */
+int ink_multiset_masks_valid(const struct ink_multiset_shape *s, const unsigned char *masks);
+
+/* The distribution of the sum of a number of states that are drawn uniformly. */
+struct ink_multiset_sums {
 	double share[INK_MULTISET_GROUP];
 };
 
-void ink_multiset_no_states(struct ink_multiset_ways *w);
-void ink_multiset_one_state_more(const struct ink_multiset_shape *s, struct ink_multiset_ways *w);
+void ink_multiset_sums_of_none(struct ink_multiset_sums *d);
+void ink_multiset_sums_add_state(const struct ink_multiset_shape *s, struct ink_multiset_sums *d);
 
-/* --------------------------------------------------------------------- bags */
+/* --------------------------------------------------------------------- cells */
 
-static inline unsigned ink_multiset_count(ink_multiset bag)
+static inline unsigned ink_multiset_count(ink_multiset cell)
 {
-	return bag >> INK_MULTISET_SUM_BITS;
+	return cell >> INK_MULTISET_SUM_BITS;
 }
 
-static inline unsigned ink_multiset_sum(ink_multiset bag)
+static inline unsigned ink_multiset_sum(ink_multiset cell)
 {
-	return bag & ((1u << INK_MULTISET_SUM_BITS) - 1);
+	return cell & (INK_MULTISET_SUMS - 1);
 }
 
 static inline ink_multiset ink_multiset_of(unsigned count, unsigned sum)
 {
-	return (ink_multiset)(count << INK_MULTISET_SUM_BITS | (sum >= INK_MULTISET_GROUP ? sum - INK_MULTISET_GROUP : sum));
+	return (ink_multiset)(count << INK_MULTISET_SUM_BITS |
+			      (sum >= INK_MULTISET_GROUP ? sum - INK_MULTISET_GROUP : sum));
 }
 
-static inline ink_multiset ink_multiset_add(const struct ink_multiset_shape *s, ink_multiset bag, unsigned state)
+static inline ink_multiset ink_multiset_add(const struct ink_multiset_shape *s, ink_multiset cell,
+					    unsigned state)
 {
-	if (ink_multiset_count(bag) == INK_MULTISET_STUCK)
-		return bag;
-	return ink_multiset_of(ink_multiset_count(bag) + 1, ink_multiset_sum(bag) + s->element[state]);
+	if (ink_multiset_count(cell) == INK_MULTISET_SATURATED)
+		return cell;
+	return ink_multiset_of(ink_multiset_count(cell) + 1, ink_multiset_sum(cell) + s->element[state]);
 }
 
-/* The bag holds that state, or it is stuck. */
-static inline ink_multiset ink_multiset_remove(const struct ink_multiset_shape *s, ink_multiset bag, unsigned state)
+/* The state is in the multiset, or the count is saturated. */
+static inline ink_multiset ink_multiset_remove(const struct ink_multiset_shape *s, ink_multiset cell,
+					       unsigned state)
 {
-	if (ink_multiset_count(bag) == INK_MULTISET_STUCK)
-		return bag;
-	return ink_multiset_of(ink_multiset_count(bag) - 1, ink_multiset_sum(bag) + INK_MULTISET_GROUP - s->element[state]);
+	if (ink_multiset_count(cell) == INK_MULTISET_SATURATED)
+		return cell;
+	return ink_multiset_of(ink_multiset_count(cell) - 1,
+			       ink_multiset_sum(cell) + INK_MULTISET_GROUP - s->element[state]);
 }
 
-/* The states that a flow may have whose cell this is. */
-static inline uint64_t ink_multiset_admits(const struct ink_multiset_shape *s, const unsigned char *masks, ink_multiset bag)
+/* The states that a flow in this cell can have. */
+static inline uint64_t ink_multiset_admits(const struct ink_multiset_shape *s, const unsigned char *masks,
+					   ink_multiset cell)
 {
-	unsigned count = ink_multiset_count(bag);
+	unsigned count = ink_multiset_count(cell);
 	uint64_t mask;
 
-	if (count - 1 >= s->most)
+	if (count - 1 >= s->max_count)
 		return count ? s->all : 0;
-	memcpy(&mask, masks + (size_t)(bag - (1u << INK_MULTISET_SUM_BITS)) * s->mask_bytes, sizeof mask);
+	memcpy(&mask, masks + (size_t)(cell - INK_MULTISET_SUMS) * s->mask_bytes, sizeof mask);
 	return mask & s->all;
 }
 

@@ -11,7 +11,7 @@
 
 enum {
 	MOST = INK_MULTISET_STATES + 1,
-	MOST_COUNTS = INK_MULTISET_MOST + 1,
+	MOST_COUNTS = INK_MULTISET_MAX_COUNT + 1,
 	BLOCK = 256, /* terms that are worked on at a time: they stay in the nearest cache */
 
 	/*
@@ -47,7 +47,7 @@ struct asker {
 };
 
 struct ink_odds {
-	struct ink_multiset_shape bags;
+	struct ink_multiset_shape multisets;
 	unsigned states;
 	unsigned char *masks;
 	struct asker stranger, stored;
@@ -165,8 +165,8 @@ static uint64_t seen(const struct ink_odds *o, const struct asker *a, const stru
 	uint64_t mask;
 
 	if (a->own)
-		bag = ink_multiset_add(&o->bags, bag, v->number);
-	mask = ink_multiset_admits(&o->bags, o->masks, bag) >> first & ((2ull << (o->states - 1)) - 1);
+		bag = ink_multiset_add(&o->multisets, bag, v->number);
+	mask = ink_multiset_admits(&o->multisets, o->masks, bag) >> first & ((2ull << (o->states - 1)) - 1);
 	return a->own ? (mask & ((1ull << own) - 1)) | mask >> own >> 1 << own : mask;
 }
 
@@ -216,7 +216,7 @@ static void count_cell(struct ink_odds *o, const struct asker *a, struct view *v
 	}
 }
 
-static void count_view(struct ink_odds *o, struct asker *a, struct view *v, const struct ink_multiset_ways *ways)
+static void count_view(struct ink_odds *o, struct asker *a, struct view *v, const struct ink_multiset_sums *ways)
 {
 	for (unsigned which = 0; by_sets(o) && which < 2; which++)
 		memset(o->by_set[which], 0, sizeof(double) << a->symbols);
@@ -227,7 +227,7 @@ static void count_view(struct ink_odds *o, struct asker *a, struct view *v, cons
 		gather(a, o->by_set[which], v->to[which]);
 }
 
-static void count_asker(struct ink_odds *o, struct asker *a, unsigned others, const struct ink_multiset_ways *ways)
+static void count_asker(struct ink_odds *o, struct asker *a, unsigned others, const struct ink_multiset_sums *ways)
 {
 	double sizes[MOST] = {0};
 
@@ -244,14 +244,14 @@ static void count_asker(struct ink_odds *o, struct asker *a, unsigned others, co
 
 static void count_out(struct ink_odds *o)
 {
-	struct ink_multiset_ways ways;
+	struct ink_multiset_sums ways;
 
-	ink_multiset_no_states(&ways);
+	ink_multiset_sums_of_none(&ways);
 	for (unsigned others = 0; others < o->stranger.counts; others++) {
 		count_asker(o, &o->stranger, others, &ways);
 		if (others < o->stored.counts)
 			count_asker(o, &o->stored, others, &ways);
-		ink_multiset_one_state_more(&o->bags, &ways);
+		ink_multiset_sums_add_state(&o->multisets, &ways);
 	}
 }
 
@@ -275,7 +275,7 @@ static int make_room(struct ink_odds *o)
 {
 	size_t sets = by_sets(o) ? (size_t)1 << o->states : 1;
 
-	o->masks = calloc(1, ink_multiset_masks_bytes(o->bags.most, o->bags.mask_bytes));
+	o->masks = calloc(1, ink_multiset_masks_bytes(o->multisets.max_count, o->multisets.mask_bytes));
 	o->by_set[0] = malloc(sets * sizeof(double));
 	o->by_set[1] = malloc(sets * sizeof(double));
 	return o->masks && o->by_set[0] && o->by_set[1] && make_asker(o, &o->stranger) &&
@@ -290,17 +290,17 @@ struct ink_odds *ink_odds_make(unsigned states, unsigned classes)
 	if (!o)
 		return NULL;
 	o->states = states;
-	o->bags = ink_multiset_shape(states * classes);
+	o->multisets = ink_multiset_shape(states * classes);
 	for (unsigned i = 1; i < MOST; i++)
 		o->log_factorial[i] = o->log_factorial[i - 1] + log(i);
-	o->stranger = (struct asker){.symbols = states, .views = classes, .counts = o->bags.most + 1};
+	o->stranger = (struct asker){.symbols = states, .views = classes, .counts = o->multisets.max_count + 1};
 	o->stored = (struct asker){
-		.symbols = states - 1, .own = 1, .views = states * classes, .counts = o->bags.most};
+		.symbols = states - 1, .own = 1, .views = states * classes, .counts = o->multisets.max_count};
 	if (!make_room(o)) {
 		ink_odds_free(o);
 		return NULL;
 	}
-	ink_multiset_fill_masks(&o->bags, o->masks);
+	ink_multiset_fill_masks(&o->multisets, o->masks);
 	count_out(o);
 	return o;
 }

@@ -30,7 +30,7 @@ enum {
 struct choice {
 	const struct wish *w;
 	const struct ink_odds *odds;
-	const struct ink_multiset_shape *bags;
+	const struct ink_multiset_shape *multisets;
 	uint32_t classes, k;
 };
 
@@ -106,8 +106,8 @@ static struct ink_plan plan_for(const struct choice *c, uint64_t share, uint64_t
 			     .flows = n,
 			     .load = (double)n / (double)(c->k * share),
 			     .state_bits = c->w->coding.state_bits,
-			     .geometry = {.h = c->bags->mask_bytes,
-					  .f = c->bags->most,
+			     .geometry = {.h = c->multisets->mask_bytes,
+					  .f = c->multisets->max_count,
 					  .q = c->classes,
 					  .k = c->k,
 					  .m = (uint32_t)(c->k * share)}};
@@ -214,13 +214,13 @@ static search_fn *search_for(const struct wish *w)
 
 static int try_classes(const struct wish *w, uint32_t classes, search_fn *search, struct best *best)
 {
-	struct ink_multiset_shape bags = ink_multiset_shape(w->o->states * classes);
+	struct ink_multiset_shape multisets = ink_multiset_shape(w->o->states * classes);
 	struct ink_odds *odds = ink_odds_make(w->o->states, classes);
 
 	if (!odds)
 		return -ENOMEM;
 	for (uint32_t k = 1; k <= INK_SUMS_MAX_K; k++) {
-		struct choice c = {w, odds, &bags, classes, k};
+		struct choice c = {w, odds, &multisets, classes, k};
 
 		if (allowed(w->o->geometry.k, k))
 			search(&c, best);

@@ -1,37 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The kind `kbf`: the key-value Bloom filter as a table of states (kBF paper,
- * section VI), with cells that add up and never drift (bag.h).
+ * section VI), with cells that add up and do not degrade (multiset.h).
  *
- *     body    [ k shares of equal size, of 16-bit bags ][ 0 to a word ][ masks ][ side table ]
+ *     body    [ k shares of equal size, of 16-bit multisets ][ 0 to a word ][ masks ][ side table ]
  *
- * A flow has one cell in each share, so never the same twice, and puts the
- * element of its symbol into all k of them. Few states leave most of the 12
- * bits unused, so they are made more: each flow has a class, drawn from its id,
- * and the symbol is the state in that class. Flows of other classes are then as
- * good as told apart by a fingerprint.
+ * A flow has one cell in each share, so k different ones, and adds the element of
+ * its symbol to each. With few states most of the 12 bits of a sum would be unused.
+ * Therefore the states are multiplied: a hash of the id selects a class, and the
+ * symbol of a flow is its state within that class. The class then acts as a
+ * fingerprint: flows of other classes are not mistaken for this one.
  *
  *     symbol = class * states + state
  *
- * What all k cells admit of a flow's class are the states that it may have:
- * none, it is absent; one, that is it; several, "don't know". As long as nobody
- * takes out what was not put in, the true state is among them.
+ * The states that all k cells admit for the flow's class are its candidates. None
+ * means absent, one is the answer, several mean "don't know". The true state is among
+ * them as long as no flow is deleted that was not inserted.
  *
- *   insert   Always stored, and never refused: sums have room for everything. The
- *            cells are not even read. More flows than planned make more "don't
- *            know", and as they leave that heals.
- *   modify   Needs to know what is taken out. Where the cells do not tell, the
- *   delete   side table remembers by full id what the flow is to become, and it
- *            is asked first from then on. With every change of the table one of
- *            those that wait is tried again; a tick tries them all.
+ *   insert   Always succeeds, without reading the cells. Flows beyond the plan cause
+ *            more "don't know"; the table recovers as flows are deleted.
+ *   modify   Must know which state to remove. Where the cells are ambiguous, the
+ *   delete   change is deferred: the side table keeps the full id and the intended
+ *            state, and answers for the flow from then on. Every change of the table
+ *            retries one deferred change; a tick retries all.
  *
- * There are no ages: a cell that were emptied would take the flows of other
- * cells with it.
+ * There are no ages: clearing a cell would also remove the other flows in it.
  */
 #include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kinds/sums/multiset.h"
 #include "base/mix.h"
@@ -43,7 +39,7 @@ struct place {
 	uint32_t home;         /* in the side table */
 };
 
-enum { DRAW_OF_CLASS = INK_SUMS_MAX_K }; /* the draws before it are for the cells */
+enum { DRAW_OF_CLASS = INK_SUMS_MAX_K }; /* the draws before it select the cells */
 
 /* ------------------------------------------------------------------ the place */
 
@@ -81,14 +77,14 @@ static inline void place_fetch(const struct ink_table *t, const struct place *p,
 
 /* ------------------------------------------------------------------ the cells */
 
-/* The states that a flow may have, a bit for each. */
+/* The states that the flow can have, one bit each. */
 static inline uint64_t candidates(const struct ink_table *t, const struct place *p)
 {
 	const struct ink_kbf_shape *s = kbf_of(t);
 	uint64_t mask = s->state_mask << p->first_symbol;
 
 	for (uint32_t i = 0; i < s->k && mask; i++)
-		mask &= ink_multiset_admits(&s->bags, s->masks, s->cells[p->cell[i]]);
+		mask &= ink_multiset_admits(&s->multisets, s->masks, s->cells[p->cell[i]]);
 	return mask >> p->first_symbol;
 }
 
@@ -97,53 +93,53 @@ static inline int is_single(uint64_t mask)
 	return mask && !(mask & (mask - 1));
 }
 
-static inline void put_in(struct ink_table *t, const struct place *p, unsigned state)
+static inline void add_flow(struct ink_table *t, const struct place *p, unsigned state)
 {
 	const struct ink_kbf_shape *s = kbf_of(t);
 
 	for (uint32_t i = 0; i < s->k; i++) {
-		ink_multiset *bag = &s->cells[p->cell[i]];
+		ink_multiset *cell = &s->cells[p->cell[i]];
 
-		*bag = ink_multiset_add(&s->bags, *bag, p->first_symbol + state);
+		*cell = ink_multiset_add(&s->multisets, *cell, p->first_symbol + state);
 	}
 }
 
-static inline void take_out(struct ink_table *t, const struct place *p, unsigned state)
+static inline void remove_flow(struct ink_table *t, const struct place *p, unsigned state)
 {
 	const struct ink_kbf_shape *s = kbf_of(t);
 
 	for (uint32_t i = 0; i < s->k; i++) {
-		ink_multiset *bag = &s->cells[p->cell[i]];
+		ink_multiset *cell = &s->cells[p->cell[i]];
 
-		*bag = ink_multiset_remove(&s->bags, *bag, p->first_symbol + state);
+		*cell = ink_multiset_remove(&s->multisets, *cell, p->first_symbol + state);
 	}
 }
 
-/* Out before in, so that a count one below the top does not stick. */
+/* Removes before it adds: the other order could saturate a count. */
 static inline void exchange(struct ink_table *t, const struct place *p, unsigned from, unsigned to)
 {
 	if (from == to)
 		return;
-	take_out(t, p, from);
-	put_in(t, p, to);
+	remove_flow(t, p, from);
+	add_flow(t, p, to);
 }
 
-/* ------------------------------------------------------------- those that wait */
+/* ------------------------------------------------------------ deferred changes */
 
-/* In the side table: the state that the flow is to have, or this: none. */
-static inline unsigned leaving(const struct ink_table *t)
+/* The code of a deferred delete in the side table; a deferred modify has the new state. */
+static inline unsigned deletion(const struct ink_table *t)
 {
 	return t->coding.unsure;
 }
 
-static inline uint32_t waiting(const struct ink_table *t, const struct place *p, uint64_t id)
+static inline uint32_t deferred(const struct ink_table *t, const struct place *p, uint64_t id)
 {
 	if (__builtin_expect(ink_side_count(&t->side) == 0, 1))
 		return 0;
 	return ink_side_find(&t->side, p->home, id);
 }
 
-static int wait_to_be(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
+static int defer(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
 	if (!ink_side_add(&t->side, p->home, id, state))
 		return -EBUSY;
@@ -151,8 +147,8 @@ static int wait_to_be(struct ink_table *t, const struct place *p, uint64_t id, u
 	return 0;
 }
 
-/* If the cells tell by now what is to be taken out, it is, and the flow becomes what it is to be. */
-static void try_again(struct ink_table *t, uint32_t e)
+/* Makes the deferred change if the cells are unambiguous by now. */
+static void retry(struct ink_table *t, uint32_t e)
 {
 	struct place p = place_of(t, ink_side_id(&t->side, e));
 	uint64_t mask = candidates(t, &p);
@@ -161,14 +157,14 @@ static void try_again(struct ink_table *t, uint32_t e)
 	if (mask && !is_single(mask))
 		return;
 	if (mask)
-		take_out(t, &p, (unsigned)__builtin_ctzll(mask));
-	if (state != leaving(t))
-		put_in(t, &p, state);
+		remove_flow(t, &p, (unsigned)__builtin_ctzll(mask));
+	if (state != deletion(t))
+		add_flow(t, &p, state);
 	ink_side_remove(&t->side, p.home, e);
 }
 
-/* After each change: the next of those that wait, like the hand of a clock. */
-static void try_one(struct ink_table *t)
+/* After each change: the next entry of the side table, round robin. */
+static void retry_next(struct ink_table *t)
 {
 	struct ink_side *s = &t->side;
 
@@ -176,32 +172,32 @@ static void try_one(struct ink_table *t)
 		return;
 	s->hand = s->hand + 1 < s->head->fresh ? s->hand + 1 : 0;
 	if (ink_side_used(s, s->hand + 1))
-		try_again(t, s->hand + 1);
+		retry(t, s->hand + 1);
 }
 
-static void try_all(struct ink_table *t)
+static void retry_all(struct ink_table *t)
 {
 	for (uint32_t e = 1; e <= ink_side_last(&t->side); e++)
 		if (ink_side_used(&t->side, e))
-			try_again(t, e);
+			retry(t, e);
 }
 
 /* ------------------------------------------------------------------ the verbs */
 
-static inline ink_answer waiting_answer(const struct ink_table *t, uint32_t e)
+static inline ink_answer deferred_answer(const struct ink_table *t, uint32_t e)
 {
 	unsigned state = ink_side_code(&t->side, e);
 
-	return state == leaving(t) ? INK_ABSENT : (ink_answer)state;
+	return state == deletion(t) ? INK_ABSENT : (ink_answer)state;
 }
 
 static inline ink_answer peek_at(const struct ink_table *t, const struct place *p, uint64_t id)
 {
-	uint32_t e = waiting(t, p, id);
+	uint32_t e = deferred(t, p, id);
 	uint64_t mask;
 
 	if (e)
-		return waiting_answer(t, e);
+		return deferred_answer(t, e);
 	mask = candidates(t, p);
 	if (!mask)
 		return INK_ABSENT;
@@ -215,10 +211,10 @@ static inline ink_answer lookup_at(struct ink_table *t, const struct place *p, c
 	return peek_at(t, p, id);
 }
 
-/* A flow that waits to leave is a new one from here on, but what it was is still in the cells. */
-static inline int insert_waiting(struct ink_table *t, uint32_t e, unsigned state)
+/* After a deferred delete the flow may come back. The cells still hold its old state, so this is deferred too. */
+static inline int insert_deferred(struct ink_table *t, uint32_t e, unsigned state)
 {
-	if (ink_side_code(&t->side, e) != leaving(t))
+	if (ink_side_code(&t->side, e) != deletion(t))
 		return -EEXIST;
 	ink_side_recode(&t->side, e, state);
 	return 0;
@@ -226,18 +222,18 @@ static inline int insert_waiting(struct ink_table *t, uint32_t e, unsigned state
 
 INK_HOT int insert_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
-	uint32_t e = waiting(t, p, id);
+	uint32_t e = deferred(t, p, id);
 
 	if (state >= t->states)
 		return -EINVAL;
 	if (e)
-		return insert_waiting(t, e, state);
-	put_in(t, p, state);
-	try_one(t);
+		return insert_deferred(t, e, state);
+	add_flow(t, p, state);
+	retry_next(t);
 	return 0;
 }
 
-/* What is to be taken out: the state, -ENOENT, or -EAGAIN: the cells do not tell. */
+/* The state to remove, -ENOENT, or -EAGAIN if the cells are ambiguous. */
 static inline int known_state(uint64_t mask, int from)
 {
 	if (!mask || (from != INK_ANY_STATE && !(mask >> from & 1)))
@@ -247,9 +243,9 @@ static inline int known_state(uint64_t mask, int from)
 	return is_single(mask) ? __builtin_ctzll(mask) : -EAGAIN;
 }
 
-static int change_waiting(struct ink_table *t, uint32_t e, int from, unsigned to)
+static int change_deferred(struct ink_table *t, uint32_t e, int from, unsigned to)
 {
-	ink_answer now = waiting_answer(t, e);
+	ink_answer now = deferred_answer(t, e);
 
 	if (now == INK_ABSENT || (from != INK_ANY_STATE && now != from))
 		return -ENOENT;
@@ -260,55 +256,55 @@ static int change_waiting(struct ink_table *t, uint32_t e, int from, unsigned to
 INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
 		      struct ink_change c)
 {
-	uint32_t e = waiting(t, p, id);
+	uint32_t e = deferred(t, p, id);
 	int known;
 
 	(void)h;
 	if (c.to >= t->states)
 		return -EINVAL;
 	if (e)
-		return change_waiting(t, e, c.from, c.to);
+		return change_deferred(t, e, c.from, c.to);
 	known = known_state(candidates(t, p), c.from);
 	if (known == -EAGAIN)
-		return wait_to_be(t, p, id, c.to);
+		return defer(t, p, id, c.to);
 	if (known < 0)
 		return known;
 	exchange(t, p, (unsigned)known, c.to);
-	try_one(t);
+	retry_next(t);
 	return 0;
 }
 
 INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id, int only)
 {
-	uint32_t e = waiting(t, p, id);
+	uint32_t e = deferred(t, p, id);
 	int known;
 
 	(void)h;
 	if (e)
-		return change_waiting(t, e, only, leaving(t));
+		return change_deferred(t, e, only, deletion(t));
 	known = known_state(candidates(t, p), only);
 	if (known == -EAGAIN)
-		return wait_to_be(t, p, id, leaving(t));
+		return defer(t, p, id, deletion(t));
 	if (known < 0)
 		return known;
-	take_out(t, p, (unsigned)known);
-	try_one(t);
+	remove_flow(t, p, (unsigned)known);
+	retry_next(t);
 	return 0;
 }
 
-/* What was found is another flow's: this one comes into its cells. One that waits is known by its id and begins anew. */
+/* The lookup matched another flow: inserts this one. A flow with a deferred change is known by its id, and restarts. */
 INK_HOT int begin_at(struct ink_table *t, const struct place *p, uint64_t id, ink_answer to)
 {
-	uint32_t e = waiting(t, p, id);
+	uint32_t e = deferred(t, p, id);
 
 	if (e)
-		return ink_side_recode(&t->side, e, to == INK_ABSENT ? leaving(t) : (unsigned)to), 0;
+		return ink_side_recode(&t->side, e, to == INK_ABSENT ? deletion(t) : (unsigned)to), 0;
 	return to == INK_ABSENT ? 0 : insert_at(t, p, id, (unsigned)to);
 }
 
 #include "engine/no_lookahead_verbs.h"
 
-/* ------------------------------------------------------------- looking at all */
+/* ------------------------------------------------------------- the whole table */
 
 static uint64_t kbf_units(const struct ink_table *t)
 {
@@ -322,15 +318,15 @@ static uint32_t kbf_unit_cells(const struct ink_table *t)
 }
 
 /*
- * Nothing rests here, and so nothing ends; but every tick tries those that
- * wait. The flag makes tick.c sweep also where no state is looked at.
+ * Flows have no ages, so none expires, but every tick retries the deferred changes.
+ * The flag makes tick.c sweep even if no state has a timer.
  */
 static void kbf_sweep(struct ink_table *t, uint64_t from, uint64_t to)
 {
 	(void)from;
 	t->aging.flagged = 1;
 	if (to == kbf_units(t))
-		try_all(t);
+		retry_all(t);
 }
 
 static void kbf_sweep_side(struct ink_table *t)
@@ -347,15 +343,15 @@ static uint64_t kbf_occupied(const struct ink_table *t)
 	return occupied;
 }
 
-/* A sum that no flows can have is possible: so many were taken out that were never put in. */
-static const char *check_bag(ink_multiset bag)
+/* A count and sum that no multiset has are possible: callers may delete flows that were never inserted. */
+static const char *check_cell(ink_multiset cell)
 {
-	if (ink_multiset_sum(bag) >= INK_MULTISET_GROUP)
-		return "a cell has a sum that no sum can be";
-	return bag && !ink_multiset_count(bag) ? "a cell without flows is not empty" : NULL;
+	if (ink_multiset_sum(cell) >= INK_MULTISET_GROUP)
+		return "a cell has a sum outside the group";
+	return cell && !ink_multiset_count(cell) ? "a cell without flows is not empty" : NULL;
 }
 
-static const char *check_waiting(const struct ink_table *t)
+static const char *check_deferred(const struct ink_table *t)
 {
 	const struct ink_side *s = &t->side;
 
@@ -365,29 +361,23 @@ static const char *check_waiting(const struct ink_table *t)
 
 		if (ink_side_used(s, e) && ink_side_find(s, (uint32_t)id, id) != e)
 			return "a flow of the side table cannot be found";
-		if (ink_side_used(s, e) && code >= t->states && code != leaving(t))
-			return "an entry of the side table has a state that the table has not";
+		if (ink_side_used(s, e) && code >= t->states && code != deletion(t))
+			return "an entry of the side table has a state that the table does not have";
 	}
 	return NULL;
 }
 
-/* What follows from the number of states is made again and compared; where there is no memory for it, it is believed. */
+/* The masks and the zeros before them follow from the number of states. */
 static const char *check_masks(const struct ink_table *t)
 {
 	const struct ink_kbf_shape *s = kbf_of(t);
-	uint64_t bytes = ink_kbf_masks_bytes(&t->plan.geometry);
-	unsigned char *again = calloc(1, bytes);
-	int same = 1;
+	const unsigned char *gap = (const unsigned char *)(s->cells + kbf_units(t));
 
-	if (again) {
-		ink_multiset_fill_masks(&s->bags, again);
-		same = !memcmp(again, s->masks, bytes);
-	}
-	free(again);
-	for (const unsigned char *gap = (const unsigned char *)(s->cells + kbf_units(t)); gap < s->masks;
-	     gap++)
-		same &= !*gap;
-	return same ? NULL : "the masks are not those of so many states";
+	for (; gap < s->masks; gap++)
+		if (*gap)
+			return "the bytes between cells and masks are not 0";
+	return ink_multiset_masks_valid(&s->multisets, s->masks) ? NULL
+								  : "the masks are not those of its states";
 }
 
 static const char *kbf_check(const struct ink_table *t)
@@ -397,11 +387,10 @@ static const char *kbf_check(const struct ink_table *t)
 
 	if (!wrong)
 		wrong = check_masks(t);
-
 	if (!wrong)
-		wrong = check_waiting(t);
+		wrong = check_deferred(t);
 	for (uint64_t i = 0; i < kbf_units(t) && !wrong; i++)
-		wrong = check_bag(s->cells[i]);
+		wrong = check_cell(s->cells[i]);
 	return wrong;
 }
 
@@ -414,10 +403,10 @@ static void kbf_shape(struct ink_table *t)
 				    .share = g->m / g->k,
 				    .classes = g->q,
 				    .state_mask = (1ull << (t->states - 1)) * 2 - 1,
-				    .bags = ink_multiset_shape(t->states * g->q),
+				    .multisets = ink_multiset_shape(t->states * g->q),
 				    .cells = t->body};
 	s->masks = (unsigned char *)t->body + ink_kbf_masks_at(g);
-	ink_multiset_fill_masks(&s->bags, s->masks);
+	ink_multiset_fill_masks(&s->multisets, s->masks);
 	t->aging.flagged = 1;
 }
 
