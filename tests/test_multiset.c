@@ -530,6 +530,22 @@ static void forged_geometries_are_refused(void **state)
 		assert_refused(&saved, forgeries[i]);
 }
 
+/* The first mask, one in the midst, the unused one behind the last sum, the zeros behind all masks. */
+static void forged_masks_are_refused(void **state)
+{
+	static struct image saved;
+	size_t begin, end, block;
+
+	(void)state;
+	save_image(&saved);
+	begin = AT_BODY + ink_kbf_masks_at(&t->plan.geometry);
+	end = begin + ink_kbf_masks_bytes(&t->plan.geometry);
+	block = INK_MULTISET_SUMS * t->plan.geometry.h;
+	const size_t places[] = {begin, begin + block + 40, begin + block - 2, end - 4};
+	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+		assert_refused(&saved, (struct forgery){places[i], ~image_get32(&saved, places[i]), "masks"});
+}
+
 static void steps_follow_the_rules(void **state)
 {
 	static const struct ink_row rows[4] = {{1, 7}, {INK_ABSENT, 8}, {0, 9}, {INK_NO_ROW, 10}};
@@ -629,6 +645,7 @@ int main(void)
 		TEST(improper_use_leaves_the_table_sound),
 		TEST(a_snapshot_has_the_same_flows),
 		TEST(forged_geometries_are_refused),
+		TEST(forged_masks_are_refused),
 		TEST(steps_follow_the_rules),
 		TEST(what_it_cannot_do_is_refused),
 	};

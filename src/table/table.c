@@ -129,6 +129,8 @@ static int build(struct ink_table *t, const struct ink_options *o, struct ink_wh
 	if (error)
 		return error;
 	ink_table_attach(t);
+	if (t->ops->fill)
+		t->ops->fill(t);
 	return o->rules ? ink_set_rules(t, o->rules, why) : 0;
 }
 

@@ -353,6 +353,7 @@ struct ink_change {
 struct ink_ops {
 	const char *simd;
 	void (*shape)(struct ink_table *t); /* from the plan; side table and body are there */
+	void (*fill)(struct ink_table *t);  /* a new body with what is not 0; NULL: all is 0 */
 	ink_answer (*lookup)(struct ink_table *t, uint64_t id);
 	ink_answer (*lookup_in)(struct ink_table *t, uint64_t id, unsigned state); /* NULL: by lookup */
 	ink_answer (*peek)(const struct ink_table *t, uint64_t id);

@@ -406,8 +406,12 @@ static void kbf_shape(struct ink_table *t)
 				    .multisets = ink_multiset_shape(t->states * g->q),
 				    .cells = t->body};
 	s->masks = (unsigned char *)t->body + ink_kbf_masks_at(g);
-	ink_multiset_fill_masks(&s->multisets, s->masks);
 	t->aging.flagged = 1;
+}
+
+static void kbf_fill(struct ink_table *t)
+{
+	ink_multiset_fill_masks(&kbf_of(t)->multisets, kbf_of(t)->masks);
 }
 
 /* ------------------------------------------------------------------ the kind */
@@ -415,6 +419,7 @@ static void kbf_shape(struct ink_table *t)
 static const struct ink_ops kbf = {
 	.simd = "portable",
 	.shape = kbf_shape,
+	.fill = kbf_fill,
 	VERB_CALLS,
 	.units = kbf_units,
 	.unit_cells = kbf_unit_cells,
