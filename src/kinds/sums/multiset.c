@@ -128,7 +128,7 @@ struct ink_multiset_shape ink_multiset_shape(unsigned states)
 static void fill_count(const struct ink_multiset_shape *s, const struct ink_multiset_sums *rest, unsigned char *masks)
 {
 	for (unsigned sum = 0; sum < INK_MULTISET_GROUP; sum++) {
-		uint64_t mask = admitted(s, rest, sum);
+		uint64_t mask = htole64(admitted(s, rest, sum));
 
 		memcpy(masks + (size_t)sum * s->mask_bytes, &mask, s->mask_bytes);
 	}

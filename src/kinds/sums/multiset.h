@@ -31,6 +31,7 @@
 #ifndef INKLING_KINDS_SUMS_MULTISET_H
 #define INKLING_KINDS_SUMS_MULTISET_H
 
+#include <endian.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -58,8 +59,9 @@ struct ink_multiset_shape {
 struct ink_multiset_shape ink_multiset_shape(unsigned states);
 
 /*
- * The masks: for each count from 1 on, 4096 of them, the last unused. Readers load
- * whole words, so 8 bytes of zeros follow them.
+ * The masks: for each count from 1 on, 4096 of them, the last unused. They are little
+ * endian on every machine, as in a snapshot. Readers load whole words, so 8 bytes of
+ * zeros follow them.
  */
 static inline uint64_t ink_multiset_masks_bytes(unsigned max_count, unsigned mask_bytes)
 {
@@ -126,7 +128,7 @@ static inline uint64_t ink_multiset_admits(const struct ink_multiset_shape *s, c
 	if (count - 1 >= s->max_count)
 		return count ? s->all : 0;
 	memcpy(&mask, masks + (size_t)(cell - INK_MULTISET_SUMS) * s->mask_bytes, sizeof mask);
-	return mask & s->all;
+	return le64toh(mask) & s->all;
 }
 
 #endif
