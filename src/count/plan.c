@@ -25,6 +25,7 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/grow.h"
 #include "base/pages.h"
@@ -355,8 +356,9 @@ static struct best best_for(const struct request *r, uint64_t items)
 /* ------------------------------------------------------------------- searches */
 
 /* Within the bytes, the error, and a load that is safe. */
-static int can_hold(const struct request *r, uint64_t items)
+static int can_hold(uint64_t items, const void *request)
 {
+	const struct request *r = request;
 	struct best best = best_for(r, items);
 	const struct ink_count_geometry *g = &best.plan.geometry;
 
@@ -368,17 +370,7 @@ static int can_hold(const struct request *r, uint64_t items)
 /* The most that can be held; 0: nothing can. */
 static uint64_t most_items(const struct request *r)
 {
-	uint64_t low = 0, end = 1ull << 40;
-
-	while (low + 1 < end) {
-		uint64_t middle = low + (end - low) / 2;
-
-		if (can_hold(r, middle))
-			low = middle;
-		else
-			end = middle;
-	}
-	return low;
+	return ink_bisect(0, 1ull << 40, can_hold, r);
 }
 
 /* The smallest error that buckets_for and counters_for do not call a waste. */

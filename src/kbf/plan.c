@@ -33,6 +33,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/grow.h"
 #include "kbf/filter.h"
@@ -410,22 +411,27 @@ static int all_holds(const struct request *r, const struct model *m)
 	return below(r, errors_of_chain(m, r->links));
 }
 
-enum { HALVINGS = 40 }; /* of the interval of loads: then it is a billionth of its least useful value */
+/* Loads are multiples of 2^-37, a billionth of the least useful one, and below 8. */
+enum { LOAD_BITS = 37, MOST_LOAD = 8 };
 
-/* The highest load up to `high` at which it holds, or 0. */
-static double highest(const struct request *r, struct model m, double high,
-		      int (*holds)(const struct request *r, const struct model *m))
+static double load_of(uint64_t steps)
 {
-	double low = 0;
+	return ldexp((double)steps, -LOAD_BITS);
+}
 
-	for (unsigned i = 0; i < HALVINGS; i++) {
-		m.load = (low + high) / 2;
-		if (holds(r, &m))
-			low = m.load;
-		else
-			high = m.load;
-	}
-	return low;
+struct search {
+	const struct request *request;
+	struct model model;
+	int (*holds)(const struct request *r, const struct model *m);
+};
+
+static int holds_at(uint64_t steps, const void *search)
+{
+	const struct search *s = search;
+	struct model m = s->model;
+
+	m.load = load_of(steps);
+	return s->holds(s->request, &m);
 }
 
 /*
@@ -434,11 +440,12 @@ static double highest(const struct request *r, struct model m, double high,
  */
 static double most_load(const struct request *r, uint32_t k)
 {
-	struct model m = r->model;
+	struct search live = {r, r->model, live_holds}, all = {r, r->model, all_holds};
+	uint64_t steps;
 
-	m.k = k;
-	m.load = highest(r, m, 8, live_holds);
-	return m.load <= 0 || all_holds(r, &m) ? m.load : highest(r, m, m.load, all_holds);
+	live.model.k = all.model.k = k;
+	steps = ink_bisect(0, (uint64_t)MOST_LOAD << LOAD_BITS, holds_at, &live);
+	return load_of(holds_at(steps, &all) ? steps : ink_bisect(0, steps, holds_at, &all));
 }
 
 static struct ink_kbf_plan plan_with(const struct request *r, uint32_t k, uint64_t cells, uint64_t keys)
@@ -499,7 +506,7 @@ static int is_better(const struct request *r, const struct ink_kbf_plan *a, cons
 	return r->o->keys ? a->unknown < b->unknown : a->keys > b->keys;
 }
 
-static struct ink_kbf_plan search(const struct request *r)
+static struct ink_kbf_plan best_plan(const struct request *r)
 {
 	uint32_t from = r->o->k ? r->o->k : LEAST_K, to = r->o->k ? r->o->k : MOST_PLANNED_K;
 	struct ink_kbf_plan best = {0};
@@ -522,7 +529,7 @@ int ink_kbf_find_plan(const struct ink_kbf_options *options, struct ink_kbf_plan
 
 	if (error)
 		return error;
-	*plan = search(&r);
+	*plan = best_plan(&r);
 	if (plan->keys)
 		return 0;
 	return ink_fail(

@@ -232,7 +232,7 @@ static void most_flows(const struct wish *w, const struct shape *s, void *to)
 {
 	struct best *best = to;
 	struct search q = {w, s};
-	uint64_t n = largest(0, w->o->bytes < INK_MOST_FLOWS / 8 ? w->o->bytes * 8 : INK_MOST_FLOWS,
+	uint64_t n = ink_bisect(0, w->o->bytes < INK_MOST_FLOWS / 8 ? w->o->bytes * 8 : INK_MOST_FLOWS,
 			     flows_fit, &q);
 	struct ink_plan p;
 
@@ -259,7 +259,7 @@ static void least_error(const struct wish *w, const struct shape *s, void *to)
 	if (!b || !buckets_fit(b, &q))
 		return;
 	if (!w->o->geometry.b)
-		b = largest(b, INK_MOST_BUCKETS, buckets_fit, &q);
+		b = ink_bisect(b, INK_MOST_BUCKETS, buckets_fit, &q);
 	p = plan_for(w, s, b, w->o->flows);
 	keep_if(best, p, p.error < best->plan.error);
 }

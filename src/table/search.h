@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/pages.h"
 #include "table/table.h"
 #include "base/error.h"
@@ -46,21 +47,6 @@ static inline int allowed(uint32_t pinned, uint32_t value)
 static inline int ceiling_asked(const struct wish *w)
 {
 	return w->asked->error > 0 || !(w->o->geometry.b || w->o->geometry.m);
-}
-
-/* The largest x from `low` to below `end` that fits, where low does and from some point on nothing does. */
-static inline uint64_t largest(uint64_t low, uint64_t end, int (*fits)(uint64_t x, const void *about),
-			       const void *about)
-{
-	while (low + 1 < end) {
-		uint64_t middle = low + (end - low) / 2;
-
-		if (fits(middle, about))
-			low = middle;
-		else
-			end = middle;
-	}
-	return low;
 }
 
 const char *ink_kind_name(enum ink_kind kind);

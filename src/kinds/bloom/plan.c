@@ -374,7 +374,7 @@ static uint64_t units_for(const struct filter *f, uint64_t least, uint64_t flows
 		return least;
 	while (end <= most_units(f) && misses_ceiling(end, &s))
 		end *= 2;
-	return largest(end / 2, end < most_units(f) ? end : most_units(f) + 1, misses_ceiling, &s) + 1;
+	return ink_bisect(end / 2, end < most_units(f) ? end : most_units(f) + 1, misses_ceiling, &s) + 1;
 }
 
 /* In lines it takes more cells than without them: that is where the search begins, and often where it ends. */
@@ -420,7 +420,7 @@ static uint64_t units_in_bytes(const struct filter *f)
 	struct search s = {f, 0, 0};
 	uint64_t least = least_units(f);
 
-	return bytes_fit(least, &s) ? largest(least, most_units(f) + 1, bytes_fit, &s) : 0;
+	return bytes_fit(least, &s) ? ink_bisect(least, most_units(f) + 1, bytes_fit, &s) : 0;
 }
 
 static int flows_fit(uint64_t n, const void *about)
@@ -435,7 +435,7 @@ static int flows_fit(uint64_t n, const void *about)
 static void most_flows(const struct filter *f, struct best *best)
 {
 	struct search s = {f, units_in_bytes(f), 0};
-	uint64_t n = s.units ? largest(0, INK_MOST_FLOWS, flows_fit, &s) : 0;
+	uint64_t n = s.units ? ink_bisect(0, INK_MOST_FLOWS, flows_fit, &s) : 0;
 
 	if (n && n > best->plan.flows)
 		keep_if(best, plan_for(f, s.units, n), 1);

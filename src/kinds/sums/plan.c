@@ -168,7 +168,7 @@ static void most_flows(const struct choice *c, struct best *best)
 {
 	struct search q = {c, highest_load(c)};
 	uint64_t bytes = c->w->o->bytes, end = bytes < INK_MOST_FLOWS / 8 ? bytes * 8 : INK_MOST_FLOWS;
-	uint64_t n = q.load > 0 && flows_fit(1, &q) ? largest(1, end, flows_fit, &q) : 0;
+	uint64_t n = q.load > 0 && flows_fit(1, &q) ? ink_bisect(1, end, flows_fit, &q) : 0;
 
 	if (c->w->o->geometry.m)
 		n = (uint64_t)((double)pinned_share(c) * q.load);
@@ -196,7 +196,7 @@ static void least_error(const struct choice *c, struct best *best)
 	if (!share || !share_fits(share, &q))
 		return;
 	if (!c->w->o->geometry.m)
-		share = largest(share, UINT32_MAX, share_fits, &q);
+		share = ink_bisect(share, UINT32_MAX, share_fits, &q);
 	p = plan_for(c, share, c->w->o->flows);
 	keep_if(best, p, fmax(p.error, p.unsure) < fmax(best->plan.error, best->plan.unsure));
 }
