@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shift.h"
+
 enum { FIRST_ROOM = 16 };
 
 static uint32_t mask_of(const struct ink_pending *p)
@@ -110,26 +112,32 @@ static uint32_t slot_of(const struct ink_pending *p, uint32_t number)
 	return i;
 }
 
-/* No empty slot may stand between a key's home and its slot: later ones of the run move into the hole. */
-static void close_hole(struct ink_pending *p, uint32_t hole)
+static uint64_t home_in(const void *pending, uint64_t slot)
 {
-	p->slots[hole] = 0;
-	for (uint32_t i = (hole + 1) & mask_of(p); p->slots[i]; i = (i + 1) & mask_of(p)) {
-		uint32_t home = home_of(p, p->entries[p->slots[i] - 1].id);
+	const struct ink_pending *p = pending;
 
-		if (((i - home) & mask_of(p)) < ((i - hole) & mask_of(p)))
-			continue;
-		p->slots[hole] = p->slots[i];
-		p->slots[i] = 0;
-		hole = i;
-	}
+	return p->slots[slot] ? home_of(p, p->entries[p->slots[slot] - 1].id) : INK_SHIFT_EMPTY;
+}
+
+static void move_slot(void *pending, uint64_t from, uint64_t to)
+{
+	struct ink_pending *p = pending;
+
+	p->slots[to] = p->slots[from];
+}
+
+static void free_slot(struct ink_pending *p, uint32_t slot)
+{
+	const struct ink_shift shift = {2 * (uint64_t)p->room, home_in, move_slot};
+
+	p->slots[ink_shift_back(&shift, p, slot)] = 0;
 }
 
 void ink_pending_remove(struct ink_pending *p, struct ink_pending_entry *entry)
 {
 	uint32_t number = (uint32_t)(entry - p->entries), last = p->count - 1;
 
-	close_hole(p, slot_of(p, number));
+	free_slot(p, slot_of(p, number));
 	p->bytes -= entry->key.length + 1;
 	free((void *)(uintptr_t)entry->key.bytes);
 	if (number != last) {

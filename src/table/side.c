@@ -4,6 +4,8 @@
 #include <sched.h>
 #include <stddef.h>
 
+#include "base/shift.h"
+
 enum { MOST_ID_BITS = 48 }; /* more would tell nothing: the rest follows from the home */
 
 /* -------------------------------------------------------------- the memory */
@@ -118,26 +120,25 @@ static uint32_t add_word(struct ink_side *side, uint32_t home, uint64_t word)
 	return e;
 }
 
-/* How many words further on it is from one to another, going round. */
-static uint32_t way(const struct ink_side *side, uint32_t from, uint32_t to)
+/* Words are numbered from 1 on, slots from 0. */
+static uint64_t slot_home(const void *side, uint64_t slot)
 {
-	return to >= from ? to - from : to + side->last - from;
+	uint64_t word = ink_side_word(side, (uint32_t)slot + 1);
+
+	return word ? ink_side_start(side, ink_side_word_home(side, word)) - 1 : INK_SHIFT_EMPTY;
 }
 
-/* Those behind it close ranks, as far as their homes allow. */
-static void remove_word(struct ink_side *side, uint32_t hole)
+static void slot_move(void *side, uint64_t from, uint64_t to)
 {
-	uint32_t e = ink_side_behind(side, hole);
-	uint64_t word;
+	ink_side_put_word(side, (uint32_t)to + 1, ink_side_word(side, (uint32_t)from + 1));
+}
+
+static void remove_word(struct ink_side *side, uint32_t e)
+{
+	const struct ink_shift shift = {side->last, slot_home, slot_move};
 
 	disturb(side);
-	for (; (word = ink_side_word(side, e)); e = ink_side_behind(side, e))
-		if (way(side, ink_side_start(side, ink_side_word_home(side, word)), e) >=
-		    way(side, hole, e)) {
-			ink_side_put_word(side, hole, word);
-			hole = e;
-		}
-	ink_side_put_word(side, hole, 0);
+	ink_side_put_word(side, (uint32_t)ink_shift_back(&shift, side, e - 1) + 1, 0);
 	settle(side);
 	__atomic_store_n(&side->head->count, side->head->count - 1, __ATOMIC_RELAXED);
 }
@@ -317,7 +318,7 @@ static const char *check_words(const struct ink_side *side)
 		uint32_t home = word ? ink_side_word_home(side, word) : 0, start;
 
 		free = word ? free : i;
-		start = way(side, top, ink_side_start(side, home));
+		start = (uint32_t)ink_shift_distance(side->last, top, ink_side_start(side, home));
 		if (home >= side->form.homes)
 			return "an entry of the side table has a home that there is not";
 		if (word && (start <= free || start > i))

@@ -37,6 +37,7 @@
 #include <stddef.h>
 
 #include "base/pages.h"
+#include "base/shift.h"
 #include "table/table.h"
 
 struct slot {
@@ -73,12 +74,6 @@ static inline uint64_t home_of(const struct ink_table *t, uint64_t id)
 static inline uint64_t behind(const struct ink_table *t, uint64_t i)
 {
 	return (i + 1) & t->shape.exact.mask;
-}
-
-/* How many slots one has to go on from `from` to come to `to`. */
-static inline uint64_t distance(const struct ink_table *t, uint64_t from, uint64_t to)
-{
-	return (to - from) & t->shape.exact.mask;
 }
 
 static inline unsigned state_in(const struct slot *s)
@@ -181,34 +176,44 @@ static int meet(struct ink_table *t, struct slot *s)
 	return 0;
 }
 
-/*
- * Empties a slot. A flow of the run behind it may fill the hole if its home is
- * not behind the hole; then there is another hole. Returns where the flow went
- * that a tick in portions would now miss, or NOWHERE. (Between ticks the
- * cursor stands at an end of the table, and no flow passes it.)
- */
-static uint64_t close_hole(struct ink_table *t, uint64_t hole)
-{
-	uint64_t missed = NOWHERE;
+/* A slot is emptied. */
+struct removal {
+	struct ink_table *t;
+	uint64_t missed; /* where the flow went that a tick in portions would now miss, or NOWHERE */
+};
 
-	for (uint64_t i = behind(t, hole); slot_at(t, i)->stamp; i = behind(t, i)) {
-		if (distance(t, home_of(t, slot_at(t, i)->id), i) < distance(t, hole, i))
-			continue;
-		if (hole < t->aging.cursor && t->aging.cursor <= i)
-			missed = hole;
-		*slot_at(t, hole) = *slot_at(t, i);
-		hole = i;
-	}
-	*slot_at(t, hole) = (struct slot){0};
+static uint64_t slot_home(const void *removal, uint64_t i)
+{
+	const struct ink_table *t = ((const struct removal *)removal)->t;
+
+	return slot_at(t, i)->stamp ? home_of(t, slot_at(t, i)->id) : INK_SHIFT_EMPTY;
+}
+
+/* Between ticks the cursor stands at an end of the table, and no flow passes it. */
+static void slot_move(void *removal, uint64_t from, uint64_t to)
+{
+	struct removal *r = removal;
+
+	if (to < r->t->aging.cursor && r->t->aging.cursor <= from)
+		r->missed = to;
+	*slot_at(r->t, to) = *slot_at(r->t, from);
+}
+
+static uint64_t empty_slot(struct ink_table *t, uint64_t i)
+{
+	const struct ink_shift shift = {slots_of(t), slot_home, slot_move};
+	struct removal r = {t, NOWHERE};
+
+	*slot_at(t, ink_shift_back(&shift, &r, i)) = (struct slot){0};
 	t->shape.exact.count--;
-	return missed;
+	return r.missed;
 }
 
 /* If the flow that passed the cursor has to go as well, another may pass it, and so on. */
 static void clear(struct ink_table *t, uint64_t i)
 {
 	do
-		i = close_hole(t, i);
+		i = empty_slot(t, i);
 	while (i != NOWHERE && meet(t, slot_at(t, i)));
 }
 
