@@ -467,7 +467,7 @@ static void what_is_touched_stays_and_what_rests_goes(void **state)
 	}
 
 /* One writer and many; 15 states with one age bit, and with two, in 2, 3 and 4 lanes. */
-#define EACH(test)                                                                                           \
+#define ALL_TABLES(test)                                                                                           \
 	CASE(test, "one age bit", 1, 1, 24, INK_SIMD_BEST),                                                  \
 		CASE(test, "one age bit, 2 lanes, portable", 1, 1, 16, INK_SIMD_NONE),                       \
 		CASE(test, "two age bits", 2, 1, 24, INK_SIMD_BEST),                                         \
@@ -482,10 +482,10 @@ static void what_is_touched_stays_and_what_rests_goes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		EACH(a_look_writes_nothing_that_survives),
-		EACH(only_words_in_which_an_entry_expires_are_written),
-		EACH(ages_are_right_however_often_the_marks_went_round),
-		EACH(a_census_between_portions_counts_what_is_there),
+		ALL_TABLES(a_look_writes_nothing_that_survives),
+		ALL_TABLES(only_words_in_which_an_entry_expires_are_written),
+		ALL_TABLES(ages_are_right_however_often_the_marks_went_round),
+		ALL_TABLES(a_census_between_portions_counts_what_is_there),
 		SHARED(what_was_read_before_a_look_is_not_written_after_it),
 		SHARED(a_touch_counts_as_made_at_some_moment_of_the_call),
 		SHARED(a_swap_after_marks_went_round_takes_no_touch_back),

@@ -39,24 +39,23 @@ static int make_fields(void **state)
 static void every_operation_of_small_fields_is_that_of_whole_numbers(void **state)
 {
 	(void)state;
-	EACH_SMALL_FIELD(f)
-	for (uint32_t a = 0; a < f->p; a++) {
-		assert_int_equal(ink_gf_half(f, a) * 2 % f->p, a);
-		assert_int_equal(ink_gf_power(f, a, f->p - 1), a ? 1 : 0);
-		for (uint32_t b = 0; b < f->p; b++) {
-			assert_int_equal(ink_gf_add(f, a, b), (a + b) % f->p);
-			assert_int_equal(ink_gf_subtract(f, a, b), (a + f->p - b) % f->p);
-			assert_int_equal(ink_gf_multiply(f, a, b), a * b % f->p);
+	EACH_SMALL_FIELD (f)
+		for (uint32_t a = 0; a < f->p; a++) {
+			assert_int_equal(ink_gf_half(f, a) * 2 % f->p, a);
+			assert_int_equal(ink_gf_power(f, a, f->p - 1), a ? 1 : 0);
+			for (uint32_t b = 0; b < f->p; b++) {
+				assert_int_equal(ink_gf_add(f, a, b), (a + b) % f->p);
+				assert_int_equal(ink_gf_subtract(f, a, b), (a + f->p - b) % f->p);
+				assert_int_equal(ink_gf_multiply(f, a, b), a * b % f->p);
+			}
 		}
-	}
 }
 
 /* A square has a root whose square it is; what is none has none. */
 static void every_root_of_small_fields_is_one(void **state)
 {
 	(void)state;
-	EACH_SMALL_FIELD(f)
-	{
+	EACH_SMALL_FIELD (f) {
 		unsigned squares = 0;
 
 		for (uint32_t a = 0; a < f->p; a++) {
@@ -75,8 +74,7 @@ static void every_root_of_small_fields_is_one(void **state)
 static void roots_without_a_table_are_those_of_the_table(void **state)
 {
 	(void)state;
-	EACH_SMALL_FIELD(f)
-	{
+	EACH_SMALL_FIELD (f) {
 		struct ink_gf computed = ink_gf_make(f->p, NULL);
 
 		if (f->p % 4 != 3)
@@ -100,27 +98,26 @@ static int is_pair(const uint32_t pair[2], uint32_t x, uint32_t y)
 static void every_pair_of_small_fields_is_found_again_equal_ones_too(void **state)
 {
 	(void)state;
-	EACH_SMALL_FIELD(f)
-	for (uint32_t x = 0; x < f->p; x++)
-		for (uint32_t y = 0; y <= x; y++) {
-			struct ink_power_sums s =
-				ink_power_sums_add(f, ink_power_sums_of(f, x), ink_power_sums_of(f, y));
-			uint32_t pair[2] = {0};
+	EACH_SMALL_FIELD (f)
+		for (uint32_t x = 0; x < f->p; x++)
+			for (uint32_t y = 0; y <= x; y++) {
+				struct ink_power_sums s = ink_power_sums_add(f, ink_power_sums_of(f, x),
+									     ink_power_sums_of(f, y));
+				uint32_t pair[2] = {0};
 
-			assert_int_equal(ink_power_sums_pair(f, s, pair), 1);
-			assert_true(is_pair(pair, x, y));
-			s = ink_power_sums_subtract(f, s, ink_power_sums_of(f, x));
-			assert_int_equal(s.s1, y);
-			assert_int_equal(s.s2, y * y % f->p);
-		}
+				assert_int_equal(ink_power_sums_pair(f, s, pair), 1);
+				assert_true(is_pair(pair, x, y));
+				s = ink_power_sums_subtract(f, s, ink_power_sums_of(f, x));
+				assert_int_equal(s.s1, y);
+				assert_int_equal(s.s2, y * y % f->p);
+			}
 }
 
 /* p (p + 1) / 2 pairs have as many different sums; all the others are no pairs. */
 static void sums_that_are_no_pair_are_refused(void **state)
 {
 	(void)state;
-	EACH_SMALL_FIELD(f)
-	{
+	EACH_SMALL_FIELD (f) {
 		uint32_t found = 0, pair[2];
 
 		for (uint32_t s1 = 0; s1 < f->p; s1++)

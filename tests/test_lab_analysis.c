@@ -110,8 +110,7 @@ static void a_flow_is_a_syn_some_packets_and_a_fin(void **state)
 	double flows = 0, packets = 0;
 
 	(void)state;
-	EACH_FLOW(f, r)
-	{
+	EACH_FLOW (f, r) {
 		assert_int_equal(f->syn, 1);
 		assert_int_equal(f->fin, 1);
 		assert_in_range(packets_of(f), 9, 21);
@@ -131,8 +130,7 @@ static void the_udp_packet_of_a_p2p_flow_lies_within_its_tcp(void **state)
 	double flows = 0, p2p = 0, early = 0;
 
 	(void)state;
-	EACH_FLOW(f, r)
-	{
+	EACH_FLOW (f, r) {
 		assert_int_equal(f->udp, f->p2p);
 		if (f->p2p)
 			assert_in_range(f->udp_after, 1, packets_of(f) - 1);
@@ -169,8 +167,7 @@ static void udp_may_come_first_or_alone(void **state)
 	options.udp_first = .5;
 	options.udp_only = .1;
 	r = record_of(&options);
-	EACH_FLOW(f, r)
-	{
+	EACH_FLOW (f, r) {
 		all++;
 		p2p += f->p2p;
 		first += f->p2p && f->udp_after == 0;
@@ -192,8 +189,7 @@ static void a_flow_that_breaks_off_is_p2p_if_its_udp_comes_in_time(void **state)
 	(void)state;
 	options.silent = .3;
 	r = record_of(&options);
-	EACH_FLOW(f, r)
-	{
+	EACH_FLOW (f, r) {
 		all++;
 		silent += f->fin == 0;
 		if (f->fin || !f->udp)
@@ -217,8 +213,7 @@ static void zipf_sizes_have_the_same_mean_and_a_long_tail(void **state)
 	(void)state;
 	options.zipf = true;
 	r = record_of(&options);
-	EACH_FLOW(f, r)
-	{
+	EACH_FLOW (f, r) {
 		double size = packets_of(f);
 
 		assert_true(size >= 2 && size <= SIM_P2P_LARGEST);

@@ -851,12 +851,12 @@ static void side_flags_send_those_that_are_there(void **state)
 	for (unsigned classes = 0; classes < 1u << INK_SIDE_CLASSES; classes++) {
 		unsigned sent = compact_sent[compact_side_flags(classes)], names = 0;
 
-		for (unsigned class = 0; class < INK_SIDE_CLASSES; class ++)
-			names |= (classes >> class & 1) << class % 14;
+		for (unsigned side = 0; side < INK_SIDE_CLASSES; side++)
+			names |= (classes >> side & 1) << side % 14;
 		assert_int_equal(classes & ~sent, 0);
 		if (__builtin_popcount(names) <= 1)
-			for (unsigned class = 0; class < INK_SIDE_CLASSES; class ++)
-				assert_int_equal(sent >> class & 1, names >> class % 14 & 1);
+			for (unsigned side = 0; side < INK_SIDE_CLASSES; side++)
+				assert_int_equal(sent >> side & 1, names >> side % 14 & 1);
 	}
 }
 

@@ -58,22 +58,19 @@ static const struct number_test source_port = {"src port", INK_FIELD_SPORT, 6553
 				icmp_code = {"icmp code", INK_FIELD_ICMP_CODE, 255},
 				rtp_type = {"rtp type", INK_FIELD_RTP_TYPE, 127};
 
-#define EACH(i, array) (unsigned i = 0; i < sizeof(array) / sizeof(array)[0]; i++)
+#define EACH(i, array) for (unsigned i = 0; i < sizeof(array) / sizeof(array)[0]; i++)
 
 void ink_offer_tests(struct ink_suggest *near)
 {
 	static const char *const others[] = {"any",  "icmp",   "rtp",    "src",     "dst", "host",
 					     "from", "chance", "filter", "picture", "not"};
 
-	for
-		EACH(i, plain_tests)
-	ink_suggest_offer(near, plain_tests[i].word);
-	for
-		EACH(i, number_tests)
-	ink_suggest_offer(near, number_tests[i].word);
-	for
-		EACH(i, others)
-	ink_suggest_offer(near, others[i]);
+	EACH (i, plain_tests)
+		ink_suggest_offer(near, plain_tests[i].word);
+	EACH (i, number_tests)
+		ink_suggest_offer(near, number_tests[i].word);
+	EACH (i, others)
+		ink_suggest_offer(near, others[i]);
 }
 
 /* -------------------------------------------------------------- the nodes */
@@ -220,12 +217,11 @@ static int parse_compare(struct ink_parser *p, enum ink_compare *compare)
 	static const char *const signs[] = {[INK_EQ] = "=",  [INK_NE] = "!=", [INK_LT] = "<",
 					    [INK_LE] = "<=", [INK_GT] = ">",  [INK_GE] = ">="};
 
-	for
-		EACH(i, signs)
-	if (ink_parser_takes(p, signs[i])) {
-		*compare = (enum ink_compare)i;
-		return 1;
-	}
+	EACH (i, signs)
+		if (ink_parser_takes(p, signs[i])) {
+			*compare = (enum ink_compare)i;
+			return 1;
+		}
 	return 0;
 }
 
@@ -349,10 +345,9 @@ static const struct ink_condition *parse_picture(struct ink_parser *p)
 {
 	static const char types[][2] = {"I", "P", "B"};
 
-	for
-		EACH(i, types)
-	if (ink_parser_takes(p, types[i]))
-		return range_node(p, INK_FIELD_PICTURE, &(struct ink_range){i + 1, i + 1}, 1);
+	EACH (i, types)
+		if (ink_parser_takes(p, types[i]))
+			return range_node(p, INK_FIELD_PICTURE, &(struct ink_range){i + 1, i + 1}, 1);
 	return ink_parser_expected(p, "'I', 'P' or 'B'"), NULL;
 }
 
@@ -508,16 +503,15 @@ static const struct ink_condition *parse_let_name(struct ink_parser *p)
 
 static const struct ink_condition *parse_word(struct ink_parser *p)
 {
-	for
-		EACH(i, plain_tests)
-	if (ink_parser_takes(p, plain_tests[i].word))
-		return range_node(p, plain_tests[i].field,
-				  &(struct ink_range){plain_tests[i].low, plain_tests[i].high}, 1);
-	for
-		EACH(i, number_tests)
-	if (ink_parser_takes(p, number_tests[i].word))
-		return number_tests[i].field == INK_FIELD_PAYLOAD ? parse_payload(p, &number_tests[i])
-								  : parse_numbers(p, &number_tests[i]);
+	EACH (i, plain_tests)
+		if (ink_parser_takes(p, plain_tests[i].word))
+			return range_node(p, plain_tests[i].field,
+					  &(struct ink_range){plain_tests[i].low, plain_tests[i].high}, 1);
+	EACH (i, number_tests)
+		if (ink_parser_takes(p, number_tests[i].word))
+			return number_tests[i].field == INK_FIELD_PAYLOAD
+				       ? parse_payload(p, &number_tests[i])
+				       : parse_numbers(p, &number_tests[i]);
 	if (ink_parser_takes(p, "any"))
 		return node(p, &(struct ink_condition){.kind = INK_ALWAYS});
 	if (ink_parser_takes(p, "icmp"))
