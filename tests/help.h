@@ -130,6 +130,20 @@ static inline int free_table(void **state)
 #define TEST(name) cmocka_unit_test_teardown(name, free_table)
 #define GIVEN(situation, name) cmocka_unit_test_setup_teardown(name, situation, free_table)
 
+#define ROWS(of) of, sizeof(of) / sizeof((of)[0])
+
+/* One test for each row of an array; a row begins with the name of its test, and is its state. */
+static inline int run_rows(const char *group, void (*test)(void **), const void *row, size_t size, size_t n)
+{
+	struct CMUnitTest tests[32];
+
+	assert_true(n <= 32);
+	for (size_t i = 0; i < n; i++, row = (const char *)row + size)
+		tests[i] = (struct CMUnitTest){*(const char *const *)row, test, NULL, free_table,
+					       (void *)(uintptr_t)row};
+	return _cmocka_run_group_tests(group, tests, n, NULL, NULL);
+}
+
 static inline void assert_sound(void)
 {
 	struct ink_why why = {""};

@@ -40,6 +40,7 @@
 #include "base/cpu.h"
 #include "table/table.h"
 #include "tests/random.h"
+#include "tests/verbs.h"
 
 enum { FLOWS = 128, EVENTS = 4, RULED = 6 }; /* events and states that the rules name, at the most */
 
@@ -384,48 +385,6 @@ static inline void look_at_all(struct program *p, struct causes c)
 
 /* -------------------------------------------------------------------- the calls */
 
-enum verb { LOOKUP, PEEK, INSERT, SET, MODIFY, DELETE, STEP, VERBS };
-
-struct call {
-	enum verb verb;
-	unsigned flow, state, event;
-};
-
-struct result {
-	int error;
-	ink_answer answer;
-	struct ink_move move;
-};
-
-static inline struct result perform(struct ink_table *t, uint64_t id, const struct call *c)
-{
-	struct result r = {0, 0, {0, 0, 0}};
-
-	switch (c->verb) {
-	case LOOKUP:
-		r.answer = ink_lookup(t, id);
-		break;
-	case PEEK:
-		r.answer = ink_peek(t, id);
-		break;
-	case INSERT:
-		r.error = ink_insert(t, id, c->state);
-		break;
-	case SET:
-		r.error = ink_set(t, id, c->state);
-		break;
-	case MODIFY:
-		r.error = ink_modify(t, id, c->state);
-		break;
-	case DELETE:
-		r.error = ink_delete(t, id);
-		break;
-	default:
-		r.error = ink_step(t, id, c->event, &r.move);
-	}
-	return r;
-}
-
 /*
  * Each of these holds a result against what is known of the flow, and says how
  * many others it may have hit.
@@ -650,12 +609,6 @@ static inline struct result call_first(struct program *p, const struct call *c)
 	return r;
 }
 
-static inline int same(const struct result *a, const struct result *b)
-{
-	return a->error == b->error && a->answer == b->answer && a->move.from == b->move.from &&
-	       a->move.to == b->move.to && a->move.action == b->move.action;
-}
-
 static inline void call_both(struct program *p, const struct call *c)
 {
 	struct result first = call_first(p, c), second = perform(p->second, p->flows[c->flow].id, c);
@@ -664,39 +617,6 @@ static inline void call_both(struct program *p, const struct call *c)
 }
 
 /* --------------------------------------------------------------------- batches */
-
-enum { BATCH = 100 };
-
-struct arrays {
-	uint64_t ids[BATCH];
-	uint8_t states[BATCH];
-	uint16_t events[BATCH];
-	ink_answer answers[BATCH];
-	struct ink_move moves[BATCH];
-	int errors[BATCH];
-};
-
-static inline int perform_batch(struct ink_table *t, enum verb verb, const struct ink_batch *b)
-{
-	switch (verb) {
-	case LOOKUP:
-		ink_lookup_batch(t, b);
-		return 0;
-	case PEEK:
-		ink_peek_batch(t, b);
-		return 0;
-	case INSERT:
-		return ink_insert_batch(t, b);
-	case SET:
-		return ink_set_batch(t, b);
-	case MODIFY:
-		return ink_modify_batch(t, b);
-	case DELETE:
-		return ink_delete_batch(t, b);
-	default:
-		return ink_step_batch(t, b);
-	}
-}
 
 static inline int is_full(const struct ink_table *t, uint32_t number)
 {
@@ -759,7 +679,7 @@ static inline void batch_both(struct program *p)
 	enum verb verb = next_byte(p) % VERBS;
 	unsigned n = next_byte(p) % (BATCH + 1);
 	struct arrays x = {.errors = {0}};
-	struct ink_batch b = {n, x.ids, x.states, x.events, x.answers, x.moves, x.errors};
+	struct ink_batch b = batch_of(&x, n);
 	struct turns turns = {.t = p->first, .verb = verb, .ids = x.ids, .n = n};
 	struct call calls[BATCH];
 	struct result first[BATCH];
@@ -777,7 +697,7 @@ static inline void batch_both(struct program *p)
 		error = error ? error : first[i].error;
 	must(p, perform_batch(p->second, verb, &b) == error, "a batch returns another error than its calls");
 	for (unsigned i = 0; i < n; i++) {
-		struct result second = {x.errors[i], x.answers[i], x.moves[i]};
+		struct result second = item_of(&x, i);
 
 		must(p, same(&first[i], &second), "a batch differs from its calls");
 	}
@@ -968,27 +888,6 @@ static inline void next_call(struct program *p)
  * Here the oracle is a model that knows every cell (bloom_model.h), and there is
  * nothing that may be either way, improper use or not.
  */
-enum { LOOKUP_IN = VERBS, MODIFY_FROM, DELETE_IN, FILTER_VERBS };
-
-static inline struct result perform_filter(struct ink_table *t, uint64_t id, const struct call *c)
-{
-	struct result r = {0, 0, {0, 0, 0}};
-
-	switch ((unsigned)c->verb) {
-	case LOOKUP_IN:
-		r.answer = ink_lookup_in(t, id, c->state);
-		return r;
-	case MODIFY_FROM:
-		r.error = ink_modify_from(t, id, c->event, c->state);
-		return r;
-	case DELETE_IN:
-		r.error = ink_delete_in(t, id, c->state);
-		return r;
-	default:
-		return perform(t, id, c);
-	}
-}
-
 static inline ink_answer model_lookup_in(struct model *m, uint64_t id, unsigned state)
 {
 	ink_answer answer;
@@ -1044,7 +943,7 @@ static inline struct result perform_model(struct model *m, uint64_t id, const st
 static inline struct result filter_first(struct program *p, const struct call *c)
 {
 	uint64_t id = p->flows[c->flow].id;
-	struct result one = perform_filter(p->first, id, c), model = perform_model(&p->model, id, c);
+	struct result one = perform(p->first, id, c), model = perform_model(&p->model, id, c);
 
 	must(p, same(&one, &model), "a result is not the model's");
 	p->known += one.answer >= 0;
@@ -1067,7 +966,7 @@ static inline void filter_batch(struct program *p)
 	enum verb verb = next_byte(p) % VERBS;
 	unsigned n = next_byte(p) % (BATCH + 1);
 	struct arrays x = {.errors = {0}};
-	struct ink_batch b = {n, x.ids, x.states, x.events, x.answers, x.moves, x.errors};
+	struct ink_batch b = batch_of(&x, n);
 	struct result first[BATCH];
 
 	for (unsigned i = 0; i < n; i++) {
@@ -1080,7 +979,7 @@ static inline void filter_batch(struct program *p)
 	}
 	perform_batch(p->second, verb, &b);
 	for (unsigned i = 0; i < n; i++) {
-		struct result second = {x.errors[i], x.answers[i], x.moves[i]};
+		struct result second = item_of(&x, i);
 
 		must(p, same(&first[i], &second), "a batch differs from its calls");
 	}
@@ -1173,9 +1072,9 @@ static inline void next_filter_call(struct program *p)
 	else if (what == 26)
 		filter_batch(p);
 	else {
-		struct call c = choose_filter_call(p, what % FILTER_VERBS);
+		struct call c = choose_filter_call(p, what % ALL_VERBS);
 		struct result first = filter_first(p, &c),
-			      second = perform_filter(p->second, p->flows[c.flow].id, &c);
+			      second = perform(p->second, p->flows[c.flow].id, &c);
 
 		must(p, same(&first, &second), "the two tables differ in a result");
 	}
