@@ -7,20 +7,8 @@
 #ifndef INKLING_TESTS_HELP_H
 #define INKLING_TESTS_HELP_H
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "tests/random.h"
 #include "kinds/compact/compact.h"
-#include "table/table.h"
+#include "tests/table.h"
 
 /* --------------------------------------------------------------- variants */
 
@@ -111,17 +99,12 @@ static struct ink_table *t;
 
 static inline void make_from(const struct ink_options *options)
 {
-	struct ink_why why = {""};
-
 	ink_free(t);
-	t = ink_create(options, &why);
-	if (!t)
-		fail_msg("%s: %s", variant->name, why.text);
+	t = table_with(options);
 }
 
 static inline int free_table(void **state)
 {
-	(void)state;
 	ink_free(t);
 	t = NULL;
 	return 0;
@@ -144,20 +127,9 @@ static inline int run_rows(const char *group, void (*test)(void **), const void 
 	return _cmocka_run_group_tests(group, tests, n, NULL, NULL);
 }
 
-static inline void assert_sound(void)
-{
-	struct ink_why why = {""};
-
-	if (ink_check(t, &why) != 0)
-		fail_msg("%s: %s", variant->name, why.text);
-}
-
 static inline struct ink_stats stats_now(void)
 {
-	struct ink_stats stats = {.size = sizeof stats};
-
-	ink_stats(t, &stats);
-	return stats;
+	return stats_of(t);
 }
 
 /* A flow that the table says it has not. */
@@ -242,7 +214,7 @@ static inline void assert_change(const struct change *c, int line)
 	}
 	assert_delta("total", (int64_t)(census.total - census_before.total), all, line);
 	assert_delta("flows", (int64_t)(s.flows - stats_before.flows), all, line);
-	assert_sound();
+	assert_sound(t);
 	note();
 }
 

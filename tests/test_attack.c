@@ -136,7 +136,6 @@ static void whoever_knows_the_secret_overflows_two_lines_at_will(void **state)
 	static uint8_t keys[MOST_KEYS][KEY];
 	const struct ink_geometry planned = {.d = 0};
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		struct ink_table *t = make(kinds[k], &planned, 2000, 0);
 		uint32_t room = 2 * t->plan.geometry.h + t->plan.geometry.side;
@@ -257,7 +256,6 @@ static void keys_that_collide_under_another_secret_do_no_harm(void **state)
 	static uint8_t keys[MOST_KEYS][KEY];
 	const struct ink_geometry tight = {.b = 16, .h = 24, .side = INK_NO_SIDE};
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		struct ink_table *other = make(kinds[k], &tight, 300, 1000003); /* not one of those tried */
 
@@ -273,7 +271,6 @@ static void keys_with_a_pattern_do_no_harm(void **state)
 {
 	static uint8_t keys[MOST_KEYS][KEY];
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		keys_in_a_row(keys, OVERLOAD);
 		assert_no_better_than_chance("keys in a row", kinds[k], keys, OVERLOAD);
@@ -288,7 +285,6 @@ static void a_planned_table_takes_all_the_attackers_flows(void **state)
 	static uint8_t keys[MOST_KEYS][KEY];
 	const struct ink_geometry planned = {.d = 0};
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		struct ink_table *other = make(kinds[k], &planned, MOST_KEYS, 1);
 		uint64_t collisions = 0;

@@ -116,7 +116,7 @@ static void assert_cells_are(const char *expected, int line)
 	}
 	if (strcmp(found, expected) != 0)
 		fail_msg("%s, line %d: \"%s\" and not \"%s\"", variant->name, line, found, expected);
-	assert_sound();
+	assert_sound(t);
 }
 
 #define assert_cells(text) assert_cells_are(text, __LINE__)
@@ -125,7 +125,6 @@ static void assert_cells_are(const char *expected, int line)
 
 static void a_stateful_insert_keeps_the_papers_rules(void **state)
 {
-	(void)state;
 	make(&with_counters, 0);
 	assert_int_equal(ink_insert(t, flow(0, 0), 3), 0); /* empty: the state, count 1 */
 	assert_cells("3 . . . | 3 . . .");
@@ -143,7 +142,6 @@ static void a_stateful_modify_keeps_the_papers_rules(void **state)
 {
 	uint64_t one, two;
 
-	(void)state;
 	make(&with_counters, 0);
 	one = flow(0, 0);
 	two = flow(0, 1);
@@ -167,7 +165,6 @@ static void a_stateful_delete_keeps_the_papers_rules(void **state)
 {
 	uint64_t one, two, three;
 
-	(void)state;
 	make(&with_counters, 0);
 	one = flow(0, 0);
 	two = flow(0, 1);
@@ -189,7 +186,6 @@ static void a_stateful_lookup_keeps_the_papers_rules(void **state)
 {
 	uint64_t known, lost;
 
-	(void)state;
 	make(&with_counters, 0);
 	known = flow(0, 0);
 	lost = flow(1, 1);
@@ -212,7 +208,6 @@ static void a_stateful_flow_in_doubt_can_be_deleted_but_not_changed(void **state
 {
 	uint64_t lost;
 
-	(void)state;
 	make(&with_counters, 0);
 	lost = flow(0, 0);
 	ink_insert(t, lost, 1);
@@ -231,7 +226,6 @@ static void a_stateful_insert_that_meets_a_match_is_counted(void **state)
 {
 	uint64_t id;
 
-	(void)state;
 	make(&with_counters, 0);
 	id = flow(0, 0);
 	assert_int_equal(ink_insert(t, id, 1), 0);
@@ -247,7 +241,6 @@ static void a_set_stores_or_changes(void **state)
 {
 	const struct variant *all[] = {&with_counters, &without_counters, &counting};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
 		uint64_t id;
 
@@ -265,7 +258,6 @@ static void a_count_at_its_top_stays_there(void **state)
 {
 	uint64_t ids[9];
 
-	(void)state;
 	make(&with_counters, 1);
 	for (unsigned i = 0; i < 9; i++)
 		ink_insert(t, ids[i] = flow(0, 0), 1);
@@ -283,7 +275,6 @@ static void the_threshold_asks_for_more_cells_that_know(void **state)
 	struct variant two = with_counters;
 	uint64_t one;
 
-	(void)state;
 	two.geometry.threshold = 2;
 	make(&two, 0);
 	one = flow(0, 0);
@@ -303,7 +294,6 @@ static void without_counters_every_second_flow_makes_a_cell_dont_know(void **sta
 {
 	uint64_t one;
 
-	(void)state;
 	make(&without_counters, 1);
 	one = flow(0, 0);
 	ink_insert(t, one, 3);
@@ -319,7 +309,6 @@ static void without_counters_a_flow_in_doubt_is_left_to_the_tick(void **state)
 {
 	uint64_t lost;
 
-	(void)state;
 	make(&without_counters, 1);
 	lost = flow(0, 0);
 	ink_insert(t, lost, 3);
@@ -338,7 +327,6 @@ static void a_pair_is_counted_in_and_out(void **state)
 {
 	uint64_t id;
 
-	(void)state;
 	make(&counting, 0);
 	id = flow_of_two(1, 0, 2, 3);
 	assert_int_equal(ink_insert(t, id, 1), 0);
@@ -369,7 +357,6 @@ static void a_flow_that_seems_to_be_in_two_states_is_in_doubt(void **state)
 {
 	uint64_t id;
 
-	(void)state;
 	make(&counting, 0);
 	id = flow_in_two_states();
 	assert_cells("1 1 . . | 1 1 . .");
@@ -390,7 +377,6 @@ static void saturated_counters_stay_or_count_down(void **state)
 	struct variant down = counting;
 	uint64_t ids[5];
 
-	(void)state;
 	for (unsigned sticky = 0; sticky < 2; sticky++) {
 		down.geometry.bloom_flags = sticky ? 0 : INK_BLOOM_DECREMENT;
 		make(&down, 0);
@@ -409,7 +395,6 @@ static void without_counters_a_pair_stays_until_its_time_is_over(void **state)
 {
 	uint64_t id;
 
-	(void)state;
 	make(&plain, 1);
 	id = flow_of_two(1, 0, 2, 3);
 	ink_insert(t, id, 1);
@@ -429,7 +414,6 @@ static void a_direct_modify_to_the_same_state_only_touches(void **state)
 {
 	uint64_t id;
 
-	(void)state;
 	make(&counting, 1);
 	id = flow_in(1, 0, 0);
 	ink_insert(t, id, 1);
@@ -469,7 +453,6 @@ static void steps_follow_the_rules(void **state)
 {
 	const struct variant *all[] = {&with_counters, &without_counters, &counting};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
 		uint64_t id;
 
@@ -492,7 +475,6 @@ static void a_step_in_doubt_takes_the_action_of_unsure(void **state)
 {
 	uint64_t id;
 
-	(void)state;
 	make(&with_counters, 0);
 	id = flow(0, 0);
 	ink_insert(t, id, 1);
@@ -512,7 +494,6 @@ static void a_start_event_without_row_at_a_match_comes_into_its_cells(void **sta
 {
 	uint64_t id;
 
-	(void)state;
 	make(&with_counters, 0);
 	id = flow(0, 0);
 	ink_insert(t, id, 3);
@@ -532,7 +513,6 @@ static void a_step_to_absent_without_counters_is_left_to_the_tick(void **state)
 {
 	uint64_t id;
 
-	(void)state;
 	make(&plain, 1);
 	id = flow_of_two(1, 0, 2, 3);
 	ink_insert(t, id, 1);
@@ -546,7 +526,6 @@ static void without_rules_and_for_no_event_a_step_is_an_error(void **state)
 	const struct variant *all[] = {&with_counters, &counting};
 	struct ink_move m;
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		make(all[i], 0);
 		assert_int_equal(ink_step(t, flow(0, 0), OPEN, &m), -EINVAL);
@@ -561,7 +540,6 @@ static void a_state_that_there_is_not_is_an_error(void **state)
 {
 	const struct variant *all[] = {&with_counters, &without_counters, &counting, &plain};
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		uint64_t id;
 
@@ -589,7 +567,6 @@ static void a_cell_ends_by_the_period_of_its_state(void **state)
 	struct ink_rules rules = {sizeof rules, MANY_STATES, 1, rows, NULL, timings};
 	struct ink_counts expired;
 
-	(void)state;
 	for (unsigned i = 0; i < MANY_STATES + 2; i++)
 		rows[i] = (struct ink_row){INK_NO_ROW, 0};
 	for (unsigned i = 0; i <= MANY_STATES; i++)
@@ -616,7 +593,6 @@ static void lookups_touch_all_cells_of_a_flow_and_peeks_none(void **state)
 {
 	uint64_t id;
 
-	(void)state;
 	make(&with_counters, 1);
 	id = flow(0, 0);
 	ink_insert(t, id, 1);
@@ -642,7 +618,6 @@ static void a_direct_cell_ends_for_all_states_alike(void **state)
 	struct ink_counts expired;
 	uint64_t id;
 
-	(void)state;
 	make(&counting, 2);
 	attach(3);
 	id = flow_in(1, 0, 0);
@@ -663,7 +638,6 @@ static void without_age_bits_a_tick_changes_nothing(void **state)
 	const struct variant *all[] = {&with_counters, &counting};
 	uint64_t occupied;
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		make(all[i], 0);
 		ink_insert(t, flow(0, 0), 1);
@@ -682,7 +656,6 @@ static void rules_that_these_kinds_cannot_keep_are_refused(void **state)
 	struct ink_rules rules = {sizeof rules, MANY_STATES, 1, rows, NULL, timings}, few = rules;
 	struct ink_why why;
 
-	(void)state;
 	for (unsigned i = 0; i < MANY_STATES + 2; i++)
 		rows[i] = (struct ink_row){INK_NO_ROW, 0};
 	for (unsigned i = 0; i <= MANY_STATES; i++)
@@ -717,7 +690,6 @@ static void there_is_no_census_but_cells_are_counted(void **state)
 	const struct variant *all[] = {&with_counters, &counting};
 	struct ink_counts counts = {.total = 9};
 
-	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		make(all[i], 0);
 		ink_insert(t, flow_in(1, 0, 0), 1);
@@ -735,7 +707,6 @@ static void the_flows_are_estimated(void **state)
 	struct ink_options o = {.size = sizeof o, .states = 4, .flows = 20000, .error = .01, .seed = 1};
 	uint64_t n = 15000;
 
-	(void)state;
 	variant = &with_counters;
 	for (unsigned kind = INK_STATEFUL; kind <= INK_DIRECT; kind++) {
 		o.kind = (enum ink_kind)kind;
@@ -748,7 +719,6 @@ static void the_flows_are_estimated(void **state)
 
 static void a_full_filter_says_so_and_does_not_fail(void **state)
 {
-	(void)state;
 	make(&with_counters, 0);
 	for (unsigned i = 0; i < 500; i++)
 		assert_int_equal(ink_insert(t, random_word(), i % MANY_STATES), 0);
@@ -756,12 +726,11 @@ static void a_full_filter_says_so_and_does_not_fail(void **state)
 	assert_int_equal(ink_lookup(t, random_word()), INK_DONT_KNOW);
 	assert_true(stats_now().flows > 8);
 	assert_int_equal(stats_now().refused, 0);
-	assert_sound();
+	assert_sound(t);
 }
 
 static void damage_is_found(void **state)
 {
-	(void)state;
 	make(&with_counters, 1);
 	cell_write(t, 0, 1); /* an age without a count */
 	assert_int_equal(ink_check(t, NULL), -EUCLEAN);
@@ -788,7 +757,6 @@ static void verbs_with_a_given_state_mean_the_same_for_all_kinds(void **state)
 {
 	struct ink_options o;
 
-	(void)state;
 	for (size_t i = 0; i < VARIANTS; i++) {
 		uint64_t id = id_number(i);
 
@@ -814,7 +782,7 @@ static void verbs_with_a_given_state_mean_the_same_for_all_kinds(void **state)
 		assert_int_equal(ink_peek(t, id), 4);
 		assert_int_equal(ink_delete_in(t, id, 4), 0);
 		assert_int_equal(ink_peek(t, id), INK_ABSENT);
-		assert_sound();
+		assert_sound(t);
 	}
 }
 
@@ -823,7 +791,6 @@ static void verbs_with_a_given_state_ask_the_side_table(void **state)
 {
 	struct ink_options o;
 
-	(void)state;
 	for (size_t i = 0; i < VARIANTS; i++) {
 		uint64_t id = id_number(i), twin;
 
@@ -963,7 +930,6 @@ static void the_formulas_of_the_plan_hold(void **state)
 	};
 	struct formulas f = {.next = 0};
 
-	(void)state;
 	variant = &with_counters;
 	for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
 		f.errors = (struct tally){.formula = ways[i].errors};
@@ -1023,14 +989,13 @@ static void churn(uint64_t operations, struct ink_options o)
 	for (uint64_t i = 0; i < n; i++)
 		assert_int_equal(ink_delete(t, ids[i]), 0);
 	assert_int_equal(stats_now().occupied, 0);
-	assert_sound();
+	assert_sound(t);
 	free(ids);
 	free(states);
 }
 
 static void ten_million_proper_operations_are_never_wrong(void **state)
 {
-	(void)state;
 	variant = &with_counters;
 	churn(scaled(10000000), (struct ink_options){.size = sizeof(struct ink_options),
 						     .kind = INK_STATEFUL,
@@ -1061,7 +1026,6 @@ static void the_ceiling_holds_for_strangers_and_for_flows(void **state)
 {
 	struct ink_plan p = {.size = sizeof p};
 
-	(void)state;
 	for (unsigned kind = INK_STATEFUL; kind <= INK_DIRECT; kind++) {
 		struct ink_options o = planned_for((enum ink_kind)kind);
 
@@ -1078,7 +1042,6 @@ static void a_plan_leads_back_to_itself(void **state)
 {
 	struct ink_plan p = {.size = sizeof p}, back = {.size = sizeof back};
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		struct ink_options o = planned_for(i < 3 ? INK_STATEFUL : INK_DIRECT);
 
@@ -1107,7 +1070,6 @@ static void blocking_has_a_price(void **state)
 	struct ink_plan lines = {.size = sizeof lines}, cells = {.size = sizeof cells};
 	struct ink_options o = planned_for(INK_STATEFUL);
 
-	(void)state;
 	o.flows = 100000;
 	o.geometry.bloom_flags = INK_BLOOM_BLOCKED;
 	assert_int_equal(ink_plan(&o, &lines, NULL), 0);
@@ -1125,7 +1087,6 @@ static void given_cells_are_taken_as_they_are(void **state)
 	struct ink_plan p = {.size = sizeof p};
 	struct ink_options o = planned_for(INK_STATEFUL);
 
-	(void)state;
 	o.states = 10; /* row 1 of the paper's Table 1: 128K cells of 4 bits and a timer, k = 3 */
 	o.flows = 36000;
 	o.geometry = (struct ink_geometry){.k = 3, .m = 131072};
@@ -1160,7 +1121,6 @@ static void bad_options_are_refused_with_a_reason(void **state)
 {
 	struct ink_options good = planned_for(INK_STATEFUL);
 
-	(void)state;
 	good.flows = 1000;
 	good.error = .01;
 	REFUSED(-EINVAL, geometry.k = 33);

@@ -65,7 +65,6 @@ static void the_id_is_siphash_1_3(void **state)
 {
 	uint8_t bytes[64];
 
-	(void)state;
 	count_up(bytes, sizeof bytes);
 	for (size_t n = 0; n < 64; n++)
 		assert_int_equal(ink_siphash13(vector_secret, bytes, n), vectors[n]);
@@ -75,14 +74,12 @@ static void a_long_key_counts_its_length_modulo_256(void **state)
 {
 	uint8_t bytes[300];
 
-	(void)state;
 	count_up(bytes, sizeof bytes);
 	assert_int_equal(ink_siphash13(vector_secret, bytes, sizeof bytes), long_vector);
 }
 
 static void an_empty_key_needs_no_address(void **state)
 {
-	(void)state;
 	assert_int_equal(ink_siphash13(vector_secret, NULL, 0), vectors[0]);
 }
 
@@ -90,7 +87,6 @@ static void an_id_does_not_depend_on_where_the_key_lies(void **state)
 {
 	uint8_t bytes[64 + 8];
 
-	(void)state;
 	for (size_t offset = 0; offset < 8; offset++) {
 		count_up(bytes + offset, 64);
 		for (size_t n = 0; n < 64; n++)
@@ -157,7 +153,6 @@ static void try_in_exact_block(size_t length, size_t n)
 
 static void a_batch_gives_the_ids_of_the_single_keys(void **state)
 {
-	(void)state;
 	skip_if_the_processor_cannot();
 	for (size_t length = 0; length <= MAX_LENGTH; length++)
 		for (size_t n = 0; n <= MAX_N; n++)
@@ -166,7 +161,6 @@ static void a_batch_gives_the_ids_of_the_single_keys(void **state)
 
 static void a_large_batch_is_right_to_its_end(void **state)
 {
-	(void)state;
 	skip_if_the_processor_cannot();
 	for (size_t n = 1000; n < 1016; n++) {
 		try_in_exact_block(13, n);
@@ -190,7 +184,6 @@ static void a_batch_reads_nothing_beside_its_keys(void **state)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	uint8_t *bytes = map_guarded_page(page);
 
-	(void)state;
 	skip_if_the_processor_cannot();
 	fill_at_random(bytes, page);
 	for (size_t length = 0; length <= MAX_LENGTH; length++) {
@@ -207,7 +200,6 @@ static void a_batch_reads_nothing_beside_its_keys(void **state)
 
 static void a_batch_of_empty_keys_needs_no_address(void **state)
 {
-	(void)state;
 	skip_if_the_processor_cannot();
 	for (size_t n = 0; n <= MAX_N; n++) {
 		struct ink_keys keys = {.bytes = NULL, .length = 0, .n = n};

@@ -41,7 +41,6 @@ static void assert_all_sums_differ(const struct ink_multiset_shape *s, unsigned 
 
 static void multisets_of_three_of_16_states_and_of_two_of_64_have_different_sums(void **state)
 {
-	(void)state;
 	for (unsigned states = 1; states <= INK_MULTISET_STATES; states++) {
 		struct ink_multiset_shape s = ink_multiset_shape(states);
 
@@ -55,7 +54,7 @@ static void multisets_of_three_of_16_states_and_of_two_of_64_have_different_sums
 
 /* Marks, for every sum that `count` more elements can lead to, the states that were used on the way. */
 static void mark_multisets(const struct ink_multiset_shape *s, unsigned count, unsigned sum, uint64_t used,
-		      uint64_t *masks)
+			   uint64_t *masks)
 {
 	if (!count) {
 		masks[sum % INK_MULTISET_GROUP] |= used;
@@ -67,7 +66,6 @@ static void mark_multisets(const struct ink_multiset_shape *s, unsigned count, u
 
 static void masks_have_the_states_of_all_multisets_with_that_sum(void **state)
 {
-	(void)state;
 	for (unsigned states = 1; states <= 17; states += states < 5 ? 1 : 4) {
 		struct ink_multiset_shape s = ink_multiset_shape(states);
 		unsigned char *masks = calloc(1, ink_multiset_masks_bytes(s.max_count, s.mask_bytes));
@@ -92,7 +90,6 @@ static void what_is_put_in_can_be_taken_out_in_any_order(void **state)
 {
 	struct ink_multiset_shape s = ink_multiset_shape(12);
 
-	(void)state;
 	for (unsigned round = 0; round < 1000; round++) {
 		unsigned in[14], n = random_below(15);
 		ink_multiset cell = 0;
@@ -116,7 +113,6 @@ static void a_count_of_15_stays_and_tells_nothing(void **state)
 	unsigned char *masks = calloc(1, ink_multiset_masks_bytes(s.max_count, s.mask_bytes));
 	ink_multiset cell = 0;
 
-	(void)state;
 	assert_non_null(masks);
 	ink_multiset_fill_masks(&s, masks);
 	for (unsigned i = 0; i < 20; i++)
@@ -159,7 +155,7 @@ static void begin_churn(struct churn *c, unsigned states, uint64_t n, double err
 
 static void end_churn(struct churn *c)
 {
-	assert_sound();
+	assert_sound(t);
 	free(c->ids);
 	free(c->states);
 }
@@ -280,7 +276,6 @@ static void errors_and_doubts_are_as_planned(void **state)
 	static const unsigned states[] = {1, 2, 3, 5, 9, 12, 15, 20, 31, 64};
 	struct formulas f = {.errors = {.formula = "errors"}, .doubts = {.formula = "doubts"}};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof states / sizeof states[0]; i++)
 		for (double ceiling = .1; ceiling > 5e-4; ceiling /= 10)
 			measure_point(&f, states[i], ceiling);
@@ -292,7 +287,6 @@ static void no_answer_about_a_live_flow_is_ever_wrong(void **state)
 {
 	static const unsigned states[] = {2, 4, 15, 60};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof states / sizeof states[0]; i++) {
 		struct churn c;
 
@@ -309,7 +303,6 @@ static void after_20n_replacements_doubts_are_as_rare_as_in_a_fresh_fill(void **
 	uint64_t fresh, after;
 	struct churn c;
 
-	(void)state;
 	begin_churn(&c, 9, 50000, 1e-2);
 	fresh = unsure_now(&c);
 	for (uint64_t i = 0; i < 20 * c.n; i++) {
@@ -332,7 +325,6 @@ static void overload_heals_when_flows_leave(void **state)
 	uint64_t planned, over, healed;
 	struct churn c;
 
-	(void)state;
 	begin_churn(&c, 9, 30000, 1e-2);
 	planned = unsure_now(&c);
 	for (uint64_t i = 0; i < c.n / 2; i++)
@@ -362,7 +354,6 @@ static void what_is_not_known_is_changed_and_deleted_by_the_side_table(void **st
 	struct churn c;
 	uint64_t i;
 
-	(void)state;
 	begin_churn(&c, 4, 5000, .1);
 	i = find_unsure(&c);
 	assert_int_equal(ink_modify(t, c.ids[i], 3), 0);
@@ -386,7 +377,6 @@ static void those_that_wait_are_settled(void **state)
 	struct ink_stats s;
 	struct churn c;
 
-	(void)state;
 	begin_churn(&c, 4, 5000, .1);
 	for (uint64_t i = 0; i < c.n; i++)
 		churn_done(&c, ink_delete(t, c.ids[i]));
@@ -411,7 +401,6 @@ static void a_full_side_table_says_busy_and_nothing_changes(void **state)
 	uint64_t ids[5000], i;
 	uint8_t states[5000];
 
-	(void)state;
 	make_from(&o);
 	c.table = t;
 	c.ids = ids;
@@ -423,7 +412,7 @@ static void a_full_side_table_says_busy_and_nothing_changes(void **state)
 	assert_int_equal(ink_delete(t, c.ids[i]), -EBUSY);
 	assert_int_equal(ink_peek(t, c.ids[i]), INK_DONT_KNOW);
 	assert_int_equal(ink_delete_in(t, c.ids[i], c.states[i]), 0);
-	assert_sound();
+	assert_sound(t);
 }
 
 /* Strangers are changed and deleted at random, from crowded cells: the table stays sound. */
@@ -431,7 +420,6 @@ static void improper_use_leaves_the_table_sound(void **state)
 {
 	struct churn c;
 
-	(void)state;
 	begin_churn(&c, 4, 500, .1);
 	for (uint64_t i = 0; i < 1500; i++)
 		ink_insert(t, id_number(i), random_below(4));
@@ -452,7 +440,7 @@ static void improper_use_leaves_the_table_sound(void **state)
 			ink_delete(t, id);
 		}
 		if (i % 1000 == 0)
-			assert_sound();
+			assert_sound(t);
 	}
 	end_churn(&c);
 }
@@ -463,7 +451,6 @@ static void a_snapshot_has_the_same_flows(void **state)
 	struct ink_why why = {""};
 	struct churn c;
 
-	(void)state;
 	begin_churn(&c, 9, 3000, .1);
 	ink_modify(t, c.ids[find_unsure(&c)], 3);
 	assert_int_equal(ink_save(t, scratch_file, &why), 0);
@@ -511,7 +498,6 @@ static void forged_geometries_are_refused(void **state)
 	static const char no_such_geometry[] = "no table has the geometry";
 	static struct image saved;
 
-	(void)state;
 	save_image(&saved);
 	const struct forgery forgeries[] = {
 		{AT_STATES, 60, "state bits"},
@@ -536,7 +522,6 @@ static void forged_masks_are_refused(void **state)
 	static struct image saved;
 	size_t begin, end, block;
 
-	(void)state;
 	save_image(&saved);
 	begin = AT_BODY + ink_kbf_masks_at(&t->plan.geometry);
 	end = begin + ink_kbf_masks_bytes(&t->plan.geometry);
@@ -554,7 +539,6 @@ static void steps_follow_the_rules(void **state)
 		.size = sizeof o, .kind = INK_KBF, .states = 2, .flows = 1000, .seed = 1, .rules = &rules};
 	struct ink_move m;
 
-	(void)state;
 	make_from(&o);
 	assert_int_equal(ink_step(t, 42, 0, &m), 0);
 	assert_true(m.from == INK_ABSENT && m.to == 0 && m.action == 9);
@@ -583,7 +567,6 @@ static void a_waiting_flow_begins_anew(void **state)
 	struct churn c;
 	uint64_t i;
 
-	(void)state;
 	for (i = 0; i < 5; i++)
 		timings[i] = (struct ink_timing){.period = 0, .timeout = INK_ABSENT};
 	begin_churn(&c, 4, 5000, .1);
@@ -610,7 +593,6 @@ static void what_it_cannot_do_is_refused(void **state)
 	struct ink_plan p = {.size = sizeof p};
 	struct ink_why why;
 
-	(void)state;
 	assert_int_equal(ink_plan(&o, &p, &why), -ENOTSUP);
 	assert_non_null(strstr(why.text, "64"));
 	o.states = 9;

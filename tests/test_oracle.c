@@ -7,14 +7,11 @@
  * sets what portable code does, to the byte.
  */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 
 #include "tests/program.h"
 #include "tests/churn.h"
 #include "base/pages.h"
-
-#include <cmocka.h>
+#include "tests/table.h"
 
 /* ------------------------------------------------------------------- the shapes */
 
@@ -69,37 +66,11 @@ static struct ink_options options_of(const struct shape *s, uint64_t flows, enum
 				    .geometry = s->geometry};
 }
 
-static struct ink_table *make(const struct ink_options *o)
-{
-	struct ink_why why = {""};
-	struct ink_table *t = ink_create(o, &why);
-
-	if (!t)
-		fail_msg("%s", why.text);
-	return t;
-}
-
-static void assert_sound(const struct ink_table *t)
-{
-	struct ink_why why = {""};
-
-	if (ink_check(t, &why))
-		fail_msg("%s", why.text);
-}
-
-static struct ink_stats stats_of(const struct ink_table *t)
-{
-	struct ink_stats stats = {.size = sizeof stats};
-
-	ink_stats(t, &stats);
-	return stats;
-}
-
 /* ------------------------------------------------------------------- proper use */
 
 static void assert_never_wrong(const struct ink_options *o, uint64_t replacements, const char *name)
 {
-	struct ink_table *t = make(o);
+	struct ink_table *t = table_with(o);
 	const char *wrong;
 	struct churn c;
 
@@ -128,7 +99,6 @@ static void a_million_flows_of_line_are_never_wrong(void **state)
 {
 	struct ink_options o = promised(INK_LINE);
 
-	(void)state;
 	assert_never_wrong(&o, 8 * o.flows, "line");
 }
 
@@ -136,7 +106,6 @@ static void a_million_flows_of_compact_are_never_wrong(void **state)
 {
 	struct ink_options o = promised(INK_COMPACT);
 
-	(void)state;
 	assert_never_wrong(&o, 8 * o.flows, "compact");
 }
 
@@ -144,7 +113,6 @@ static void many_writers_are_never_wrong_either(void **state)
 {
 	struct ink_options o = promised(INK_LINE);
 
-	(void)state;
 	o.writers = 2;
 	o.flows /= 5;
 	assert_never_wrong(&o, 8 * o.flows, "line, many writers");
@@ -164,7 +132,6 @@ static void small_tables_are_never_wrong(void **state)
 {
 	uint64_t largest = test_scale() < 1 ? 400 : 2000;
 
-	(void)state;
 	for (unsigned i = 0; i < NEVER_WRONG; i++)
 		for (uint64_t n = 1; n <= largest; n = next_size(n, i)) {
 			enum ink_simd simd = (n + i) % 2 ? INK_SIMD_NONE : INK_SIMD_BEST;
@@ -180,7 +147,6 @@ static void small_tables_that_are_planned_are_never_wrong(void **state)
 	static const enum ink_kind kinds[] = {INK_LINE, INK_COMPACT};
 	uint64_t step = test_scale() < 1 ? 37 : 3;
 
-	(void)state;
 	for (uint64_t n = 1; n <= 2000; n += step) {
 		struct ink_options o = {.size = sizeof o, .kind = kinds[n / step % 2], .flows = n};
 
@@ -224,7 +190,7 @@ static void trial_begin(struct trial *t, enum ink_kind kind, uint64_t flows)
 	t->options.error = .01;
 	filled = t->options;
 	filled.states = POISON;
-	t->table = make(&t->options);
+	t->table = table_with(&t->options);
 	assert_int_equal(ink_plan(&t->options, &plan, NULL), 0);
 	t->error = plan.error;
 	churn_begin(&t->churn, t->table, &filled, 0);
@@ -261,7 +227,6 @@ static void deleting_strangers_removes_as_many_flows_as_planned(void **state)
 	static const enum ink_kind kinds[] = {INK_LINE, INK_COMPACT};
 	struct trial t;
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		uint64_t tries, hits = 0;
 
@@ -286,7 +251,6 @@ static void modifying_strangers_changes_as_many_flows_as_planned(void **state)
 	static const enum ink_kind kinds[] = {INK_LINE, INK_COMPACT};
 	struct trial t;
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		uint64_t tries, hits = 0;
 		struct ink_counts counts;
@@ -313,7 +277,6 @@ static void setting_strangers_changes_as_many_flows_as_planned(void **state)
 	static const enum ink_kind kinds[] = {INK_LINE, INK_COMPACT};
 	struct trial t;
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		double expected = 0;
 		uint64_t n, hits;
@@ -362,7 +325,6 @@ static void a_flow_inserted_twice_takes_two_entries_until_there_is_no_room(void 
 	static const enum ink_full policies[] = {INK_UNSURE, INK_REFUSE, INK_REPLACE};
 	struct trial t;
 
-	(void)state;
 	for (unsigned k = 0; k < 6; k++) {
 		uint64_t refused;
 
@@ -382,7 +344,6 @@ static void both_entries_of_a_flow_can_be_deleted(void **state)
 {
 	struct trial t;
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		trial_begin(&t, k ? INK_LINE : INK_COMPACT, 20000);
 		for (uint64_t i = 0; i < 10; i++) {
@@ -523,7 +484,7 @@ static void assert_ages(enum ink_kind kind, unsigned age_bits, uint32_t period, 
 	a.options.error = .001; /* so small in these shapes that no flow is taken for another */
 	a.options.geometry =
 		kind == INK_LINE ? (struct ink_geometry){.h = 16} : (struct ink_geometry){.f = 23};
-	t = make(&a.options);
+	t = table_with(&a.options);
 	ages_begin(&a, t);
 	for (uint64_t now = 1; now <= 120; now++)
 		ages_tick(&a, now);
@@ -541,7 +502,6 @@ static void assert_ages(enum ink_kind kind, unsigned age_bits, uint32_t period, 
 
 static void flows_that_are_moved_during_a_tick_expire_neither_early_nor_late(void **state)
 {
-	(void)state;
 	for (uint32_t period = 1; period <= 7; period += 2)
 		for (unsigned k = 0; k < 8; k++)
 			assert_ages(k % 2 ? INK_LINE : INK_COMPACT, 1 + k / 2 % 2, period, k / 4 == 1);
@@ -550,7 +510,6 @@ static void flows_that_are_moved_during_a_tick_expire_neither_early_nor_late(voi
 /* Each is stored twice, and the second time in the side table. */
 static void flows_of_the_side_table_expire_as_the_others_do(void **state)
 {
-	(void)state;
 	for (unsigned k = 0; k < 8; k++) {
 		struct ages a = {.options = promised(k % 2 ? INK_LINE : INK_COMPACT), .period = 5};
 		unsigned longest = k / 2 % 2 ? 8 : 10;
@@ -558,7 +517,7 @@ static void flows_of_the_side_table_expire_as_the_others_do(void **state)
 
 		a.options.flows = 1000;
 		a.options.age_bits = 1 + k / 2 % 2;
-		t = make(&a.options);
+		t = table_with(&a.options);
 		one_period_for_all(&a, t);
 		for (unsigned i = 0; i < 20; i++)
 			assert_int_equal(ink_insert(t, id_number(i / 2), 3), 0);
@@ -582,7 +541,6 @@ static void programs_hold(void **state)
 	static struct program p;
 	uint64_t calls = 0, known = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < scaled(1500); seed++) {
 		const char *wrong;
 
@@ -633,9 +591,9 @@ static struct pair make_pair(const struct shape *s, uint64_t flows, enum ink_sim
 	struct pair p;
 
 	o.full = INK_UNSURE + random_below(3);
-	p.one = make(&o);
+	p.one = table_with(&o);
 	o.simd = other;
-	p.other = make(&o);
+	p.other = table_with(&o);
 	attach_rules(p.one);
 	attach_rules(p.other);
 	return p;
@@ -715,7 +673,6 @@ static void assert_batch_is_its_calls(struct pair *p, enum verb verb, unsigned n
  */
 static void a_batch_does_what_its_calls_do_in_their_turn(void **state)
 {
-	(void)state;
 	for (unsigned k = 0; k < 2 * SHAPES; k++) {
 		enum ink_simd simd = k % 2 ? INK_SIMD_NONE : INK_SIMD_BEST;
 		struct pair p = make_pair(&shapes[k / 2], 200, simd, simd);
@@ -737,12 +694,11 @@ static void proper_inserts_are_the_same_in_whichever_order(void **state)
 {
 	struct ink_options o = {
 		.size = sizeof o, .kind = INK_LINE, .flows = 50000, .states = 15, .age_bits = 1};
-	struct pair p = {make(&o), make(&o)};
+	struct pair p = {table_with(&o), table_with(&o)};
 	uint64_t ids[250];
 	uint8_t states[250];
 	struct ink_batch b = {.n = 250, .ids = ids, .states = states};
 
-	(void)state;
 	for (uint64_t round = 0; round < 1000; round++) {
 		for (unsigned i = 0; i < b.n; i++) {
 			ids[i] = id_number(round * b.n + i);
@@ -791,14 +747,13 @@ static void only_tables_too_large_for_the_second_cache_are_far(void **state)
 {
 	struct ink_options o = {.size = sizeof o, .states = 15, .age_bits = 1, .geometry = {.h = 24}};
 
-	(void)state;
 	for (unsigned k = 0; k < 4; k++) {
 		int far = k % 2;
 		struct ink_table *t;
 
 		o.kind = k < 2 ? INK_LINE : INK_COMPACT;
 		o.geometry.b = (4 << 20) / 64 + (uint32_t)far;
-		t = make(&o);
+		t = table_with(&o);
 		assert_int_equal(t->is_far, far);
 		assert_body(t);
 		insert_some(t);
@@ -820,13 +775,12 @@ static void every_lock_has_a_cache_line_of_its_own(void **state)
 				.writers = 2,
 				.geometry = {.h = 24}};
 
-	(void)state;
 	for (unsigned k = 0; k < sizeof locks_of / sizeof locks_of[0]; k++) {
 		uint32_t locks = locks_of[k].locks;
 		struct ink_table *t;
 
 		o.geometry.b = locks_of[k].lines;
-		t = make(&o);
+		t = table_with(&o);
 		assert_body(t);
 		if (k)
 			insert_some(t);
@@ -869,7 +823,7 @@ enum { IN_A_BATCH = 70 }; /* more than are under way at once */
 /* Two such flows, among strangers in a batch: the first of it and one behind, in the second line of its own. */
 static struct ink_table *make_hidden(const struct ink_options *o, uint64_t *ids, unsigned behind)
 {
-	struct ink_table *t = make(o);
+	struct ink_table *t = table_with(o);
 
 	for (unsigned i = 0; i < IN_A_BATCH; i++)
 		ids[i] = random_word();
@@ -917,7 +871,6 @@ static void who_was_hidden_by_another_is_found(void **state)
 				.error = .1,
 				.geometry = {.h = 24}};
 
-	(void)state;
 	for (unsigned k = 0; k < 8 * (IN_A_BATCH - 1); k++) {
 		o.simd = simds[k / 2 % 2];
 		o.writers = 1 + k / 4 % 2;
@@ -929,7 +882,6 @@ static void an_empty_batch_needs_no_arrays(void **state)
 {
 	struct ink_batch none = {.n = 0};
 
-	(void)state;
 	for (unsigned k = 0; k < SHAPES; k++) {
 		struct pair p = make_pair(&shapes[k], 200, INK_SIMD_NONE, INK_SIMD_BEST);
 
@@ -984,7 +936,6 @@ static void both_call(struct pair *p, unsigned ids)
  */
 static void all_instruction_sets_make_the_same_table(void **state)
 {
-	(void)state;
 	if (!ink_cpu_has(INK_SIMD_AVX2))
 		skip();
 	for (unsigned k = 0; k < SHAPES; k++) {

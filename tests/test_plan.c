@@ -115,7 +115,6 @@ static void plans_over_the_grid_are_kept_or_refused_with_a_reason(void **state)
 {
 	unsigned kept = 0, refused = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < POINTS; i += test_scale() < 1 ? 7 : 1) {
 		struct ink_options o = grid_point(i);
 		struct ink_plan plan = {.size = sizeof plan};
@@ -142,7 +141,6 @@ static void the_promised_bits_are_planned(void **state)
 {
 	static const uint64_t flows[] = {1000000, 1300000};
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct ink_options line = options_for(INK_LINE, flows[i], .001);
 		struct ink_options compact = options_for(INK_COMPACT, flows[i], .0042);
@@ -237,7 +235,6 @@ static void measured_mistakes_are_the_planned_ones(void **state)
 {
 	struct measured m = {.lowest = 9};
 
-	(void)state;
 	for (unsigned i = 0; i < POINTS; i++) {
 		struct ink_options o = grid_point(i);
 
@@ -253,7 +250,6 @@ static void measured_mistakes_are_the_planned_ones(void **state)
 /* In churn fewer values are taken than after filling, so the plan is a little high; never low. */
 static void mistakes_after_churn_are_not_more_than_planned(void **state)
 {
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		struct ink_options o = options_for(kinds[k], 20000, .01);
 		struct ink_plan plan = plan_of(&o);
@@ -310,7 +306,6 @@ static void try_all_shapes(const struct ink_options *o, const struct ink_plan *p
 
 static void no_other_shape_takes_fewer_bytes(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < POINTS; i += test_scale() < 1 ? 97 : 13) {
 		struct ink_options o = grid_point(i);
 		struct ink_plan plan = {.size = sizeof plan};
@@ -324,7 +319,6 @@ static void no_other_shape_takes_fewer_bytes(void **state)
 
 static void from_bytes_to_flows_and_back(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < POINTS; i += 5) {
 		struct ink_options o = grid_point(i), by_bytes = o;
 		struct ink_plan plan = {.size = sizeof plan}, back;
@@ -347,7 +341,6 @@ static void from_bytes_to_flows_and_back(void **state)
 
 static void from_flows_and_bytes_to_the_error(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < POINTS; i += 5) {
 		struct ink_options o = grid_point(i), by_both = o;
 		struct ink_plan plan = {.size = sizeof plan}, back;
@@ -365,7 +358,6 @@ static void from_flows_and_bytes_to_the_error(void **state)
 
 static void more_flows_and_fewer_mistakes_take_more_bytes(void **state)
 {
-	(void)state;
 	for (unsigned k = 0; k < KINDS; k++) {
 		uint64_t last = 0;
 
@@ -387,7 +379,6 @@ static void more_flows_and_fewer_mistakes_take_more_bytes(void **state)
 
 static void more_bytes_hold_more_flows_or_make_fewer_mistakes(void **state)
 {
-	(void)state;
 	for (unsigned k = 0; k < KINDS; k++) {
 		uint64_t flows = 0;
 		double error = 1;
@@ -418,7 +409,6 @@ static void all_three_can_be_asked_for(void **state)
 	struct ink_plan plan = {.size = sizeof plan};
 	struct ink_why why = {""};
 
-	(void)state;
 	o.bytes = plan_of(&o).bytes;
 	assert_int_equal(plan_of(&o).bytes, o.bytes);
 	o.bytes -= 1;
@@ -455,7 +445,6 @@ static void options_that_mean_nothing_are_refused(void **state)
 {
 	struct ink_options good = options_for(INK_LINE, 1000, .01);
 
-	(void)state;
 	plan_of(&good);
 	REFUSED(-EINVAL, size = 0);
 	REFUSED(-EINVAL, size = sizeof good - 1);
@@ -481,7 +470,6 @@ static void what_a_kind_cannot_do_is_refused(void **state)
 {
 	struct ink_options good = options_for(INK_COMPACT, 1000, .01);
 
-	(void)state;
 	REFUSED(-ENOTSUP, writers = 2);
 	good.kind = INK_DLEFT;
 	REFUSED(-ENOTSUP, writers = 2);
@@ -493,7 +481,6 @@ static void geometries_that_are_none_are_refused(void **state)
 {
 	struct ink_options good = options_for(INK_LINE, 1000, .01);
 
-	(void)state;
 	REFUSED(-ERANGE, geometry.h = 20);
 	REFUSED(-ERANGE, geometry.h = 8);
 	REFUSED(-ERANGE, geometry.d = 3);
@@ -515,7 +502,6 @@ static void geometries_that_are_none_are_refused(void **state)
 
 static void more_than_a_machine_has_is_refused(void **state)
 {
-	(void)state;
 	for (unsigned k = 0; k < KINDS; k++) {
 		struct ink_options good = options_for(kinds[k], 1000, .01);
 
@@ -532,7 +518,6 @@ static void a_plan_of_the_wrong_size_is_refused(void **state)
 	struct ink_options o = options_for(INK_LINE, 1000, .01);
 	struct ink_plan plan = {.size = sizeof plan - 1, .flows = 7};
 
-	(void)state;
 	assert_int_equal(ink_plan(&o, &plan, NULL), -EINVAL);
 	assert_int_equal(plan.flows, 7);
 	plan.size = 0;
@@ -551,7 +536,6 @@ static void structs_may_be_longer_than_we_know(void **state)
 		uint64_t unknown;
 	} filled = {{.size = sizeof filled}, 42};
 
-	(void)state;
 	longer.o.size = sizeof longer;
 	assert_int_equal(ink_plan(&longer.o, &filled.plan, NULL), 0);
 	assert_int_equal(filled.plan.size, sizeof filled);
@@ -563,7 +547,6 @@ static void zeros_are_defaults(void **state)
 	struct ink_options o = {.size = sizeof o, .states = 4, .flows = 1000}, same = o;
 	struct ink_plan plan = plan_of(&o), again;
 
-	(void)state;
 	same.kind = INK_LINE;
 	same.error = 1.0 / 1024;
 	same.writers = 1;

@@ -103,7 +103,6 @@ static void change(struct ink_side *side, struct flow *flow)
 
 static void it_is_what_a_list_of_flows_would_be(void **state)
 {
-	(void)state;
 	for (unsigned form = 0; form < FORMS; form++) {
 		struct made m = make(forms[form]);
 		struct flow flows[FLOWS];
@@ -120,7 +119,6 @@ static void it_is_what_a_list_of_flows_would_be(void **state)
 /* A narrow one gives an id with the right home and the bits it has; whole ones the id. */
 static void an_entry_leads_back_to_its_home(void **state)
 {
-	(void)state;
 	for (unsigned form = 0; form < FORMS; form++) {
 		struct made m = make(forms[form]);
 		uint32_t homes = forms[form].id_bits ? forms[form].homes : 1000;
@@ -147,7 +145,6 @@ static void a_narrow_one_takes_flows_that_agree_in_its_bits_for_one(void **state
 {
 	struct made m = make(forms[1]);
 
-	(void)state;
 	ink_side_add(&m.side, 7, 0x12345, 3);
 	assert_int_equal(ink_side_peek(&m.side, 7, 0x92345), 3); /* the lowest 16 bits are the same */
 	assert_int_equal(ink_side_peek(&m.side, 7, 0x12344), -1);
@@ -158,7 +155,6 @@ static void a_narrow_one_takes_flows_that_agree_in_its_bits_for_one(void **state
 /* A quarter more words than entries, and one. */
 static void a_word_takes_4_or_8_bytes(void **state)
 {
-	(void)state;
 	assert_int_equal(ink_side_bytes(forms[0]), 16 + 208 + 800);
 	assert_int_equal(ink_side_bytes(forms[1]), 16 + 4 * 63); /* 10 + 16 + 5 bits */
 	assert_int_equal(ink_side_bytes(forms[3]), 16 + 8 * 63); /* 28 + 24 + 10 bits */
@@ -171,7 +167,6 @@ static void a_word_takes_4_or_8_bytes(void **state)
 
 static void as_many_bits_of_an_id_are_kept_as_fit(void **state)
 {
-	(void)state;
 	assert_int_equal(ink_side_id_bits(43403, 5), 42);
 	assert_int_equal(ink_side_id_bits(1u << 28, 10), 25);
 	assert_int_equal(ink_side_id_bits(1, 2), 48);
@@ -185,7 +180,6 @@ static void a_damaged_side_table_of_words_is_found_out(void **state)
 	struct made m = make(forms[1]);
 	uint32_t *words = m.side.words, at = 0, home;
 
-	(void)state;
 	for (uint32_t i = 0; i < 10; i++)
 		ink_side_add(&m.side, i * 100, i, 1);
 	assert_null(ink_side_check(&m.side));
@@ -217,7 +211,6 @@ static void a_damaged_side_table_of_words_is_found_out(void **state)
 /* All of one home, wherever that begins: the run goes round. */
 static void flows_of_one_home_stand_in_one_run(void **state)
 {
-	(void)state;
 	for (uint32_t home = 0; home < 1000; home++) {
 		struct made m = make(forms[1]);
 
@@ -236,7 +229,6 @@ static void flows_of_one_home_stand_in_one_run(void **state)
 /* Going down from the top, each is met once, whichever of them go. */
 static void a_walk_from_the_top_meets_each_once(void **state)
 {
-	(void)state;
 	for (unsigned round = 0; round < 2000; round++) {
 		struct made m = make(forms[1]);
 		uint32_t met[50] = {0}, count = 1 + random_below(50), homes = 1 + random_below(20);
@@ -306,7 +298,6 @@ static void flows_that_collide_are_told_apart_and_stay_so_when_saved(void **stat
 	struct ink_table *t = with_pairs(), *again;
 	struct ink_why why;
 
-	(void)state;
 	assert_pairs(t);
 	assert_int_equal(ink_check(t, &why), 0);
 	assert_int_equal(ink_save(t, path, &why), 0);
@@ -331,7 +322,6 @@ static void it_is_full_before_a_flow_is_refused(void **state)
 	struct ink_options o = {
 		.size = sizeof o, .states = 10, .seed = 1, .geometry = {.b = 5, .h = 24, .side = 1000}};
 
-	(void)state;
 	for (uint64_t round = 0; round < 50; round++) {
 		struct ink_table *t = ink_create(&o, NULL);
 		struct ink_stats s = {.size = sizeof s};
@@ -353,7 +343,6 @@ static void the_plan_counts_narrow_entries_and_their_errors(void **state)
 	struct ink_options o = narrow_options();
 	struct ink_plan narrow = {.size = sizeof narrow}, whole = narrow;
 
-	(void)state;
 	o.geometry.side = 10000;
 	assert_int_equal(ink_plan(&o, &narrow, NULL), 0);
 	o.geometry.side_id = 0;
@@ -370,7 +359,6 @@ static void a_narrow_side_table_is_refused_where_there_is_none(void **state)
 	struct ink_plan plan = {.size = sizeof plan};
 	struct ink_why why;
 
-	(void)state;
 	o.geometry.side_id = 3;
 	assert_int_equal(ink_plan(&o, &plan, &why), -EINVAL);
 	assert_string_equal(why.text,

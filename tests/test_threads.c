@@ -12,25 +12,14 @@
  * The tables are small and full, so that the threads meet in the same lines,
  * and some are so coarse that a good part of the flows is in the side table.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <inkling/inkling.h>
 
 #include "tests/side_probe.h"
 #include "base/cpu.h"
-#include "tests/random.h"
-#include "table/table.h"
+#include "tests/table.h"
 
 /* ---------------------------------------------------------------- threads */
 
@@ -61,7 +50,6 @@ static int troubled(void)
 
 static int no_trouble_yet(void **state)
 {
-	(void)state;
 	memset(&trouble, 0, sizeof trouble);
 	return 0;
 }
@@ -134,32 +122,6 @@ static void skip_what_is_portable_anyway(enum ink_simd simd)
 {
 	if (simd == INK_SIMD_BEST && ink_cpu_best() == INK_SIMD_NONE)
 		skip();
-}
-
-static struct ink_table *table_with(const struct ink_options *o)
-{
-	struct ink_why why = {""};
-	struct ink_table *t = ink_create(o, &why);
-
-	if (!t)
-		fail_msg("%s", why.text);
-	return t;
-}
-
-static void assert_sound(const struct ink_table *t)
-{
-	struct ink_why why = {""};
-
-	if (ink_check(t, &why) != 0)
-		fail_msg("%s", why.text);
-}
-
-static struct ink_stats stats_of(const struct ink_table *t)
-{
-	struct ink_stats s = {.size = sizeof s};
-
-	ink_stats(t, &s);
-	return s;
 }
 
 /* Does `line` take the flows there for the same? */
@@ -679,7 +641,6 @@ static void a_peek_needs_no_side_table(void **state)
 				.geometry = {.b = 1, .h = 32, .f = 8, .side = INK_NO_SIDE}};
 	struct ink_table *t = table_with(&o);
 
-	(void)state;
 	for (uint64_t i = 0; i < 31; i++)
 		assert_int_equal(ink_insert(t, id_in_bucket(i < 20 ? i : 57, i), THE_FIRST), 0);
 	write_and_peek(t, come_and_go, peek_for_a_stranger);
@@ -1133,7 +1094,6 @@ static void who_ticks_beside_another_is_told(void **state)
 	struct ink_options o = {.size = sizeof o, .states = 2, .flows = 100, .writers = 2, .seed = 1};
 	struct ink_table *t = table_with(&o);
 
-	(void)state;
 	t->aging.busy = 1;
 	assert_int_equal(ink_tick(t, 1, NULL), -EBUSY);
 	assert_int_equal(ink_tick_portion(t, 1, 1, NULL), -EBUSY);
@@ -1664,7 +1624,6 @@ static void flows_that_a_narrow_side_table_cannot_tell_apart_are_there_once(void
 	struct narrow n = {.rounds = scaled(2000)};
 	struct one_of_narrow threads[2] = {{&n, 0}, {&n, 1}};
 
-	(void)state;
 	do_both(&n.meet, insert_narrowly, &threads[0], &threads[1]);
 }
 

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One way to make a table in a test, to ask it for its counters, and to check that it is sound. */
+#ifndef INKLING_TESTS_TABLE_H
+#define INKLING_TESTS_TABLE_H
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/random.h"
+#include "table/table.h"
+
+static inline struct ink_table *table_with(const struct ink_options *options)
+{
+	struct ink_why why = {""};
+	struct ink_table *table = ink_create(options, &why);
+
+	if (!table)
+		fail_msg("%s", why.text);
+	return table;
+}
+
+static inline void assert_sound(const struct ink_table *table)
+{
+	struct ink_why why = {""};
+
+	if (ink_check(table, &why) != 0)
+		fail_msg("%s", why.text);
+}
+
+static inline void assert_unsound(const struct ink_table *table, const char *reason)
+{
+	struct ink_why why = {""};
+
+	assert_int_equal(ink_check(table, &why), -EUCLEAN);
+	assert_string_equal(why.text, reason);
+}
+
+static inline struct ink_stats stats_of(const struct ink_table *table)
+{
+	struct ink_stats stats = {.size = sizeof stats};
+
+	ink_stats(table, &stats);
+	return stats;
+}
+
+#endif
