@@ -56,6 +56,7 @@ static inline void fail_never(void)
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
+int __real_posix_memalign(void **at, size_t alignment, size_t size);
 char *__real_strdup(const char *text);
 char *__real_strndup(const char *text, size_t n);
 void __real_free(void *block);
@@ -65,6 +66,7 @@ ssize_t __real_getrandom(void *bytes, size_t length, unsigned flags);
 
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
+int __wrap_posix_memalign(void **at, size_t alignment, size_t size);
 char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t n);
 void __wrap_free(void *block);
@@ -87,6 +89,14 @@ void *__wrap_malloc(size_t size)
 void *__wrap_calloc(size_t n, size_t size)
 {
 	return is_refused() ? NULL : counted(__real_calloc(n, size));
+}
+
+int __wrap_posix_memalign(void **at, size_t alignment, size_t size)
+{
+	int error = is_refused() ? ENOMEM : __real_posix_memalign(at, alignment, size);
+
+	given.blocks += !error;
+	return error;
 }
 
 char *__wrap_strdup(const char *text)

@@ -99,6 +99,87 @@ struct ink_why {
 	char text[200];
 };
 
+/* -------------------------------------------------------------- embedding */
+
+/*
+ * Where an object gets its memory. Everything that a table, counting set or kBF
+ * allocates goes through it, from creating or loading to freeing. Objects copy the
+ * struct: `user` must outlive them, the struct itself need not.
+ *
+ * alloc: `bytes` (> 0) at a multiple of `alignment` (a power of two, at most 64),
+ * with any contents, or NULL. free: what alloc returned, with the same `bytes`.
+ * Both are called by the thread that calls the library, with its locks held: they
+ * must not call it back for the same object. NULL instead of a struct: the
+ * library's own, which has huge pages for large objects.
+ */
+struct ink_allocator {
+	void *(*alloc)(size_t bytes, size_t alignment, void *user);
+	void (*free)(void *at, size_t bytes, void *user);
+	void *user;
+};
+
+/* Receives a snapshot in order. `write` takes all n bytes and returns 0, or a negative errno to stop. */
+struct ink_sink {
+	int (*write)(const void *bytes, size_t n, void *user);
+	void *user;
+};
+
+/*
+ * Delivers a snapshot in order. `read` writes 1 to n bytes and returns how many,
+ * 0 at the end, or a negative errno. Nothing behind the snapshot is requested, so
+ * more may follow in the same stream.
+ */
+struct ink_source {
+	ptrdiff_t (*read)(void *into, size_t n, void *user);
+	void *user;
+};
+
+/* A snapshot in memory. */
+struct ink_buffer {
+	void *bytes;
+	size_t room; /* at `bytes` */
+	size_t used; /* receives the snapshot's bytes, also if there is no room for them */
+};
+
+#define INK_MAX_EXTRA (1u << 20)
+
+struct ink_save_options {
+	size_t size;
+	const void *extra;  /* bytes of the caller's to be kept in the snapshot: an offset, a sequence number */
+	size_t extra_bytes; /* 0 .. INK_MAX_EXTRA */
+};
+
+enum ink_load {
+	INK_LOAD_READ = 0, /* copied into memory */
+	INK_LOAD_MAP = 1   /* mapped privately: pages are shared until changed; the file must not change */
+};
+
+/*
+ * What is checked when a snapshot is loaded. Its length, both checksums and every
+ * number of the header always are.
+ */
+enum ink_trust {
+	INK_TRUST_NOTHING = 0, /* every cell is checked: what is loaded is sound */
+	/*
+	 * A body with the right checksum is taken as it is. A forged one can then
+	 * give wrong answers, even states that the table does not have, but no access
+	 * outside the object's memory.
+	 */
+	INK_TRUST_CHECKSUM = 1
+};
+
+struct ink_load_options {
+	size_t size;
+	enum ink_load how;    /* INK_LOAD_MAP: of a path, with the library's own allocator */
+	enum ink_trust trust;
+	enum ink_simd simd;   /* of tables */
+	uint64_t bytes;       /* upper limit for what is allocated, else -EFBIG; 0 = none */
+	const struct ink_allocator *allocator;
+	void *extra;          /* receives the caller's bytes, as far as there is room; or NULL */
+	size_t extra_room;
+	size_t *extra_bytes;  /* receives their number, 0 if there are none; or NULL */
+};
+
 /* ------------------------------------------------------------- the rules */
 
 #define INK_NO_ROW ((int16_t)-3) /* as `next`: nothing is said, the flow stays */
@@ -194,6 +275,7 @@ struct ink_options {
 	uint64_t seed; /* 0 = the secret is random */
 	const struct ink_rules *rules;
 	struct ink_geometry geometry;
+	const struct ink_allocator *allocator; /* NULL = the library's own */
 };
 
 /* What a table with these options will be. */
@@ -383,6 +465,12 @@ int ink_census(const struct ink_table *table, struct ink_counts *counts);
 
 /* --------------------------------------------------------------- looking */
 
+/* All that the table has allocated, rules apart; `exact` grows. Thread-safe, but for a growing `exact`. */
+uint64_t ink_bytes(const struct ink_table *table);
+
+/* The tick at which the table has arrived. Thread-safe. */
+uint64_t ink_now(const struct ink_table *table);
+
 struct ink_stats {
 	size_t size;
 	uint64_t bytes;      /* allocated, rules apart */
@@ -403,8 +491,8 @@ struct ink_stats {
 	uint64_t occupied; /* cells that are not empty */
 };
 
-/* `stats->size` must be set. Walks the table. */
-void ink_stats(const struct ink_table *table, struct ink_stats *stats);
+/* `stats->size` must be set. Walks the table. 0, or -EINVAL: no size that a struct ink_stats has had. */
+int ink_stats(const struct ink_table *table, struct ink_stats *stats);
 
 /*
  * Looks at every byte of the table. 0, or -EUCLEAN with the reason: memory was
@@ -416,25 +504,59 @@ int ink_check(const struct ink_table *table, struct ink_why *why);
 
 /*
  * Writes the table to a file of mode 0600 (the secret is in it): a temporary
- * file beside it, fsync, rename, fsync of the directory. Rules are not saved.
- * -EBUSY: a tick in portions is under way; else what the system said. On
- * failure the old file stands as it was, unless all that failed was to make the
- * rename durable; `why` says so then.
+ * file beside it, fsync, rename, fsync of the directory. Rules are not saved; a
+ * tick in portions that is under way is. On failure, which is what the system
+ * said, the old file stays as it was, unless all that failed was to make the
+ * rename durable; `why` says so then. What a save that was killed left beside the
+ * path is removed by the next save to it.
  */
 int ink_save(const struct ink_table *table, const char *path, struct ink_why *why);
 
-enum ink_load {
-	INK_LOAD_READ = 0, /* copied into memory */
-	INK_LOAD_MAP = 1   /* mapped privately: pages are shared until changed; the file must not change */
-};
+/* The same with options; NULL = defaults, as in all calls below. -EINVAL: the options are wrong. */
+int ink_save_with(const struct ink_table *table, const char *path, const struct ink_save_options *options,
+		  struct ink_why *why);
+
+/* Writes the same bytes to a sink; returns its error if it has one. */
+int ink_save_to(const struct ink_table *table, const struct ink_sink *sink,
+		const struct ink_save_options *options, struct ink_why *why);
+
+/* Writes the same bytes to memory. -ENOSPC: more room is needed; buffer->used says how much. */
+int ink_save_buffer(const struct ink_table *table, struct ink_buffer *buffer,
+		    const struct ink_save_options *options, struct ink_why *why);
+
+/* How many bytes these calls write. */
+int ink_save_bytes(const struct ink_table *table, const struct ink_save_options *options, uint64_t *bytes,
+		   struct ink_why *why);
 
 /*
  * Makes a table from a snapshot; ink_free it. If it was saved with rules, it
- * refuses to step and tick (-EINVAL) until ink_set_rules. NULL with errno:
- * EBADMSG (not a snapshot, damaged, or unsound), ENOTSUP (a version or kind
- * that this library does not know), ENOMEM, or what the system said.
+ * refuses to step and tick (-EINVAL) until ink_set_rules. If a tick in portions
+ * was under way, it still is. NULL with errno: EBADMSG (not a snapshot, damaged,
+ * or unsound), ENOTSUP (a version or kind that this library does not know),
+ * ENOMEM, EINVAL (the options are wrong), or what the system or the source said.
  */
 struct ink_table *ink_load(const char *path, enum ink_load how, struct ink_why *why);
+struct ink_table *ink_load_with(const char *path, const struct ink_load_options *options,
+				struct ink_why *why);
+
+/*
+ * From a source. How long a snapshot is stands at its head, and memory for it is
+ * allocated before the rest is read: `bytes` in the options bounds that.
+ */
+struct ink_table *ink_load_from(const struct ink_source *source, const struct ink_load_options *options,
+				struct ink_why *why);
+
+/* From memory, which holds the snapshot and no more. */
+struct ink_table *ink_load_buffer(const void *bytes, size_t n, const struct ink_load_options *options,
+				  struct ink_why *why);
+
+/*
+ * A second table that is in all as the first, rules, secret and a tick under way
+ * included; ink_free it. Needs the table alone, as ink_save does. NULL with errno:
+ * ENOMEM, EINVAL.
+ */
+struct ink_table *ink_copy(const struct ink_table *table, const struct ink_allocator *allocator,
+			   struct ink_why *why);
 
 #ifdef __cplusplus
 }

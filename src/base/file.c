@@ -6,27 +6,18 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <xxhash.h>
 
-#include "base/pages.h"
 #include "base/error.h"
+#include "base/grow.h"
+#include "base/replace.h"
 
 #define MAGIC "\x89INK\r\n\x1a\n" /* as PNG's: no text, and a transfer that changes line ends breaks it */
-
-#define STANDS_AT(field, byte)                                                                               \
-	_Static_assert(offsetof(struct ink_file_head, field) == byte, "docs/format.md: " #byte)
-STANDS_AT(version, 8);
-STANDS_AT(kind, 16);
-STANDS_AT(body_bytes, 184);
-STANDS_AT(body_sum, 192);
-STANDS_AT(header_sum, 4080);
 
 /* ------------------------------------------------------------------- checksums */
 
@@ -52,22 +43,23 @@ enum { PATH_SHOWN = 80 }; /* of the 200 bytes of a reason; of a longer path the 
 
 int ink_file_wrong(const struct ink_file *f, int error, const char *format, ...)
 {
-	size_t length = strlen(f->path), cut = length > PATH_SHOWN ? length - PATH_SHOWN : 0;
+	const char *path = f->path ? f->path : "snapshot";
+	size_t length = strlen(path), cut = length > PATH_SHOWN ? length - PATH_SHOWN : 0;
 	char text[sizeof f->why->text];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	return ink_fail(f->why, error, "%s%s: %s", cut ? "..." : "", f->path + cut, text);
+	return ink_fail(f->why, error, "%s%s: %s", cut ? "..." : "", path + cut, text);
 }
 
-/* The system refused to do something. */
-static int refused(const struct ink_file *f, const char *doing)
+/* The system, a sink or a source refused to do something. What is no errno is an I/O error. */
+static int refused(const struct ink_file *f, const char *doing, long error)
 {
-	int error = errno;
+	int number = error < 0 && error >= -4095 ? (int)error : -EIO;
 
-	return ink_file_wrong(f, -error, "cannot %s: %s", doing, strerror(error));
+	return ink_file_wrong(f, number, "cannot %s: %s", doing, strerror(-number));
 }
 
 /* The body's words are in the order of the machine, and so would be the file's. */
@@ -80,182 +72,300 @@ static int check_host(const struct ink_file *f)
 	return ink_file_wrong(f, -ENOTSUP, "snapshots are little endian, and this machine is not");
 }
 
+static const struct ink_struct save_options = {"save options", sizeof(struct ink_save_options),
+					       sizeof(struct ink_save_options)};
+static const struct ink_struct load_options = {"load options", sizeof(struct ink_load_options),
+					       sizeof(struct ink_load_options)};
+
 /* ------------------------------------------------------------------ saving */
 
-/* A place in a directory, and the file that is to take it. */
-struct target {
-	struct ink_file file;
-	const char *name; /* the last part of the path */
-	int directory;
-	char temporary[32];
-};
+static int read_save_options(struct ink_save_options *o, const struct ink_save_options *theirs,
+			     struct ink_why *why)
+{
+	int error;
 
-static void complete(struct ink_file_head *h, const void *body)
+	*o = (struct ink_save_options){.size = sizeof *o};
+	if (!theirs)
+		return 0;
+	error = ink_struct_read(&save_options, o, theirs, why);
+	if (error)
+		return error;
+	if (o->extra_bytes > INK_MAX_EXTRA)
+		return ink_fail(why, -EINVAL, "save options: %zu extra bytes; %u are possible",
+				o->extra_bytes, INK_MAX_EXTRA);
+	if (o->extra_bytes && !o->extra)
+		return ink_fail(why, -EINVAL, "save options: extra_bytes is %zu, but extra is NULL",
+				o->extra_bytes);
+	return 0;
+}
+
+int ink_file_bytes(const struct ink_save_options *options, uint64_t body_bytes, uint64_t *bytes,
+		   struct ink_why *why)
+{
+	struct ink_save_options o;
+	int error = read_save_options(&o, options, why);
+
+	*bytes = error ? 0 : INK_FILE_PAGE + body_bytes + o.extra_bytes;
+	return error;
+}
+
+static void complete(struct ink_file_head *h, const void *body, const struct ink_save_options *o)
 {
 	memcpy(h->magic, MAGIC, sizeof h->magic);
-	h->version = INK_FILE_VERSION;
+	if (o->extra_bytes)
+		h->version = INK_FILE_EXTRA;
+	else if (!h->version)
+		h->version = INK_FILE_VERSION;
 	h->header_bytes = INK_FILE_PAGE;
+	h->extra_bytes = o->extra_bytes;
+	if (o->extra_bytes)
+		sum(o->extra, o->extra_bytes, h->extra_sum);
 	sum(body, h->body_bytes, h->body_sum);
 	sum(h, offsetof(struct ink_file_head, header_sum), h->header_sum);
 }
 
-static int open_directory(struct target *to)
-{
-	const char *path = to->file.path, *slash = strrchr(path, '/');
-	char *parent = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+/* Header, body and extra bytes. */
+struct parts {
+	const struct ink_file_head *header;
+	const void *body;
+	const struct ink_save_options *options;
+};
 
-	to->name = slash ? slash + 1 : path;
-	to->directory = parent ? open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	free(parent);
-	return to->directory < 0 ? refused(&to->file, "open the directory for the snapshot") : 0;
+static int write_parts(const struct parts *p, const struct ink_sink *to)
+{
+	int error = to->write(p->header, INK_FILE_PAGE, to->user);
+
+	if (!error)
+		error = to->write(p->body, p->header->body_bytes, to->user);
+	if (!error && p->options->extra_bytes)
+		error = to->write(p->options->extra, p->options->extra_bytes, to->user);
+	return error;
 }
 
-/* A rename would put a file in the place of a device or a pipe as well: that is never what was meant. */
-static int check_target(const struct target *to)
+/* ------------------------------------------------------------ saving: three ways */
+
+/* The sink of a path. */
+static int write_fd(const void *bytes, size_t n, void *user)
 {
-	struct stat old;
-
-	if (!*to->name)
-		return ink_file_wrong(&to->file, -EISDIR, "names a directory, not a file");
-	if (fstatat(to->directory, to->name, &old, 0) < 0)
-		return errno == ENOENT ? 0 : refused(&to->file, "look at the old file");
-	if (S_ISDIR(old.st_mode))
-		return ink_file_wrong(&to->file, -EISDIR, "is a directory");
-	if (!S_ISREG(old.st_mode))
-		return ink_file_wrong(&to->file, -EEXIST, "is there and is not a regular file");
-	return 0;
-}
-
-/* Its name is random, so that saves to one path do not meet; 0600, because the secret is in it. */
-static int create_temporary(struct target *to)
-{
-	uint64_t number = 0;
-
-	if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
-		return refused(&to->file, "find a name for a temporary file");
-	snprintf(to->temporary, sizeof to->temporary, ".ink-%016llx", (unsigned long long)number);
-	to->file.fd = openat(to->directory, to->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	return to->file.fd < 0 ? refused(&to->file, "create a temporary file beside it") : 0;
-}
-
-/* -1 with errno. */
-static int write_all(int fd, const void *bytes, uint64_t length)
-{
+	const int *fd = user;
 	const char *at = bytes;
 
-	while (length) {
-		ssize_t n = write(fd, at, length);
+	while (n) {
+		ssize_t done = write(*fd, at, n);
 
-		if (n < 0 && errno != EINTR)
-			return -1;
-		at += n > 0 ? n : 0;
-		length -= n > 0 ? (uint64_t)n : 0;
+		if (done < 0 && errno != EINTR)
+			return -errno;
+		at += done > 0 ? done : 0;
+		n -= done > 0 ? (size_t)done : 0;
 	}
 	return 0;
 }
 
-static int write_temporary(const struct target *to, const struct ink_file_head *h, const void *body)
+static int save_path(const struct ink_file *f, const struct parts *p)
 {
-	if (write_all(to->file.fd, h, sizeof *h) < 0 || write_all(to->file.fd, body, h->body_bytes) < 0)
-		return refused(&to->file, "write the snapshot");
-	return fsync(to->file.fd) < 0 ? refused(&to->file, "bring the snapshot to the disk (fsync)") : 0;
+	struct ink_replace r = {.file = *f};
+	int error = ink_replace_begin(&r);
+
+	if (!error) {
+		error = write_parts(p, &(struct ink_sink){write_fd, &r.fd});
+		error = error ? refused(f, "write the snapshot", error) : ink_replace_commit(&r);
+	}
+	ink_replace_end(&r);
+	return error;
 }
 
-static int put_in_place(const struct target *to)
+static int save_sink(const struct ink_file *f, const struct parts *p, const struct ink_sink *sink)
 {
-	if (renameat(to->directory, to->temporary, to->directory, to->name) < 0)
-		return refused(&to->file, "rename the temporary file to it");
+	int error;
+
+	if (!sink->write)
+		return ink_file_wrong(f, -EINVAL, "the sink has no function");
+	error = write_parts(p, sink);
+	return error ? refused(f, "write to the sink", error) : 0;
+}
+
+/* The sink of a buffer that is large enough. */
+static int write_memory(const void *bytes, size_t n, void *user)
+{
+	unsigned char **at = user;
+
+	memcpy(*at, bytes, n);
+	*at += n;
 	return 0;
 }
 
-/* The new file is in place; only a crash could undo it. EINVAL: this file system knows no such thing. */
-static int sync_directory(const struct target *to)
+static int save_buffer(const struct ink_file *f, const struct parts *p, struct ink_buffer *b)
 {
-	if (fsync(to->directory) == 0 || errno == EINVAL)
-		return 0;
-	return refused(&to->file, "bring the directory to the disk, though the snapshot is in place");
+	unsigned char *at = b->bytes;
+
+	b->used = INK_FILE_PAGE + p->header->body_bytes + p->options->extra_bytes;
+	if (b->room < b->used)
+		return ink_file_wrong(f, -ENOSPC, "takes %zu bytes, and the buffer has %zu", b->used, b->room);
+	if (!at)
+		return ink_file_wrong(f, -EINVAL, "the buffer is NULL");
+	return write_parts(p, &(struct ink_sink){write_memory, &at});
 }
 
-static int save_in_directory(struct target *to, const struct ink_file_head *h, const void *body)
+int ink_file_save(const struct ink_file_target *to, void *header, const void *body)
 {
-	int error = check_target(to);
+	struct ink_file f = {.path = to->path, .why = to->why};
+	struct ink_save_options o;
+	struct parts p = {header, body, &o};
+	int error = check_host(&f);
 
 	if (!error)
-		error = create_temporary(to);
+		error = read_save_options(&o, to->options, to->why);
 	if (error)
 		return error;
-	error = write_temporary(to, h, body);
-	ink_file_close(&to->file);
+	complete(header, body, &o);
+	if (to->path)
+		return save_path(&f, &p);
+	if (to->sink)
+		return save_sink(&f, &p, to->sink);
+	if (to->buffer)
+		return save_buffer(&f, &p, to->buffer);
+	return ink_file_wrong(&f, -EINVAL, "NULL says not where to save it");
+}
+
+/* --------------------------------------------------------- loading: the options */
+
+static int check_how(const struct ink_file *f)
+{
+	const struct ink_load_options *o = &f->options;
+
+	if (o->how != INK_LOAD_READ && o->how != INK_LOAD_MAP)
+		return ink_file_wrong(f, -EINVAL, "there is no way %d of loading", (int)o->how);
+	if (o->how == INK_LOAD_MAP && (!f->path || o->allocator))
+		return ink_file_wrong(f, -EINVAL,
+				      "only a path can be mapped, and only with the library's own allocator");
+	if (o->trust != INK_TRUST_NOTHING && o->trust != INK_TRUST_CHECKSUM)
+		return ink_file_wrong(f, -EINVAL, "there is no trust %d", (int)o->trust);
+	if (o->extra_room && !o->extra)
+		return ink_file_wrong(f, -EINVAL, "extra_room is %zu, but extra is NULL", o->extra_room);
+	return 0;
+}
+
+static int read_load_options(struct ink_file *f)
+{
+	int error = 0;
+
+	f->options = (struct ink_load_options){.size = sizeof f->options};
+	if (f->load)
+		error = ink_struct_read(&load_options, &f->options, f->load, f->why);
 	if (!error)
-		error = put_in_place(to);
+		error = check_how(f);
 	if (!error)
-		return sync_directory(to);
-	unlinkat(to->directory, to->temporary, 0);
+		error = ink_allocator_copy(&f->allocator, f->options.allocator, f->why);
+	f->trust = f->options.trust == INK_TRUST_CHECKSUM;
 	return error;
 }
 
-int ink_file_save(const char *path, void *page, const void *body, struct ink_why *why)
-{
-	struct target to = {.file = {.path = path, .why = why, .fd = -1}};
-	int error = check_host(&to.file);
+/* --------------------------------------------------------- loading: three ways */
 
-	if (!error)
-		error = open_directory(&to);
-	if (error)
-		return error;
-	complete(page, body);
-	error = save_in_directory(&to, page, body);
-	close(to.directory);
-	return error;
-}
-
-/* ------------------------------------------------------------------ loading */
-
-/* O_NONBLOCK: the open of a pipe would wait for somebody who writes. */
-static int open_regular(struct ink_file *f, uint64_t *size)
+/* O_NONBLOCK: the open of a pipe would wait for a writer. */
+static int open_regular(struct ink_file *f)
 {
 	struct stat found;
 
 	f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (f->fd < 0)
-		return refused(f, "open it");
+		return refused(f, "open it", -errno);
+	f->is_open = 1;
 	if (fstat(f->fd, &found) < 0)
-		return refused(f, "look at it");
+		return refused(f, "look at it", -errno);
 	if (S_ISDIR(found.st_mode))
 		return ink_file_wrong(f, -EISDIR, "is a directory");
 	if (!S_ISREG(found.st_mode))
 		return ink_file_wrong(f, -EBADMSG, "is not a regular file");
-	*size = (uint64_t)found.st_size;
+	f->size = (uint64_t)found.st_size;
 	return 0;
 }
 
-static int read_all(const struct ink_file *f, void *bytes, uint64_t length, uint64_t from)
+static int find_file(struct ink_file *f)
 {
-	uint64_t done = 0;
+	f->size = UINT64_MAX;
+	if (f->path)
+		return open_regular(f);
+	if (f->source)
+		return f->source->read ? 0 : ink_file_wrong(f, -EINVAL, "the source has no function");
+	if (!f->bytes)
+		return ink_file_wrong(f, -EINVAL, "NULL says not where to load it from");
+	f->size = f->n;
+	return 0;
+}
 
-	while (done < length) {
-		ssize_t n = pread(f->fd, (char *)bytes + done, length - done, (off_t)(from + done));
+/* The source of a path, and that of a buffer. */
+static ptrdiff_t read_fd(const struct ink_file *f, void *into, size_t n)
+{
+	ssize_t done = pread(f->fd, into, n, (off_t)f->at);
 
-		if (n < 0 && errno != EINTR)
-			return refused(f, "read it");
+	return done < 0 ? -errno : done;
+}
+
+static ptrdiff_t read_memory(const struct ink_file *f, void *into, size_t n)
+{
+	size_t left = f->n - f->at, done = n < left ? n : left;
+
+	memcpy(into, (const unsigned char *)f->bytes + f->at, done);
+	return (ptrdiff_t)done;
+}
+
+/* At least one byte, 0 at the end, or a negative errno. */
+static ptrdiff_t read_some(const struct ink_file *f, void *into, size_t n)
+{
+	if (n > PTRDIFF_MAX)
+		n = PTRDIFF_MAX;
+	if (f->path)
+		return read_fd(f, into, n);
+	if (f->source)
+		return f->source->read(into, n, f->source->user);
+	return read_memory(f, into, n);
+}
+
+static int ends_early(const struct ink_file *f)
+{
+	if (f->at < INK_FILE_PAGE)
+		return ink_file_wrong(f, -EBADMSG,
+				      "is too short for a snapshot: %llu bytes, the header alone has %d",
+				      (unsigned long long)f->at, INK_FILE_PAGE);
+	return ink_file_wrong(f, -EBADMSG, "ends at byte %llu%s", (unsigned long long)f->at,
+			      f->path ? "; it has become shorter meanwhile" : ", too early");
+}
+
+static int read_all(struct ink_file *f, void *into, uint64_t length)
+{
+	unsigned char *at = into;
+
+	while (length) {
+		ptrdiff_t n = read_some(f, at, length);
+
+		if (n == -EINTR && f->path)
+			continue;
+		if (n < 0)
+			return refused(f, "read it", n);
 		if (n == 0)
-			return ink_file_wrong(f, -EBADMSG,
-					      "ends at byte %llu; it has become shorter meanwhile",
-					      (unsigned long long)(from + done));
-		done += n > 0 ? (uint64_t)n : 0;
+			return ends_early(f);
+		if ((uint64_t)n > length)
+			return ink_file_wrong(f, -EIO, "the source says it read %td bytes of %llu", n,
+					      (unsigned long long)length);
+		at += n;
+		f->at += (uint64_t)n;
+		length -= (uint64_t)n;
 	}
 	return 0;
 }
 
-/* Another version may have its checksum elsewhere, so the version is asked first. */
+/* ----------------------------------------------------------- loading: the header */
+
+/* Another version may have its checksum elsewhere, so the version comes first. */
 static int check_head(const struct ink_file *f, const struct ink_file_head *h)
 {
 	if (memcmp(h->magic, MAGIC, sizeof h->magic) != 0)
 		return ink_file_wrong(f, -EBADMSG,
 				      "is no snapshot: its first 8 bytes (the magic) are others");
-	if (h->version != INK_FILE_VERSION)
-		return ink_file_wrong(f, -ENOTSUP, "has format version %u; this library knows %d", h->version,
-				      INK_FILE_VERSION);
+	if (h->version < INK_FILE_VERSION || h->version > INK_FILE_EXTRA)
+		return ink_file_wrong(f, -ENOTSUP, "has format version %u; this library knows %d to %d",
+				      h->version, INK_FILE_VERSION, INK_FILE_EXTRA);
 	if (!sum_is(h, offsetof(struct ink_file_head, header_sum), h->header_sum))
 		return ink_file_wrong(f, -EBADMSG, "the header is damaged: its checksum is wrong");
 	if (h->header_bytes != INK_FILE_PAGE)
@@ -264,10 +374,25 @@ static int check_head(const struct ink_file *f, const struct ink_file_head *h)
 	return 0;
 }
 
-static int check_size(const struct ink_file *f, const struct ink_file_head *h, uint64_t size)
+static int check_extra(const struct ink_file *f, const struct ink_file_head *h)
 {
-	uint64_t body = size - INK_FILE_PAGE;
+	if (h->version < INK_FILE_EXTRA)
+		return ink_file_reserved(f, h, offsetof(struct ink_file_head, extra_bytes));
+	if (h->extra_bytes > INK_MAX_EXTRA)
+		return ink_file_wrong(f, -EBADMSG, "%llu extra bytes (byte 4056); it has %u at most",
+				      (unsigned long long)h->extra_bytes, INK_MAX_EXTRA);
+	if (!h->extra_bytes && (h->extra_sum[0] || h->extra_sum[1]))
+		return ink_file_wrong(f, -EBADMSG, "a sum of no extra bytes (byte 4064) must be 0");
+	return 0;
+}
 
+/* f->size is unknown for a source. */
+static int check_size(const struct ink_file *f, const struct ink_file_head *h)
+{
+	uint64_t body = f->size == UINT64_MAX ? h->body_bytes : f->size - INK_FILE_PAGE - h->extra_bytes;
+
+	if (f->size < INK_FILE_PAGE + h->extra_bytes)
+		body = 0;
 	if (h->body_bytes != body)
 		return ink_file_wrong(f, -EBADMSG, "is %s: its body has %llu bytes, the header says %llu",
 				      body < h->body_bytes ? "too short" : "too long",
@@ -278,99 +403,147 @@ static int check_size(const struct ink_file *f, const struct ink_file_head *h, u
 	return 0;
 }
 
-int ink_file_open(struct ink_file *f, void *page)
+int ink_file_open(struct ink_file *f, void *header)
 {
-	uint64_t size = 0;
-	int error = check_host(f);
+	int error;
 
+	f->is_open = 0;
+	f->at = 0;
+	error = check_host(f);
 	if (!error)
-		error = open_regular(f, &size);
-	if (!error && size < INK_FILE_PAGE)
-		error = ink_file_wrong(f, -EBADMSG,
-				       "is too short for a snapshot: %llu bytes, the header alone has %d",
-				       (unsigned long long)size, INK_FILE_PAGE);
+		error = read_load_options(f);
 	if (!error)
-		error = read_all(f, page, INK_FILE_PAGE, 0);
+		error = find_file(f);
 	if (!error)
-		error = check_head(f, page);
-	return error ? error : check_size(f, page, size);
+		error = read_all(f, header, INK_FILE_PAGE);
+	if (!error)
+		error = check_head(f, header);
+	if (!error)
+		error = check_extra(f, header);
+	return error ? error : check_size(f, header);
 }
 
-static int read_body(const struct ink_file *f, uint64_t bytes, void **body)
+int ink_file_limit(const struct ink_file *f, uint64_t bytes)
 {
-	*body = ink_body_alloc(bytes);
-	if (!*body)
-		return ink_file_wrong(f, -ENOMEM, "no memory for %llu bytes", (unsigned long long)bytes);
-	return read_all(f, *body, bytes, INK_FILE_PAGE);
+	if (!f->options.bytes || bytes <= f->options.bytes)
+		return 0;
+	return ink_file_wrong(f, -EFBIG, "takes %llu bytes of memory; %llu are allowed",
+			      (unsigned long long)bytes, (unsigned long long)f->options.bytes);
 }
 
-/* ink_body_free unmaps, which is right for this as well. */
-static int map_body(const struct ink_file *f, uint64_t bytes, void **body)
+/* -------------------------------------------------------------- loading: the body */
+
+static int read_body(struct ink_file *f, struct ink_body *body)
 {
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, f->fd, INK_FILE_PAGE);
+	body->at = ink_alloc_unset(&f->allocator, body->bytes);
+	if (!body->at)
+		return ink_file_wrong(f, -ENOMEM, "no memory for %llu bytes", (unsigned long long)body->bytes);
+	return read_all(f, body->at, body->bytes);
+}
+
+static int map_body(struct ink_file *f, struct ink_body *body)
+{
+	void *at = mmap(NULL, body->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, f->fd, INK_FILE_PAGE);
 
 	if (at == MAP_FAILED)
-		return refused(f, "map it");
-	*body = at;
+		return refused(f, "map it", -errno);
+	body->at = at;
+	body->is_mapped = 1;
+	f->at += body->bytes;
 	return 0;
 }
 
-/* A body begins at byte 4096, and where pages are larger it cannot be mapped. */
-static int fetch_body(const struct ink_file *f, uint64_t bytes, enum ink_load how, void **body)
+/* A body begins at byte 4096; where pages are larger it cannot be mapped, and is read. */
+static int fetch_body(struct ink_file *f, struct ink_body *body)
 {
-	if (how == INK_LOAD_MAP && sysconf(_SC_PAGESIZE) <= INK_FILE_PAGE)
-		return map_body(f, bytes, body);
-	return read_body(f, bytes, body);
+	if (f->options.how == INK_LOAD_MAP && sysconf(_SC_PAGESIZE) <= INK_FILE_PAGE)
+		return map_body(f, body);
+	return read_body(f, body);
 }
 
-int ink_file_body(const struct ink_file *f, const void *page, enum ink_load how, void **body)
+/* What the caller has no room for is read all the same, for its sum. */
+static int read_extra(struct ink_file *f, const struct ink_file_head *h)
 {
-	const struct ink_file_head *h = page;
+	size_t n = h->extra_bytes;
+	void *bytes = n ? ink_alloc_unset(&f->allocator, n) : NULL;
+	int error = 0;
+
+	if (n && !bytes)
+		return ink_file_wrong(f, -ENOMEM, "no memory for %zu extra bytes", n);
+	if (n)
+		error = read_all(f, bytes, n);
+	if (n && !error && !sum_is(bytes, n, h->extra_sum))
+		error = ink_file_wrong(f, -EBADMSG, "the extra bytes are damaged: their checksum is wrong");
+	if (!error && n && f->options.extra)
+		memcpy(f->options.extra, bytes, n < f->options.extra_room ? n : f->options.extra_room);
+	if (!error && f->options.extra_bytes)
+		*f->options.extra_bytes = n;
+	ink_release(&f->allocator, bytes, n);
+	return error;
+}
+
+int ink_file_body(struct ink_file *f, const void *header, struct ink_body *body)
+{
+	const struct ink_file_head *h = header;
 	int error;
 
-	*body = NULL;
-	if (how != INK_LOAD_READ && how != INK_LOAD_MAP)
-		return ink_file_wrong(f, -EINVAL, "there is no way %d of loading", (int)how);
-	error = fetch_body(f, h->body_bytes, how, body);
-	if (!error && !sum_is(*body, h->body_bytes, h->body_sum))
+	*body = (struct ink_body){.bytes = h->body_bytes};
+	error = fetch_body(f, body);
+	if (!error && !sum_is(body->at, h->body_bytes, h->body_sum))
 		error = ink_file_wrong(f, -EBADMSG, "the body is damaged: its checksum is wrong");
-	if (error) {
-		ink_body_free(*body, h->body_bytes);
-		*body = NULL;
-	}
+	if (!error)
+		error = read_extra(f, h);
+	if (error)
+		ink_file_release(&f->allocator, body);
 	return error;
+}
+
+void ink_file_release(const struct ink_allocator *a, struct ink_body *body)
+{
+	if (!body->is_mapped)
+		ink_release(a, body->at, body->bytes);
+	else if (body->at)
+		munmap(body->at, body->bytes);
+	body->at = NULL;
 }
 
 /* ---------------------------------------------------------- what must be zero */
 
-int ink_file_reserved(const struct ink_file *f, const void *page, size_t from)
+static size_t first_not_zero(const unsigned char *bytes, size_t from, size_t to)
 {
-	const unsigned char *bytes = page;
-
-	for (size_t i = from; i < offsetof(struct ink_file_head, header_sum); i++)
-		if (bytes[i])
-			return ink_file_wrong(f, -EBADMSG,
-					      "byte %zu of the header is reserved and must be 0, not %u", i,
-					      bytes[i]);
-	return 0;
+	while (from < to && !bytes[from])
+		from++;
+	return from;
 }
 
-int ink_file_padding(const struct ink_file *f, const void *page, const void *body, uint64_t used)
+int ink_file_reserved(const struct ink_file *f, const void *header, size_t from)
 {
-	const struct ink_file_head *h = page;
-	const unsigned char *bytes = body;
+	const struct ink_file_head *h = header;
+	const unsigned char *bytes = header;
+	size_t to = h->version < INK_FILE_EXTRA ? offsetof(struct ink_file_head, header_sum)
+						: offsetof(struct ink_file_head, extra_bytes);
+	size_t i = first_not_zero(bytes, from, to);
 
-	for (uint64_t i = used; i < h->body_bytes; i++)
-		if (bytes[i])
-			return ink_file_wrong(f, -EBADMSG,
-					      "byte %llu lies behind the contents and must be 0, not %u",
-					      (unsigned long long)(INK_FILE_PAGE + i), bytes[i]);
-	return 0;
+	if (i >= to)
+		return 0;
+	return ink_file_wrong(f, -EBADMSG, "byte %zu of the header is reserved and must be 0, not %u", i,
+			      bytes[i]);
+}
+
+int ink_file_padding(const struct ink_file *f, const struct ink_body *body, uint64_t used)
+{
+	const unsigned char *bytes = body->at;
+	size_t i = first_not_zero(bytes, used, body->bytes);
+
+	if (i >= body->bytes)
+		return 0;
+	return ink_file_wrong(f, -EBADMSG, "byte %llu lies behind the contents and must be 0, not %u",
+			      (unsigned long long)(INK_FILE_PAGE + i), bytes[i]);
 }
 
 void ink_file_close(struct ink_file *f)
 {
-	if (f->fd >= 0)
+	if (f->is_open)
 		close(f->fd);
-	f->fd = -1;
+	f->is_open = 0;
 }

@@ -18,10 +18,7 @@
 
 /* The common fields are file.h's. */
 struct header {
-	char magic[8];
-	uint32_t version;
-	uint32_t header_bytes;
-	uint32_t kind; /* INK_FILE_COUNT_... */
+	INK_FILE_FIRST; /* kind: INK_FILE_COUNT_... */
 	uint32_t d, b, h, f;
 	uint32_t k;
 	uint64_t m;
@@ -33,17 +30,15 @@ struct header {
 	uint64_t items;
 	uint64_t refused, strangers, held;
 	unsigned char before_length[40];
-	uint64_t body_bytes;
-	uint64_t body_sum[2];
-	unsigned char reserved[3872];
-	uint64_t header_sum[2];
+	INK_FILE_LENGTHS;
+	unsigned char reserved[3848];
+	INK_FILE_LAST;
 };
 
-_Static_assert(sizeof(struct header) == sizeof(struct ink_file_head), "the header is one page");
+INK_FILE_CHECK(struct header);
 
 #define STANDS_AT(field, byte)                                                                               \
 	_Static_assert(offsetof(struct header, field) == byte, "docs/format.md: " #byte)
-STANDS_AT(kind, 16);
 STANDS_AT(d, 20);
 STANDS_AT(k, 36);
 STANDS_AT(m, 40);
@@ -54,9 +49,7 @@ STANDS_AT(secret, 96);
 STANDS_AT(items, 112);
 STANDS_AT(held, 136);
 STANDS_AT(before_length, 144);
-STANDS_AT(body_bytes, 184);
 STANDS_AT(reserved, 208);
-STANDS_AT(header_sum, 4080);
 
 /* ------------------------------------------------------------------- saving */
 
@@ -80,7 +73,7 @@ int ink_count_save(const struct ink_count *c, const char *path, struct ink_why *
 			   .held = c->held,
 			   .body_bytes = c->body_bytes};
 
-	return ink_file_save(path, &h, c->body, why);
+	return ink_file_save(&(struct ink_file_target){.path = path, .why = why}, &h, c->body);
 }
 
 /* ------------------------------------------------------------------ loading */
@@ -158,20 +151,20 @@ static void fill(struct ink_count *c, const struct header *h)
 	ink_count_attach(c);
 }
 
-static int load_body(const struct ink_file *f, struct ink_count *c, const struct header *h, enum ink_load how)
+static int load_body(struct ink_file *f, struct ink_count *c, const struct header *h)
 {
 	struct ink_why reason;
-	void *body = NULL;
+	struct ink_body body;
 	int error;
 
 	fill(c, h);
 	if (h->body_bytes != c->body_bytes)
 		return ink_file_wrong(f, -EBADMSG, "a body of %llu bytes does not fit the geometry; %llu do",
 				      (unsigned long long)h->body_bytes, (unsigned long long)c->body_bytes);
-	error = ink_file_body(f, h, how, &body);
-	c->body = body;
+	error = ink_file_body(f, h, &body);
+	c->body = body.at;
 	if (!error)
-		error = ink_file_padding(f, h, body, ink_count_used(&c->plan));
+		error = ink_file_padding(f, &body, ink_count_used(&c->plan));
 	if (error)
 		return error;
 	return ink_count_check(c, &reason)
@@ -179,7 +172,7 @@ static int load_body(const struct ink_file *f, struct ink_count *c, const struct
 		       : 0;
 }
 
-static int load(struct ink_file *f, struct ink_count *c, enum ink_load how)
+static int load(struct ink_file *f, struct ink_count *c)
 {
 	struct header h;
 	int error = ink_file_open(f, &h);
@@ -188,14 +181,15 @@ static int load(struct ink_file *f, struct ink_count *c, enum ink_load how)
 		error = check_fields(f, &h);
 	if (!error)
 		error = check_reserved(f, &h);
-	return error ? error : load_body(f, c, &h, how);
+	return error ? error : load_body(f, c, &h);
 }
 
 struct ink_count *ink_count_load(const char *path, enum ink_load how, struct ink_why *why)
 {
-	struct ink_file f = {.path = path, .why = why, .fd = -1};
+	struct ink_load_options o = {.size = sizeof o, .how = how};
+	struct ink_file f = {.path = path, .load = &o, .why = why};
 	struct ink_count *c = calloc(1, sizeof *c);
-	int error = c ? load(&f, c, how) : ink_file_wrong(&f, -ENOMEM, "no memory for a counting set");
+	int error = c ? load(&f, c) : ink_file_wrong(&f, -ENOMEM, "no memory for a counting set");
 
 	ink_file_close(&f);
 	if (!error)

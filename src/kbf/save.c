@@ -79,8 +79,7 @@ static int read_string(struct cursor *c, uint32_t length, struct ink_bytes *s)
 /* ------------------------------------------------------------- the dictionary */
 
 struct dict_header {
-	char magic[8];
-	uint32_t version, header_bytes, kind;
+	INK_FILE_FIRST;
 	uint32_t encoding;
 	uint32_t most, value_length;
 	uint32_t values, zero;
@@ -88,18 +87,17 @@ struct dict_header {
 	uint64_t chain;
 	uint64_t value_bytes; /* in the body, before the padding to a page */
 	unsigned char reserved[112];
-	uint64_t body_bytes, body_sum[2];
-	unsigned char more[3872];
-	uint64_t header_sum[2];
+	INK_FILE_LENGTHS;
+	unsigned char more[3848];
+	INK_FILE_LAST;
 };
 
-_Static_assert(sizeof(struct dict_header) == INK_FILE_PAGE, "the header is one page");
+INK_FILE_CHECK(struct dict_header);
 STANDS_AT(dict_header, encoding, 20);
 STANDS_AT(dict_header, values, 32);
 STANDS_AT(dict_header, secret, 40);
 STANDS_AT(dict_header, value_bytes, 64);
 STANDS_AT(dict_header, reserved, 72);
-STANDS_AT(dict_header, body_bytes, 184);
 STANDS_AT(dict_header, more, 208);
 
 static uint64_t value_bytes(const struct ink_kbf_dict *d)
@@ -146,7 +144,7 @@ int ink_kbf_dict_save(const struct ink_kbf_dict *d, const char *path, struct ink
 		return ink_fail(why, -ENOMEM, "no memory to save %llu bytes",
 				(unsigned long long)h.body_bytes);
 	write_values(d, body);
-	error = ink_file_save(path, &h, body, why);
+	error = ink_file_save(&(struct ink_file_target){.path = path, .why = why}, &h, body);
 	ink_body_free(body, h.body_bytes);
 	return error;
 }
@@ -204,10 +202,10 @@ static int read_values(const struct ink_file *f, const struct dict_header *h, vo
 		       : ink_file_wrong(f, -EBADMSG, "the chain of the values (byte 56) is wrong");
 }
 
-static int fill_dict(const struct ink_file *f, const struct dict_header *h, void *body,
+static int fill_dict(const struct ink_file *f, const struct dict_header *h, struct ink_body *body,
 		     struct ink_kbf_dict *d)
 {
-	int error = ink_file_padding(f, h, body, h->value_bytes);
+	int error = ink_file_padding(f, body, h->value_bytes);
 
 	if (error)
 		return error;
@@ -216,29 +214,28 @@ static int fill_dict(const struct ink_file *f, const struct dict_header *h, void
 	d->value_length = h->value_length;
 	memcpy(d->secret, h->secret, sizeof d->secret);
 	error = ink_dict_prepare(d);
-	return error ? ink_file_wrong(f, error, "no memory for a dictionary") : read_values(f, h, body, d);
+	return error ? ink_file_wrong(f, error, "no memory for a dictionary") : read_values(f, h, body->at, d);
 }
 
 static int load_dict(struct ink_file *f, struct ink_kbf_dict *d)
 {
 	struct dict_header h;
-	void *body = NULL;
+	struct ink_body body = {NULL, 0, 0};
 	int error = ink_file_open(f, &h);
 
 	if (!error)
 		error = check_dict_header(f, &h);
 	if (!error)
-		error = ink_file_body(f, &h, INK_LOAD_READ, &body);
+		error = ink_file_body(f, &h, &body);
 	if (!error)
-		error = fill_dict(f, &h, body, d);
-	if (body)
-		ink_body_free(body, h.body_bytes);
+		error = fill_dict(f, &h, &body, d);
+	ink_file_release(&f->allocator, &body);
 	return error;
 }
 
 struct ink_kbf_dict *ink_kbf_dict_load(const char *path, struct ink_why *why)
 {
-	struct ink_file f = {.path = path, .why = why, .fd = -1};
+	struct ink_file f = {.path = path, .why = why};
 	struct ink_kbf_dict *d = calloc(1, sizeof *d);
 	int error = d ? load_dict(&f, ink_dict_share(d))
 		      : ink_file_wrong(&f, -ENOMEM, "no memory for a dictionary");
@@ -254,8 +251,7 @@ struct ink_kbf_dict *ink_kbf_dict_load(const char *path, struct ink_why *why)
 /* ------------------------------------------------------------------ the filter */
 
 struct filter_header {
-	char magic[8];
-	uint32_t version, header_bytes, kind;
+	INK_FILE_FIRST;
 	uint32_t encoding, decoding, counter_bits;
 	uint32_t k, links;
 	uint64_t part;
@@ -268,13 +264,13 @@ struct filter_header {
 	uint32_t pending_most, pending_next;
 	struct ink_kbf_counters counters;
 	unsigned char reserved[48];
-	uint64_t body_bytes, body_sum[2];
+	INK_FILE_LENGTHS;
 	uint64_t keys[INK_KBF_MOST_LINKS];
-	unsigned char more[3360];
-	uint64_t header_sum[2];
+	unsigned char more[3336];
+	INK_FILE_LAST;
 };
 
-_Static_assert(sizeof(struct filter_header) == INK_FILE_PAGE, "the header is one page");
+INK_FILE_CHECK(struct filter_header);
 STANDS_AT(filter_header, encoding, 20);
 STANDS_AT(filter_header, k, 32);
 STANDS_AT(filter_header, part, 40);
@@ -284,7 +280,6 @@ STANDS_AT(filter_header, dict_values, 80);
 STANDS_AT(filter_header, pending_bytes, 88);
 STANDS_AT(filter_header, counters, 104);
 STANDS_AT(filter_header, reserved, 136);
-STANDS_AT(filter_header, body_bytes, 184);
 STANDS_AT(filter_header, keys, 208);
 STANDS_AT(filter_header, more, 720);
 
@@ -356,7 +351,7 @@ int ink_kbf_save(const struct ink_kbf *f, const char *path, struct ink_why *why)
 	for (uint32_t i = 0; i < f->links; i++)
 		memcpy(body + i * bytes, f->link[i].cells, bytes);
 	write_pending(&f->pending, body + f->links * bytes);
-	error = ink_file_save(path, &h, body, why);
+	error = ink_file_save(&(struct ink_file_target){.path = path, .why = why}, &h, body);
 	ink_body_free(body, h.body_bytes);
 	return error;
 }
@@ -501,7 +496,8 @@ static int read_pending(const struct ink_file *file, const struct filter_header 
 static int check_body(const struct ink_file *file, const struct filter_header *h, struct ink_kbf *f)
 {
 	struct ink_why reason;
-	int error = ink_file_padding(file, h, f->body, f->links * ink_kbf_link_bytes(f) + h->pending_bytes);
+	int error = ink_file_padding(file, &(struct ink_body){f->body, h->body_bytes, 0},
+				     f->links * ink_kbf_link_bytes(f) + h->pending_bytes);
 
 	if (!error)
 		error = check_ends(file, f);
@@ -511,9 +507,10 @@ static int check_body(const struct ink_file *file, const struct filter_header *h
 }
 
 /* Nothing is allocated for the body before its length has been checked. */
-static int load_filter(struct ink_file *file, struct ink_kbf *f, struct ink_kbf_dict *d, enum ink_load how)
+static int load_filter(struct ink_file *file, struct ink_kbf *f, struct ink_kbf_dict *d)
 {
 	struct filter_header h;
+	struct ink_body body;
 	int error = ink_file_open(file, &h);
 
 	if (!error)
@@ -527,9 +524,10 @@ static int load_filter(struct ink_file *file, struct ink_kbf *f, struct ink_kbf_
 	fill_shape(f, &h, d);
 	error = check_lengths(file, &h, f);
 	if (!error)
-		error = ink_file_body(file, &h, how, &f->body);
+		error = ink_file_body(file, &h, &body);
 	if (error)
 		return error;
+	f->body = body.at;
 	f->body_bytes = h.body_bytes;
 	attach_links(f, &h);
 	return check_body(file, &h, f);
@@ -538,11 +536,12 @@ static int load_filter(struct ink_file *file, struct ink_kbf *f, struct ink_kbf_
 struct ink_kbf *ink_kbf_load(const char *path, struct ink_kbf_dict *dict, enum ink_load how,
 			     struct ink_why *why)
 {
-	struct ink_file file = {.path = path, .why = why, .fd = -1};
+	struct ink_load_options o = {.size = sizeof o, .how = how};
+	struct ink_file file = {.path = path, .load = &o, .why = why};
 	struct ink_kbf *f = calloc(1, sizeof *f);
 	int error = !f      ? ink_file_wrong(&file, -ENOMEM, "no memory for a filter")
 		    : !dict ? ink_file_wrong(&file, -EINVAL, "no dictionary is given")
-			    : load_filter(&file, f, dict, how);
+			    : load_filter(&file, f, dict);
 
 	ink_file_close(&file);
 	if (!error)

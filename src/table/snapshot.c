@@ -29,10 +29,7 @@ enum { WITH_RULES = 1 }; /* in flags: the table had rules */
 
 /* The common fields are file.h's. */
 struct header {
-	char magic[8];
-	uint32_t version;
-	uint32_t header_bytes;
-	uint32_t kind; /* enum ink_kind, never 0 */
+	INK_FILE_FIRST; /* kind: enum ink_kind, never 0 */
 	uint32_t states;
 	uint32_t age_bits;
 	uint32_t writers;
@@ -47,25 +44,22 @@ struct header {
 	uint64_t now; /* the tick number */
 	struct ink_counters counters;
 	uint64_t cells_bytes;
-	uint64_t body_bytes;
-	uint64_t body_sum[2]; /* XXH3-128, low half first, as the header's */
+	INK_FILE_LENGTHS;
 	uint32_t hand;        /* of the side table: where the search for an expendable entry goes on */
 	uint32_t k, m, counter_bits, threshold, bloom_flags;
 	double unsure; /* planned */
 	uint32_t side_id;
 	unsigned char turn[INK_STATE_CODES]; /* see turn.h */
-	unsigned char reserved[3580];
-	uint64_t header_sum[2]; /* of all bytes before it */
+	unsigned char reserved[3556];
+	INK_FILE_LAST;
 };
 
-_Static_assert(sizeof(struct header) == sizeof(struct ink_file_head), "the header is one page");
+INK_FILE_CHECK(struct header);
 _Static_assert(sizeof(struct ink_geometry) == 52 && sizeof(struct ink_counters) == 56,
 	       "all of their fields are saved");
 
 #define STANDS_AT(field, byte)                                                                               \
 	_Static_assert(offsetof(struct header, field) == byte, "docs/format.md: " #byte)
-STANDS_AT(version, 8);
-STANDS_AT(kind, 16);
 STANDS_AT(writers, 28);
 STANDS_AT(state_bits, 40);
 STANDS_AT(d, 44);
@@ -74,14 +68,12 @@ STANDS_AT(secret, 96);
 STANDS_AT(now, 112);
 STANDS_AT(counters, 120);
 STANDS_AT(cells_bytes, 176);
-STANDS_AT(body_sum, 192);
 STANDS_AT(hand, 208);
 STANDS_AT(k, 212);
 STANDS_AT(unsure, 232);
 STANDS_AT(side_id, 240);
 STANDS_AT(turn, 244);
 STANDS_AT(reserved, 500);
-STANDS_AT(header_sum, 4080);
 
 /* ------------------------------------------------------------------ saving */
 
@@ -123,14 +115,14 @@ static struct header header_of(const struct ink_table *t)
 
 int ink_save(const struct ink_table *t, const char *path, struct ink_why *why)
 {
-	struct ink_file f = {.path = path, .why = why, .fd = -1};
+	struct ink_file f = {.path = path, .why = why};
 	struct header h = header_of(t);
 
 	for (unsigned state = 0; ink_has_epochs(t) && state <= t->coding.unsure; state++)
 		h.turn[state] = (unsigned char)ink_epoch_of(t, state);
 	if (t->aging.target != t->aging.now)
 		return ink_file_wrong(&f, -EBUSY, "a tick in portions is under way and must arrive first");
-	return ink_file_save(path, &h, t->body, why);
+	return ink_file_save(&(struct ink_file_target){.path = path, .why = why}, &h, t->body);
 }
 
 /* --------------------------------------------------- loading: what it may say */
@@ -412,7 +404,7 @@ static void turn_table(struct ink_table *t, const struct header *h)
 static int check_body(const struct ink_file *f, const struct ink_table *t, const struct header *h)
 {
 	struct ink_why reason;
-	int error = ink_file_padding(f, h, t->body, h->cells_bytes + ink_side_bytes(t->side.form));
+	int error = ink_file_padding(f, &(struct ink_body){t->body, t->body_bytes, 0}, h->cells_bytes + ink_side_bytes(t->side.form));
 
 	if (error)
 		return error;
@@ -420,12 +412,14 @@ static int check_body(const struct ink_file *f, const struct ink_table *t, const
 				     : 0;
 }
 
-static int load(struct ink_file *f, const struct header *h, struct ink_table *t, enum ink_load how)
+static int load(struct ink_file *f, const struct header *h, struct ink_table *t)
 {
+	struct ink_body body;
 	int error;
 
 	fill_table(t, h);
-	error = ink_file_body(f, h, how, &t->body);
+	error = ink_file_body(f, h, &body);
+	t->body = body.at;
 	if (error)
 		return error;
 	ink_table_attach(t);
@@ -436,7 +430,8 @@ static int load(struct ink_file *f, const struct header *h, struct ink_table *t,
 
 struct ink_table *ink_load(const char *path, enum ink_load how, struct ink_why *why)
 {
-	struct ink_file f = {.path = path, .why = why, .fd = -1};
+	struct ink_load_options o = {.size = sizeof o, .how = how};
+	struct ink_file f = {.path = path, .load = &o, .why = why};
 	struct ink_table *t = NULL;
 	struct header h;
 	struct ink_plan plan;
@@ -447,7 +442,7 @@ struct ink_table *ink_load(const char *path, enum ink_load how, struct ink_why *
 	if (!error) {
 		plan = plan_of(&h);
 		t = ink_table_alloc(&plan, h.writers);
-		error = t ? load(&f, &h, t, how) : ink_file_wrong(&f, -ENOMEM, "no memory for a table");
+		error = t ? load(&f, &h, t) : ink_file_wrong(&f, -ENOMEM, "no memory for a table");
 	}
 	ink_file_close(&f);
 	if (!error)

@@ -13,6 +13,7 @@
 #include "table/plan.h"
 #include "base/secret.h"
 #include "base/error.h"
+#include "base/grow.h"
 #include "kinds/compact/compact.h"
 
 const char *ink_version(void)
@@ -356,19 +357,33 @@ static uint64_t now_of(const uint64_t *counter)
 	return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
-void ink_stats(const struct ink_table *t, struct ink_stats *stats)
+/* 128: at its first release. */
+static const struct ink_struct stats_struct = {"stats", 128, sizeof(struct ink_stats)};
+
+uint64_t ink_bytes(const struct ink_table *t)
+{
+	return ink_table_bytes(&t->plan, t->writers) + t->body_bytes;
+}
+
+uint64_t ink_now(const struct ink_table *t)
+{
+	return now_of(&t->aging.now);
+}
+
+int ink_stats(const struct ink_table *t, struct ink_stats *stats)
 {
 	const struct ink_counters *c = &t->counters;
-	size_t size = stats->size;
 	struct ink_stats full;
+	int error = ink_struct_check(&stats_struct, stats, NULL);
 
+	if (error)
+		return error;
 	full = (struct ink_stats){
-		.size = size,
-		.bytes = ink_table_bytes(&t->plan, t->writers) + t->body_bytes,
+		.bytes = ink_bytes(t),
 		.cells = t->ops->units(t) * t->ops->unit_cells(t),
 		.side_flows = ink_side_count(&t->side),
 		.side_cells = t->side.capacity,
-		.now = now_of(&t->aging.now),
+		.now = ink_now(t),
 		.collisions = now_of(&c->collisions),
 		.displaced = now_of(&c->displaced),
 		.overflowed = now_of(&c->overflowed),
@@ -379,7 +394,7 @@ void ink_stats(const struct ink_table *t, struct ink_stats *stats)
 		.simd = t->ops->simd,
 	};
 	count_all(t, &full);
-	memcpy(stats, &full, size < sizeof full ? size : sizeof full);
+	return ink_struct_write(&stats_struct, stats, &full, NULL);
 }
 
 int ink_check(const struct ink_table *t, struct ink_why *why)
