@@ -55,7 +55,7 @@ enum way { SINGLE, BATCHED, WAYS };
 static const char *const op_names[OPS] = {"insert", "hit",    "miss",  "modify",
 					  "step",   "delete", "churn", "gather"};
 
-struct wish {
+struct request {
 	uint64_t flows, seed;
 	enum ink_kind kind; /* INK_KIND_DEFAULT: all */
 	int peers;
@@ -406,11 +406,11 @@ static double median(const double *values)
 	return sorted[ROUNDS / 2];
 }
 
-static void show_head(const struct wish *w)
+static void show_head(const struct request *r)
 {
 	printf("%llu flows in %d states, with time-outs where the kind has them; ids are given; one core.\n\n"
 	       "%17s",
-	       (unsigned long long)w->flows, STATES, "");
+	       (unsigned long long)r->flows, STATES, "");
 	for (unsigned op = 0; op < OPS; op++)
 		printf(" %7s", op_names[op]);
 	printf("\n");
@@ -527,34 +527,34 @@ static int run_kind(struct bench *b, enum ink_kind kind)
 	return result;
 }
 
-static int run_kinds(struct bench *b, const struct wish *w)
+static int run_kinds(struct bench *b, const struct request *r)
 {
 	int result = CLI_DONE;
 
-	show_head(w);
+	show_head(r);
 	for (int kind = INK_LINE; kind <= INK_KBF && !result; kind++)
-		if (w->kind == INK_KIND_DEFAULT || (int)w->kind == kind)
+		if (r->kind == INK_KIND_DEFAULT || (int)r->kind == kind)
 			result = run_kind(b, (enum ink_kind)kind);
 	if (!result)
 		show_foot(b);
 	return result;
 }
 
-static int run_all(const struct wish *w)
+static int run_all(const struct request *r)
 {
 	struct bench *b = calloc(1, sizeof *b);
 	int result;
 
 	if (!b)
 		return cli_failed("no memory");
-	b->n = w->flows;
-	b->seed = w->seed;
-	b->slice_size = w->flows / ROUNDS < SLICE ? w->flows / ROUNDS : SLICE;
+	b->n = r->flows;
+	b->seed = r->seed;
+	b->slice_size = r->flows / ROUNDS < SLICE ? r->flows / ROUNDS : SLICE;
 	b->ids = calloc(b->n, sizeof *b->ids);
 	b->states = calloc(b->n, sizeof *b->states);
 	b->order = calloc(b->n, sizeof *b->order);
 	if (b->ids && b->states && b->order)
-		result = run_kinds(b, w);
+		result = run_kinds(b, r);
 	else
 		result = cli_failed("no memory for %llu flows", (unsigned long long)b->n);
 	free(b->ids);
@@ -587,7 +587,7 @@ static int run_peers(uint64_t flows)
 
 /* ----------------------------------------------------------------- the command line */
 
-#define AT(field) offsetof(struct wish, field)
+#define AT(field) offsetof(struct request, field)
 
 static const struct cli_option options[] = {
 	{.name = "flows", .how = CLI_NUMBER, .at = AT(flows), .least = FLOWS_LEAST, .most = FLOWS_MOST},
@@ -598,15 +598,15 @@ static const struct cli_option options[] = {
 
 static int run(int argc, char **argv)
 {
-	struct wish w = {.flows = 1000000, .seed = 1};
-	struct cli_line line = {&cli_bench, options, sizeof options / sizeof options[0], &w, {NULL}};
+	struct request r = {.flows = 1000000, .seed = 1};
+	struct cli_line line = {&cli_bench, options, sizeof options / sizeof options[0], &r, {NULL}};
 	int result = cli_options(&line, argc, argv);
 
 	if (!result)
 		result = cli_nothing_more(&line, argc, argv);
 	if (!result)
-		result = run_all(&w);
-	return result || !w.peers ? result : run_peers(w.flows);
+		result = run_all(&r);
+	return result || !r.peers ? result : run_peers(r.flows);
 }
 
 const struct cli_command cli_bench = {"bench", "what the library's calls cost here: speed, memory, errors",

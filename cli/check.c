@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* inkling check: is this a machine, and what does it compile to? */
+/* inkling check: what is wrong with a machine, or what it compiles to. */
 #include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -10,23 +10,23 @@ static const char help[] =
 	"usage: inkling check [--strict] MACHINE...\n"
 	"       inkling check --list\n"
 	"\n"
-	"Reads machines and says what is wrong with them, with line, column and a caret.\n"
+	"Reads machines and reports errors with line, column and a caret.\n"
 	"MACHINE is a file, if it has a slash in its name or ends in .fsm, or the name of\n"
-	"a bundled machine. For each that is right, one line: what it compiles to.\n"
+	"a bundled machine. For each correct one it prints what it compiles to.\n"
 	"\n"
 	"  --strict   warnings are errors (states that cannot be reached or that flows\n"
 	"             never leave, events that can never happen, rows never taken)\n"
 	"  --list     the names of the bundled machines\n"
 	"\n"
-	"Exits with 1 if one of them is no machine. See inkling-machine(5).\n";
+	"Exits with 1 if one of them has an error. See inkling-machine(5).\n";
 
-struct wish {
+struct request {
 	int strict, list;
 };
 
 static const struct cli_option options[] = {
-	{.name = "strict", .how = CLI_FLAG, .at = offsetof(struct wish, strict)},
-	{.name = "list", .how = CLI_FLAG, .at = offsetof(struct wish, list)},
+	{.name = "strict", .how = CLI_FLAG, .at = offsetof(struct request, strict)},
+	{.name = "list", .how = CLI_FLAG, .at = offsetof(struct request, list)},
 };
 
 static int list(void)
@@ -36,7 +36,7 @@ static int list(void)
 	return CLI_DONE;
 }
 
-/* How many bits the state takes in a table; one code is "don't know". */
+/* Bits that the state takes in a table. One code means "don't know". */
 static unsigned bits_of(unsigned states)
 {
 	unsigned bits = 1;
@@ -48,7 +48,7 @@ static unsigned bits_of(unsigned states)
 
 static int check(const char *name, int strict)
 {
-	struct ink_machine *machine = cli_machine(name, strict, NULL);
+	struct ink_machine *machine = cli_machine(name, &(struct cli_machine_options){.strict = strict});
 	const struct ink_machine_view *v;
 	unsigned bits;
 
@@ -56,8 +56,9 @@ static int check(const char *name, int strict)
 		return CLI_FAILED;
 	v = ink_machine_view(machine);
 	bits = bits_of(v->rules->states);
-	printf("%s: %u state%s (%u with what they remember, %u bit%s), %u event%s (%u), tick %g s\n", name,
-	       v->states, cli_plural(v->states), v->rules->states, bits, cli_plural(bits), v->events,
+	fputs(name, stdout);
+	printf(": %u state%s (%u with what they remember, %u bit%s), %u event%s (%u), tick %g s\n", v->states,
+	       cli_plural(v->states), v->rules->states, bits, cli_plural(bits), v->events,
 	       cli_plural(v->events), v->rules->events, (double)v->tick / 1e9);
 	ink_machine_free(machine);
 	return CLI_DONE;
@@ -65,20 +66,20 @@ static int check(const char *name, int strict)
 
 static int run(int argc, char **argv)
 {
-	struct wish w = {0};
-	struct cli_line line = {&cli_check, options, sizeof options / sizeof options[0], &w, {NULL}};
+	struct request r = {0};
+	struct cli_line line = {&cli_check, options, sizeof options / sizeof options[0], &r, {NULL}};
 	int result = cli_options(&line, argc, argv);
 
 	if (result)
 		return result;
-	if (w.list)
-		return argc == 2 ? list() : cli_usage(&cli_check, "--list stands alone");
+	if (r.list)
+		return argc == 2 ? list() : cli_usage(&cli_check, "--list takes no machine");
 	if (optind == argc)
 		return cli_usage(&cli_check, "which machine? (--list names the bundled ones)");
 	for (; optind < argc; optind++)
-		if (check(argv[optind], w.strict) != CLI_DONE)
+		if (check(argv[optind], r.strict) != CLI_DONE)
 			result = CLI_FAILED;
 	return result;
 }
 
-const struct cli_command cli_check = {"check", "says what is wrong with a machine", help, run};
+const struct cli_command cli_check = {"check", "reports what is wrong with a machine", help, run};

@@ -12,17 +12,32 @@
 
 #include <inkling/packet.h>
 
-/* ------------------------------------------------------------------ complaints */
+#include "sim/text.h"
+
+/* -------------------------------------------------------------------------- messages */
+
+static void put_message(const char *before, const char *format, va_list args)
+{
+	char *text;
+
+	fputs(before, stderr);
+	if (vasprintf(&text, format, args) < 0)
+		return;
+	fputs(text, stderr);
+	fputc('\n', stderr);
+	free(text);
+}
 
 int cli_usage(const struct cli_command *command, const char *format, ...)
 {
+	const char *blank = command ? " " : "", *name = command ? command->name : "";
 	va_list args;
 
-	fprintf(stderr, "inkling %s: ", command->name);
+	fprintf(stderr, "inkling%s%s", blank, name);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	put_message(": ", format, args);
 	va_end(args);
-	fprintf(stderr, "\nTry 'inkling help %s'.\n", command->name);
+	fprintf(stderr, "Try 'inkling help%s%s'.\n", blank, name);
 	return CLI_USAGE;
 }
 
@@ -30,12 +45,19 @@ int cli_failed(const char *format, ...)
 {
 	va_list args;
 
-	fprintf(stderr, "inkling: ");
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	put_message("inkling: ", format, args);
 	va_end(args);
-	fputc('\n', stderr);
 	return CLI_FAILED;
+}
+
+void cli_say(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	put_message("inkling: ", format, args);
+	va_end(args);
 }
 
 /* ----------------------------------------------------------------------- words */
@@ -49,7 +71,7 @@ const char *cli_show_share(double share, char *text, size_t size)
 {
 	if (share == 0)
 		snprintf(text, size, "0");
-	else if (share >= .0995) /* as two digits would be 1e+02 of 99.6 */
+	else if (share >= .0995) /* "%.2g" of 99.6 is 1e+02 */
 		snprintf(text, size, "%.0f %%", share * 100);
 	else if (share >= 1e-5)
 		snprintf(text, size, "%.2g %%", share * 100);
@@ -69,44 +91,58 @@ const char *cli_kind_name(enum ink_kind kind)
 
 /* -------------------------------------------------------------------- machines */
 
-static void complain(const struct ink_complaint *complaint, void *told)
+/* The library's three lines, the first of which quotes the file's name and words of its text. */
+static void complain(const struct ink_complaint *complaint, void *reported)
 {
-	char text[1024];
+	struct ink_complaint unnamed = *complaint;
+	char text[1024], *line;
 
-	ink_complaint_show(complaint, text, sizeof text);
-	fprintf(stderr, "%s\n", text);
-	*(int *)told = 1;
+	unnamed.file = unnamed.text = "";
+	ink_complaint_show(&unnamed, text, sizeof text);
+	line = strchrnul(text, '\n');
+	fputs(complaint->file, stderr);
+	fprintf(stderr, "%.*s", (int)(line - text), text);
+	fputs(complaint->text, stderr);
+	fprintf(stderr, "%s\n", line);
+	*(int *)reported = 1;
 }
 
-struct ink_machine *cli_machine(const char *name, int strict, const struct ink_machine *like)
+struct ink_machine *cli_machine(const char *name, const struct cli_machine_options *options)
 {
-	int told = 0;
+	int reported = 0;
 	struct ink_machine_options o = {.size = sizeof o,
-					.strict = strict,
-					.like = like,
+					.strict = options && options->strict,
+					.like = options ? options->like : NULL,
 					.complain = complain,
-					.user = &told,
+					.user = &reported,
 					.try_filter = ink_filter_try};
 	struct ink_why why;
 	struct ink_machine *machine = ink_machine_load(name, &o, &why);
 
-	if (!machine && !told)
+	if (!machine && !reported)
 		cli_failed("%s", why.text);
 	return machine;
 }
 
-/* ----------------------------------------------------------------------- files */
+/* ------------------------------------------------------------------------------ files */
 
-int cli_same_file(const char *a, const char *b)
+static int identify(struct cli_file file, struct stat *found)
+{
+	if (!file.name)
+		return -1;
+	return strcmp(file.name, "-") ? stat(file.name, found) : fstat(file.standard, found);
+}
+
+int cli_same_file(struct cli_file a, struct cli_file b)
 {
 	struct stat x, y;
 
-	if (!a || !b || !strcmp(a, "-") || !strcmp(b, "-") || stat(a, &x) || stat(b, &y))
+	if (identify(a, &x) || identify(b, &y))
 		return 0;
 	return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* An error may have come long before the end, and nothing after it. */
+/* The error may be an early one, after which all went well: ferror remembers it. */
 int cli_close(FILE *file, const char *name)
 {
 	int broken = ferror(file), failed;
@@ -123,10 +159,10 @@ int cli_close(FILE *file, const char *name)
 
 int cli_columns(void)
 {
-	enum { FEWEST = 40, MOST = 10000 }; /* with fewer, lines would be single words */
-	const char *told = getenv("COLUMNS");
+	enum { FEWEST = 40, MOST = 10000 }; /* narrower lines would be single words */
+	const char *set = getenv("COLUMNS");
 	struct winsize size = {.ws_col = 0};
-	long columns = told ? strtol(told, NULL, 10) : 0;
+	long columns = set ? strtol(set, NULL, 10) : 0;
 
 	if (columns <= 0 && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
 		columns = size.ws_col;

@@ -12,12 +12,12 @@ static const char help[] = "usage: inkling draw MACHINE\n"
 			   "\n"
 			   "  inkling draw tcp | dot -Tsvg >tcp.svg\n"
 			   "\n"
-			   "Rows that stay and do nothing are left out; states with dashed borders are\n"
+			   "Rows that stay and do nothing are left out. States with dashed borders are\n"
 			   "expendable. MACHINE is as for 'inkling check'.\n";
 
 static int run(int argc, char **argv)
 {
-	struct cli_line line = {.command = &cli_draw}; /* there are no options */
+	struct cli_line line = {.command = &cli_draw}; /* no options */
 	struct ink_machine *machine;
 	char *text;
 	int result = cli_options(&line, argc, argv);
@@ -28,8 +28,8 @@ static int run(int argc, char **argv)
 		return cli_usage(&cli_draw,
 				 optind == argc
 					 ? "which machine? ('inkling check --list' names the bundled ones)"
-					 : "one machine, not several");
-	machine = cli_machine(argv[optind], 0, NULL);
+					 : "one machine only");
+	machine = cli_machine(argv[optind], NULL);
 	if (!machine)
 		return CLI_FAILED;
 	text = ink_machine_draw(machine);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* inkling generate: a capture of traffic that never was, and the truth about it. */
+/* inkling generate: a capture of synthetic traffic, and the truth about it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -13,52 +13,50 @@
 #include "sim/frame.h"
 #include "sim/traffic.h"
 
-static const char help[] =
-	"usage: inkling generate -w FILE [-t FILE] [OPTIONS]\n"
-	"\n"
-	"Writes a capture of synthetic traffic, and the truth about it. The same options\n"
-	"and seed give the same bytes. Counts are 0 where not given; if no count is\n"
-	"given, there are 1000 connections. An option that would change nothing, since\n"
-	"what it is for is not there, is refused.\n"
-	"\n"
-	"  -w FILE           the capture: pcap with nanoseconds; - = standard output\n"
-	"  -t FILE           the truth, as JSON; - = standard output\n"
-	"  -s BYTES          keep that much of each frame (default all)\n"
-	"\n"
-	"  --flows N         TCP connections\n"
-	"  --established N   connections that open in the first tenth and stay open\n"
-	"  --udp N           UDP flows of requests and answers\n"
-	"  --scans N         sources that scan, each with --targets N SYNs (default 100)\n"
-	"  --odd N           single segments with flags that cannot be\n"
-	"  --flood N         SYNs, each from another spoofed source\n"
-	"  --p2p N           pairs of hosts with TCP and UDP at the same time\n"
-	"  --video N         streams of MPEG-2 video\n"
-	"\n"
-	"Of the flows, these shares (0.1 or 10%); the others open and end as they should:\n"
-	"  --half-open P     answered, then nothing                      (default 2%)\n"
-	"  --unanswered P    SYN, again after a second, then nothing     (default 5%)\n"
-	"  --refused P       answered by RST                             (default 3%)\n"
-	"  --reset P         opened, ended by RST                        (default 5%)\n"
-	"  --cut P           opened, FIN answered by RST                 (default 2%)\n"
-	"  --unfinished P    opened, without an end                      (default 3%)\n"
-	"  --strangers P     opened before the capture: no SYN, SYN+ACK  (default 0)\n"
-	"  --reused P        once more with the same ports, after it all (default 1%)\n"
-	"\n"
-	"  --concurrent N    of the flows, alive at once (default a tenth)\n"
-	"  --data N          segments with data in a connection (default 4)\n"
-	"  --payload BYTES   in each (default 100)\n"
-	"  --ipv6 P          share of IPv6 (default 10%)\n"
-	"  --rtt TIME        round trip (default 50ms)\n"
-	"  --duration TIME   of the capture (default 60s)\n"
-	"  --flood-start TIME, --flood-time TIME\n"
-	"                    when it begins, how long it lasts (default: all the time)\n"
-	"  --flood-answers P share of the flood that the victim answers (default 0)\n"
-	"  --video-as F      rtp (RFC 2250; default), ts (transport stream) or es (bare)\n"
-	"  --seed N          a number from 1 on (default 1)\n"
-	"\n"
-	"example: inkling generate -w x.pcap -t x.json --flows 1M --concurrent 500k\n";
+static const char help[] = "usage: inkling generate -w FILE [-t FILE] [OPTIONS]\n"
+			   "\n"
+			   "Writes a capture of synthetic traffic, and the truth about it. The same options\n"
+			   "and seed give the same bytes. Counts default to 0. Without any count, there are\n"
+			   "1000 connections. An option for traffic that was not requested is an error.\n"
+			   "\n"
+			   "  -w FILE           the capture: pcap with nanoseconds; - = standard output\n"
+			   "  -t FILE           the truth, as JSON; - = standard output\n"
+			   "  -s BYTES          keep so many bytes of each frame (default all)\n"
+			   "\n"
+			   "  --flows N         TCP connections\n"
+			   "  --established N   connections that open in the first tenth and stay open\n"
+			   "  --udp N           UDP flows of requests and answers\n"
+			   "  --scans N         sources that scan, each with --targets N SYNs (default 100)\n"
+			   "  --odd N           single segments with illegal flags\n"
+			   "  --flood N         SYNs, each from another spoofed source\n"
+			   "  --p2p N           pairs of hosts with TCP and UDP at the same time\n"
+			   "  --video N         streams of MPEG-2 video\n"
+			   "\n"
+			   "Shares of the flows (0.1 or 10%); the others open and end normally:\n"
+			   "  --half-open P     SYN answered, then nothing                  (default 2%)\n"
+			   "  --unanswered P    SYN, again after a second, then nothing     (default 5%)\n"
+			   "  --refused P       answered by RST                             (default 3%)\n"
+			   "  --reset P         opened, ended by RST                        (default 5%)\n"
+			   "  --cut P           opened, FIN answered by RST                 (default 2%)\n"
+			   "  --unfinished P    opened, without an end                      (default 3%)\n"
+			   "  --strangers P     opened before the capture: no SYN, SYN+ACK  (default 0)\n"
+			   "  --reused P        again with the same ports, at the end       (default 1%)\n"
+			   "\n"
+			   "  --concurrent N    flows alive at once (default a tenth of them)\n"
+			   "  --data N          segments with data in a connection (default 4)\n"
+			   "  --payload BYTES   in each (default 100)\n"
+			   "  --ipv6 P          share of IPv6 (default 10%)\n"
+			   "  --rtt TIME        round trip (default 50ms)\n"
+			   "  --duration TIME   of the capture (default 60s)\n"
+			   "  --flood-start TIME, --flood-time TIME\n"
+			   "                    when it starts, how long it lasts (default: all the time)\n"
+			   "  --flood-answers P share of the flood that the victim answers (default 0)\n"
+			   "  --video-as F      rtp (RFC 2250; default), ts (transport stream) or es (bare)\n"
+			   "  --seed N          a number from 1 on (default 1)\n"
+			   "\n"
+			   "example: inkling generate -w x.pcap -t x.json --flows 1M --concurrent 500k\n";
 
-struct wish {
+struct request {
 	struct sim_traffic_options traffic;
 	const char *capture, *truth;
 };
@@ -69,14 +67,14 @@ static const char *const formats[] = {"rtp", "ts", "es", NULL};
 
 _Static_assert(SIM_VIDEO_RTP == 0 && SIM_VIDEO_TS == 1 && SIM_VIDEO_ES == 2, "the order of the names");
 
-#define AT(field) offsetof(struct wish, traffic.field)
+#define AT(field) offsetof(struct request, traffic.field)
 #define COUNT(field, limit) .how = CLI_NUMBER, .at = AT(field), .most = limit
 #define PART(field) .how = CLI_PART, .at = AT(field)
 #define TIME(field) .how = CLI_TIME, .at = AT(field)
 
 static const struct cli_option options[] = {
-	{.name = "w", .how = CLI_WORD, .at = offsetof(struct wish, capture)},
-	{.name = "t", .how = CLI_WORD, .at = offsetof(struct wish, truth)},
+	{.name = "w", .how = CLI_WORD, .at = offsetof(struct request, capture)},
+	{.name = "t", .how = CLI_WORD, .at = offsetof(struct request, truth)},
 	{.name = "s", .how = CLI_NUMBER, .at = AT(snaplen), .least = 1},
 	{.name = "flows", COUNT(flows, SIM_FLOWS_MOST)},
 	{.name = "established", COUNT(established, SIM_FLOWS_MOST)},
@@ -110,20 +108,20 @@ static const struct cli_option options[] = {
 
 enum { OPTIONS = sizeof options / sizeof options[0] };
 
-_Static_assert((int)OPTIONS <= (int)CLI_OPTIONS_MOST, "there is room for what is given");
+_Static_assert((int)OPTIONS <= (int)CLI_OPTIONS_MOST, "cli_line has room for all options");
 
-/* --------------------------------------------------------------- what they are for */
+/* ----------------------------------------------------------------- their purposes */
 
 enum { FLOWS = 1, ESTABLISHED = 2, UDP = 4, SCANS = 8, FLOOD = 16, PAIRS = 32, VIDEO = 64, ANSWERED = 128 };
 
-static unsigned asked_for(const struct sim_traffic_options *o)
+static unsigned requested_traffic(const struct sim_traffic_options *o)
 {
 	return (o->flows ? FLOWS : 0u) | (o->established ? ESTABLISHED : 0u) | (o->udp ? UDP : 0u) |
 	       (o->scans ? SCANS : 0u) | (o->flood ? FLOOD : 0u) | (o->pairs ? PAIRS : 0u) |
 	       (o->streams ? VIDEO : 0u) | (o->flood && o->flood_answers > 0 ? ANSWERED : 0u);
 }
 
-/* Options that are not for all traffic. */
+/* Options that apply to some kinds of traffic only. */
 static const struct purpose {
 	const char *option;
 	unsigned traffic;
@@ -139,43 +137,43 @@ static const struct purpose {
 	{"strangers", FLOWS, "--flows"},
 	{"reused", FLOWS, "--flows"},
 	{"concurrent", FLOWS, "--flows"},
-	{"data", FLOWS | ESTABLISHED | UDP | PAIRS, "--flows, --established, --udp and --p2p"},
-	{"payload", FLOWS | ESTABLISHED | UDP | PAIRS, "--flows, --established, --udp and --p2p"},
-	{"ipv6", FLOWS | ESTABLISHED | UDP | PAIRS, "--flows, --established, --udp and --p2p"},
+	{"data", FLOWS | ESTABLISHED | UDP | PAIRS, "--flows, --established, --udp or --p2p"},
+	{"payload", FLOWS | ESTABLISHED | UDP | PAIRS, "--flows, --established, --udp or --p2p"},
+	{"ipv6", FLOWS | ESTABLISHED | UDP | PAIRS, "--flows, --established, --udp or --p2p"},
 	{"rtt", FLOWS | ESTABLISHED | UDP | SCANS | PAIRS | ANSWERED,
-	 "--flows, --established, --udp, --scans, --p2p and --flood-answers"},
+	 "--flows, --established, --udp, --scans, --p2p or --flood-answers"},
 	{"flood-start", FLOOD, "--flood"},
 	{"flood-time", FLOOD, "--flood"},
 	{"flood-answers", FLOOD, "--flood"},
 	{"video-as", VIDEO, "--video"},
 };
 
-/* An option that would change nothing was meant to change something. */
+/* An option without effect is a mistake on the command line. */
 static int check_purposes(const struct cli_line *line, const struct sim_traffic_options *o)
 {
-	unsigned traffic = asked_for(o);
+	unsigned traffic = requested_traffic(o);
 
 	for (unsigned i = 0; i < sizeof purposes / sizeof purposes[0]; i++)
 		if (cli_given(line, purposes[i].option) && !(traffic & purposes[i].traffic))
-			return cli_usage(&cli_generate, "--%s is for %s, and there is none",
-					 purposes[i].option, purposes[i].names);
+			return cli_usage(&cli_generate, "--%s has no effect without %s", purposes[i].option,
+					 purposes[i].names);
 	if (cli_given(line, "payload") && !o->data && !(traffic & (UDP | PAIRS)))
-		return cli_usage(&cli_generate, "--payload is for data, and there is none: --data 0");
+		return cli_usage(&cli_generate, "--payload has no effect with --data 0");
 	return CLI_DONE;
 }
 
-static int check(const struct wish *w)
+static int check(const struct request *r)
 {
-	const char *wrong = sim_traffic_wrong(&w->traffic);
+	const char *wrong = sim_traffic_wrong(&r->traffic);
 
-	if (!w->capture)
-		return cli_usage(&cli_generate, "where to? (-w FILE)");
-	if (w->truth && !strcmp(w->capture, "-") && !strcmp(w->truth, "-"))
-		return cli_usage(&cli_generate, "capture and truth cannot both go to standard output");
+	if (!r->capture)
+		return cli_usage(&cli_generate, "no output file (-w FILE)");
+	if (r->truth && !strcmp(r->capture, "-") && !strcmp(r->truth, "-"))
+		return cli_usage(&cli_generate, "-w - and -t - cannot both be standard output");
 	return wrong ? cli_usage(&cli_generate, "%s", wrong) : CLI_DONE;
 }
 
-/* Only where no count is given: one that is 0 was meant. */
+/* Only if no count is given at all: an explicit 0 means 0. */
 static void default_counts(const struct cli_line *line, struct sim_traffic_options *o)
 {
 	static const char *const counts[] = {"flows", "established", "udp", "scans",
@@ -187,17 +185,17 @@ static void default_counts(const struct cli_line *line, struct sim_traffic_optio
 	o->flows = 1000;
 }
 
-static int parse(int argc, char **argv, struct wish *w)
+static int parse(int argc, char **argv, struct request *r)
 {
-	struct cli_line line = {&cli_generate, options, OPTIONS, w, {NULL}};
+	struct cli_line line = {&cli_generate, options, OPTIONS, r, {NULL}};
 	int error = cli_options(&line, argc, argv);
 
 	if (!error)
 		error = cli_nothing_more(&line, argc, argv);
-	default_counts(&line, &w->traffic);
+	default_counts(&line, &r->traffic);
 	if (!error)
-		error = check_purposes(&line, &w->traffic);
-	return error ? error : check(w);
+		error = check_purposes(&line, &r->traffic);
+	return error ? error : check(r);
 }
 
 /* ---------------------------------------------------------------------- the work */
@@ -212,89 +210,99 @@ struct truth_file {
 	int is_new;
 };
 
-/* Before the work: who mistypes a folder learns it at once. For appending: what a file has stays until then. */
-static int open_truth(const struct wish *w, struct truth_file *file)
+/* Before the work, which takes long: a wrong path fails at once. Appending keeps an old file intact until then. */
+static int open_truth(const struct request *r, struct truth_file *file)
 {
-	if (!w->truth)
+	if (!r->truth)
 		return CLI_DONE;
-	file->is_new = strcmp(w->truth, "-") && access(w->truth, F_OK);
-	file->to = strcmp(w->truth, "-") ? fopen(w->truth, "a") : stdout;
-	return file->to ? CLI_DONE : cli_failed("%s: %s", w->truth, strerror(errno));
+	file->is_new = strcmp(r->truth, "-") && access(r->truth, F_OK);
+	file->to = strcmp(r->truth, "-") ? fopen(r->truth, "a") : stdout;
+	return file->to ? CLI_DONE : cli_failed("%s: %s", r->truth, strerror(errno));
 }
 
-/* Now the old content goes; a pipe or a device has none. */
-static int write_truth(const struct wish *w, const struct sim_truth *truth, FILE *to)
+/* Drops the old content; a pipe or a device has none. */
+static int write_truth(const struct request *r, const struct sim_truth *truth, FILE *to)
 {
 	if (to != stdout && ftruncate(fileno(to), 0) && errno != EINVAL)
-		return cli_failed("%s: %s", w->truth, strerror(errno));
-	sim_truth_write(truth, w->capture, to);
+		return cli_failed("%s: %s", r->truth, strerror(errno));
+	sim_truth_write(truth, r->capture, to);
 	return CLI_DONE;
 }
 
-/* Not where the capture or the truth goes. */
-static void show(const struct wish *w, const struct sim_truth *truth)
+/* To standard error if the capture or the truth goes to standard output. */
+static void show(const struct request *r, const struct sim_truth *truth)
 {
-	int busy = !strcmp(w->capture, "-") || (w->truth && !strcmp(w->truth, "-"));
+	int busy = !strcmp(r->capture, "-") || (r->truth && !strcmp(r->truth, "-"));
+	FILE *to = busy ? stderr : stdout;
 
-	fprintf(busy ? stderr : stdout,
-		"%s: %" PRIu64 " packet%s, %" PRIu64 " TCP and %" PRIu64 " UDP flow%s, at most %" PRIu64
+	fputs(r->capture, to);
+	fprintf(to,
+		": %" PRIu64 " packet%s, %" PRIu64 " TCP and %" PRIu64 " UDP flow%s, at most %" PRIu64
 		" at once\n",
-		w->capture, truth->frames, cli_plural(truth->frames), truth->tcp.flows, truth->udp_flows,
+		truth->frames, cli_plural(truth->frames), truth->tcp.flows, truth->udp_flows,
 		cli_plural(truth->udp_flows), truth->alive_at_once);
 }
 
-static int generate(const struct wish *w, struct sim_truth *truth)
+/* The truth is open and exists, so that links to it show. Opening the capture empties it. */
+static int check_outputs(const struct request *r)
+{
+	struct cli_file capture = {r->capture, STDOUT_FILENO}, truth = {r->truth, STDOUT_FILENO};
+
+	if (cli_same_file(capture, truth))
+		return cli_failed("%s: -w and -t name the same file", r->capture);
+	return CLI_DONE;
+}
+
+static int generate(const struct request *r, struct sim_truth *truth)
 {
 	struct ink_why why = {""};
-	struct ink_dump *dump = ink_dump_open(w->capture, INK_LINK_ETHERNET, &why);
+	struct ink_dump *dump = ink_dump_open(r->capture, INK_LINK_ETHERNET, &why);
 	int error, closed;
 
 	if (!dump)
 		return cli_failed("%s", why.text);
-	if (cli_same_file(w->capture, w->truth)) {
-		ink_dump_close(dump, NULL);
-		return cli_failed("%s: is the capture, and cannot be the truth too", w->capture);
-	}
-	error = sim_traffic(&w->traffic, dump, truth, progress);
+	error = sim_traffic(&r->traffic, dump, truth, progress);
 	cli_progress_end();
 	closed = ink_dump_close(dump, &why);
 	if (closed)
 		return cli_failed("%s", why.text);
-	return error ? cli_failed("%s: %s", w->capture, strerror(-error)) : CLI_DONE;
+	return error ? cli_failed("%s: %s", r->capture, strerror(-error)) : CLI_DONE;
 }
 
 static int run(int argc, char **argv)
 {
-	struct wish w = {.traffic = {.seed = 1,
-				     .half_open = .02,
-				     .unanswered = .05,
-				     .refused = .03,
-				     .reset = .05,
-				     .cut = .02,
-				     .unfinished = .03,
-				     .reused = .01,
-				     .targets = 100,
-				     .data = 4,
-				     .payload = 100,
-				     .ipv6 = .1,
-				     .rtt = 50000000,
-				     .duration = 60000000000}};
+	struct request r = {.traffic = {.seed = 1,
+					.half_open = .02,
+					.unanswered = .05,
+					.refused = .03,
+					.reset = .05,
+					.cut = .02,
+					.unfinished = .03,
+					.reused = .01,
+					.targets = 100,
+					.data = 4,
+					.payload = 100,
+					.ipv6 = .1,
+					.rtt = 50000000,
+					.duration = 60000000000}};
 	struct sim_truth truth;
 	struct truth_file file = {NULL, 0};
-	int error = parse(argc, argv, &w);
+	int error = parse(argc, argv, &r);
 
 	if (!error)
-		error = open_truth(&w, &file);
+		error = open_truth(&r, &file);
 	if (!error)
-		error = generate(&w, &truth);
+		error = check_outputs(&r);
+	if (!error)
+		error = generate(&r, &truth);
 	if (!error && file.to)
-		error = write_truth(&w, &truth, file.to);
-	if (file.to && cli_close(file.to, w.truth))
+		error = write_truth(&r, &truth, file.to);
+	if (file.to && cli_close(file.to, r.truth))
 		error = CLI_FAILED;
 	if (error && file.is_new)
-		unlink(w.truth);
+		unlink(r.truth);
 	if (!error)
-		show(&w, &truth);
+		show(&r, &truth);
 	return error;
 }
 

@@ -39,9 +39,7 @@ static int no_option(const char *what)
 
 	ink_suggest_offer(&near, "--help");
 	ink_suggest_offer(&near, "--version");
-	fprintf(stderr, "inkling: '%s' is no option%s\nTry 'inkling help'.\n", what,
-		ink_suggest_hint(&near, hint));
-	return CLI_USAGE;
+	return cli_usage(NULL, "unknown option '%s'%s", what, ink_suggest_hint(&near, hint));
 }
 
 static int no_command(const char *what)
@@ -52,9 +50,7 @@ static int no_command(const char *what)
 	for (unsigned i = 0; i < COMMANDS; i++)
 		ink_suggest_offer(&near, commands[i]->name);
 	ink_suggest_offer(&near, "help");
-	fprintf(stderr, "inkling: no command '%s'%s\nTry 'inkling help'.\n", what,
-		ink_suggest_hint(&near, hint));
-	return CLI_USAGE;
+	return cli_usage(NULL, "unknown command '%s'%s", what, ink_suggest_hint(&near, hint));
 }
 
 /* Formerly a command; scripts may still call it. */
@@ -85,12 +81,12 @@ static int help(const char *name)
 	return CLI_DONE;
 }
 
-/* --------------------------------------------------------------- standard streams */
+/* ----------------------------------------------------------------------- the process */
 
 /*
- * Who closes a standard stream gives its number to the next file that is opened,
- * and what is said would go into a capture. So the number is taken, by something
- * that fails as the closed one would: the input cannot be read, nor the outputs written.
+ * A closed standard stream leaves its number to the next file that is opened, and
+ * messages would go into a capture. So the number is taken by something that fails
+ * as the closed stream would: input that cannot be read, output that cannot be written.
  */
 static void occupy_closed_streams(void)
 {
@@ -100,27 +96,26 @@ static void occupy_closed_streams(void)
 				return;
 }
 
-/* ------------------------------------------------------------------------ commands */
+/* -------------------------------------------------------------------------- commands */
 
-static int too_much(const char *what)
+static int unexpected(const char *what)
 {
-	fprintf(stderr, "inkling: '%s' is too much\nTry 'inkling help'.\n", what);
-	return CLI_USAGE;
+	return cli_usage(NULL, "unexpected argument '%s'", what);
 }
 
-/* Behind `help` stands one command at most, and behind --version nothing. */
+/* `help` takes one command at most, and --version nothing. */
 static int run(int argc, char **argv)
 {
 	const struct cli_command *command;
 
 	if (!strcmp(argv[1], "--version")) {
 		if (argc > 2)
-			return too_much(argv[2]);
+			return unexpected(argv[2]);
 		printf("inkling %s\n", ink_version());
 		return CLI_DONE;
 	}
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-		return argc > 3 ? too_much(argv[3]) : help(argc > 2 ? argv[2] : NULL);
+		return argc > 3 ? unexpected(argv[3]) : help(argc > 2 ? argv[2] : NULL);
 	command = find(argv[1]);
 	if (!command)
 		return unknown(argv[1]);
@@ -129,7 +124,7 @@ static int run(int argc, char **argv)
 	return command->run(argc - 1, argv + 1);
 }
 
-/* What could not be said was not done, even if all else went well. */
+/* Output that could not be written is a failure, even if all else went well. */
 int main(int argc, char **argv)
 {
 	int result;

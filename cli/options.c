@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The command line. Each command has a table of its options: how the value of
- * each is written, and where it goes. It is read here for all of them, so that
- * the same value is right, or wrong, everywhere, and what is wrong is told with
- * what would be right. What the options say together is the command's matter.
+ * each is written, and which field receives it. All commands are read here, so
+ * they accept the same values and reject them with the same words: the option,
+ * the value, and what a value looks like. Whether the options fit together is for
+ * the command to decide.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -18,7 +19,7 @@
 
 /* --------------------------------------------------------------------- numbers */
 
-/* A number without a sign, and what stands behind it. strtod alone would take blanks, words and hexadecimals, too. */
+/* A number without a sign, and the text behind it. strtod alone would also accept blanks, "inf" and hexadecimals. */
 static int parse(const char *text, double *number, const char **rest)
 {
 	char *end;
@@ -47,15 +48,15 @@ static double suffix(const char *text, double step, int bytes)
 	return *text ? 0 : value;
 }
 
-#define MOST 1e18 /* what it is called in shape_of */
+#define MOST 1e18 /* shape_of names it */
 
-/* As far as a double can tell: 0.000001 times 1e12 need not be a million to the last bit. */
+/* Within rounding: 0.000001 times 1e12 need not be exactly a million. */
 static int is_whole(double value)
 {
 	return fabs(value - round(value)) <= 4 * DBL_EPSILON * value;
 }
 
-/* Of a size, what is left over of a byte does not matter. */
+/* A size is rounded down to whole bytes. */
 static int whole(const char *text, double step, int bytes, uint64_t *number)
 {
 	const char *rest;
@@ -151,7 +152,7 @@ static int is_within(const struct cli_option *o, uint64_t number)
 	return number >= o->least && (!o->most || number <= o->most);
 }
 
-/* Small numbers go into an unsigned int, large ones into 64 bits. */
+/* CLI_SMALL fills an unsigned int, the others 64 bits. */
 static int take_number(const struct cli_option *o, const char *text, void *field)
 {
 	uint64_t number;
@@ -221,12 +222,12 @@ static const char *show_limit(uint64_t limit, char text[24])
 static const char *shape_of(const struct cli_option *o, char *text, size_t size)
 {
 	static const char *const shapes[] = {
-		[CLI_NUMBER] = "a whole number from 1 to 1e18, as 1500, 1.5M or 1e6",
-		[CLI_SIZE] = "a size up to 1e18 bytes, as 512k, 4M or 1.5G",
-		[CLI_SHARE] = "a share between 0 and 1, as 0.001, 0.1% or 1/1024",
-		[CLI_PART] = "a share from 0 to 1, as 0.1, 10% or 1/10",
-		[CLI_TIME] = "a time, as 50ms, 60s or 2min",
-		[CLI_WORD] = "the name of a file"};
+		[CLI_NUMBER] = "a whole number from 1 to 1e18, such as 1500, 1.5M or 1e6",
+		[CLI_SIZE] = "a size up to 1e18 bytes, such as 512k, 4M or 1.5G",
+		[CLI_SHARE] = "a share between 0 and 1, such as 0.001, 0.1% or 1/1024",
+		[CLI_PART] = "a share from 0 to 1, such as 0.1, 10% or 1/10",
+		[CLI_TIME] = "a time, such as 50ms, 60s or 2min",
+		[CLI_WORD] = "a file name"};
 	char least[24], most[24];
 
 	if (o->shape)
@@ -237,13 +238,13 @@ static const char *shape_of(const struct cli_option *o, char *text, size_t size)
 		snprintf(text, size, "a number from %s to %s", show_limit(o->least, least),
 			 show_limit(o->most, most));
 	else if (o->how == CLI_NUMBER && !o->least)
-		snprintf(text, size, "a whole number from 0 to 1e18, as 1500, 1.5M or 1e6");
+		snprintf(text, size, "a whole number from 0 to 1e18, such as 1500, 1.5M or 1e6");
 	else
 		return shapes[o->how];
 	return text;
 }
 
-/* ------------------------------------------------------------------- complaints */
+/* ----------------------------------------------------------------------- messages */
 
 static const char *dashes(const struct cli_option *o)
 {
@@ -254,7 +255,7 @@ static int no_value(const struct cli_line *line, const struct cli_option *o, con
 {
 	char shape[100];
 
-	return cli_usage(line->command, "%s%s '%s': that is no value for it (%s)", dashes(o), o->name, text,
+	return cli_usage(line->command, "%s%s '%s': invalid value; expected %s", dashes(o), o->name, text,
 			 shape_of(o, shape, sizeof shape));
 }
 
@@ -262,12 +263,12 @@ static int value_missing(const struct cli_line *line, const struct cli_option *o
 {
 	char shape[100];
 
-	return cli_usage(line->command, "'%s' wants a value: %s", word, shape_of(o, shape, sizeof shape));
+	return cli_usage(line->command, "'%s' needs a value: %s", word, shape_of(o, shape, sizeof shape));
 }
 
 enum { FIRST_LONG = 256, HELP = 'h' }; /* the numbers of options: letters are their own */
 
-/* At a letter that is not the last of its word, getopt_long has not gone on to the next word yet. */
+/* At a letter that is not the last of its word, getopt_long still points to that word. */
 static int is_letter_of(const char *word)
 {
 	return word && word[0] == '-' && word[1] != '-' && strlen(word) > 2 && optopt < FIRST_LONG &&
@@ -296,7 +297,7 @@ static unsigned begins_with(const struct cli_line *line, const char *word, char 
 	return found;
 }
 
-/* Long names are compared without their dashes, which would count as letters that are right. */
+/* Long names are compared without their dashes, which would count as matching letters. */
 static int no_such_option(const struct cli_line *line, const char *word)
 {
 	struct ink_suggest near = ink_suggest(word + 2, strcspn(word + 2, "="));
@@ -306,20 +307,20 @@ static int no_such_option(const struct cli_line *line, const char *word)
 			ink_suggest_offer(&near, line->options[i].name);
 	ink_suggest_offer(&near, "help");
 	if (!near.best)
-		return cli_usage(line->command, "'%s' is no option", word);
-	return cli_usage(line->command, "'%s' is no option; did you mean '--%s'?", word, near.best);
+		return cli_usage(line->command, "unknown option '%s'", word);
+	return cli_usage(line->command, "unknown option '%s'; did you mean '--%s'?", word, near.best);
 }
 
-/* What getopt_long has just stopped at with '?'. */
+/* getopt_long has returned '?'. */
 static int no_option(const struct cli_line *line, char **argv)
 {
 	const char *word = argv[optind - 1];
 	char several[200];
 
 	if (!optopt && begins_with(line, word, several, sizeof several) > 1)
-		return cli_usage(line->command, "'%s' is the beginning of %s", word, several);
+		return cli_usage(line->command, "'%s' is ambiguous: %s", word, several);
 	if (optopt && (strncmp(word, "--", 2) != 0 || is_letter_of(argv[optind])))
-		return cli_usage(line->command, "'-%c' is no option", optopt);
+		return cli_usage(line->command, "unknown option '-%c'", optopt);
 	if (optopt && strchr(word, '='))
 		return cli_usage(line->command, "'%s': this option takes no value", word);
 	return no_such_option(line, word);
@@ -332,7 +333,7 @@ struct spelling {
 	struct option words[CLI_OPTIONS_MOST + 2];
 };
 
-/* As getopt_long wants them. The ':' in front: it tells an option that is none from one that lacks its value. */
+/* As getopt_long wants them. With ':' in front it tells unknown options from those that lack their value. */
 static void spell(const struct cli_line *line, struct spelling *s)
 {
 	unsigned words = 0, letters = 0;
@@ -368,8 +369,8 @@ static unsigned number_of(const struct cli_line *line, int option)
 }
 
 /*
- * Of two numbers the later one counts, so that a script can put its own behind what it is given. Of two files one
- * would be forgotten.
+ * A repeated number replaces the earlier one: a script can append its own. A repeated file is an error, since one of
+ * the two would be ignored.
  */
 static int take_option(struct cli_line *line, unsigned i, const char *text)
 {
@@ -378,7 +379,7 @@ static int take_option(struct cli_line *line, unsigned i, const char *text)
 	if (o->how == CLI_WORD && line->given[i])
 		return cli_usage(line->command, "%s%s is given twice: %s and %s", dashes(o), o->name,
 				 line->given[i], text);
-	if (take(o, text, (char *)line->wish + o->at))
+	if (take(o, text, (char *)line->request + o->at))
 		return no_value(line, o, text);
 	line->given[i] = text ? text : "";
 	return CLI_DONE;
@@ -405,7 +406,7 @@ int cli_options(struct cli_line *line, int argc, char **argv)
 
 int cli_nothing_more(const struct cli_line *line, int argc, char **argv)
 {
-	return optind < argc ? cli_usage(line->command, "'%s' is too much", argv[optind]) : CLI_DONE;
+	return optind < argc ? cli_usage(line->command, "unexpected argument '%s'", argv[optind]) : CLI_DONE;
 }
 
 int cli_given(const struct cli_line *line, const char *name)

@@ -9,33 +9,32 @@
 #include "cli/cli.h"
 #include "sim/text.h"
 
-static const char help[] =
-	"usage: inkling plan --states S (--flows N | --memory SIZE) [OPTIONS]\n"
-	"\n"
-	"Says how much memory a table takes and how often it will be mistaken about a\n"
-	"stranger. Flows and error give the fewest bytes; memory and error give the\n"
-	"most flows; flows and memory give the smallest error.\n"
-	"\n"
-	"  --states S        states a flow can be in, 1 to 255\n"
-	"  --flows N         flows to hold at once: 1000000, 1M, 1e6\n"
-	"  --memory SIZE     memory for all of the table: 4M, 512k\n"
-	"  --error P         highest share of strangers answered: 0.001, 0.1%, 1/1000\n"
-	"                    (default 1/1024)\n"
-	"  --kind K          line, compact, dleft, exact, stateful, direct, kbf, or all\n"
-	"                    (default all)\n"
-	"  --age-bits N      0 = no time-outs, 1 or 2 (default 1)\n"
-	"  --writers N       threads that change the table (line only; default 1)\n"
-	"  --hashes K        stateful, direct, kbf: cells of a flow (default: the best)\n"
-	"  --counter-bits N  stateful: 2 to 8 or none (default 4, none with age bits);\n"
-	"                    direct: 1 to 8 or none (default 2)\n"
-	"  --threshold N     stateful: cells that must know the state (default 1)\n"
-	"  --blocked         stateful: all cells of a flow in one line; prints its price\n"
-	"\n"
-	"example: inkling plan --flows 1M --states 15\n";
+static const char help[] = "usage: inkling plan --states S (--flows N | --memory SIZE) [OPTIONS]\n"
+			   "\n"
+			   "Says how much memory a table takes and how often it will be mistaken about a\n"
+			   "stranger. Flows and error give the fewest bytes; memory and error give the\n"
+			   "most flows; flows and memory give the smallest error.\n"
+			   "\n"
+			   "  --states S        states a flow can be in, 1 to 255\n"
+			   "  --flows N         flows to hold at once: 1000000, 1M, 1e6\n"
+			   "  --memory SIZE     memory for all of the table: 4M, 512k\n"
+			   "  --error P         highest share of strangers answered: 0.001, 0.1%, 1/1000\n"
+			   "                    (default 1/1024)\n"
+			   "  --kind K          line, compact, dleft, exact, stateful, direct, kbf, or all\n"
+			   "                    (default all)\n"
+			   "  --age-bits N      0 = no time-outs, 1 or 2 (default 1)\n"
+			   "  --writers N       threads that change the table (line only; default 1)\n"
+			   "  --hashes K        stateful, direct, kbf: cells of a flow (default: the best)\n"
+			   "  --counter-bits N  stateful: 2 to 8 or none (default 4, none with age bits);\n"
+			   "                    direct: 1 to 8 or none (default 2)\n"
+			   "  --threshold N     stateful: cells that must know the state (default 1)\n"
+			   "  --blocked         stateful: all cells of a flow in one line; prints its price\n"
+			   "\n"
+			   "example: inkling plan --flows 1M --states 15\n";
 
 enum { ALL = INK_KBF + 1 }; /* as a kind */
 
-struct wish {
+struct request {
 	struct ink_options options;
 	unsigned kind;
 	int blocked;
@@ -43,8 +42,7 @@ struct wish {
 
 /* ---------------------------------------------------------------------- options */
 
-/* The library says which of these make sense. */
-enum { SMALL = 100000 };
+enum { MOST_HASHES = 32, MOST_COUNTER_BITS = 8, MOST_WRITERS = 100000 };
 
 static const char *const kinds_and_all[] = {"line",   "compact", "dleft", "exact", "stateful",
 					    "direct", "kbf",     "all",   NULL};
@@ -56,37 +54,23 @@ static int counters(const char *text, void *place)
 {
 	uint64_t bits = INK_NO_COUNTERS;
 
-	if (strcmp(text, "none") && (*text == '0' || cli_digits(text, &bits) || bits > SMALL))
+	if (strcmp(text, "none") && (*text == '0' || cli_digits(text, &bits) || bits > MOST_COUNTER_BITS))
 		return -1;
 	*(uint32_t *)place = (uint32_t)bits;
 	return 0;
 }
 
-#define AT(field) offsetof(struct wish, field)
+#define AT(field) offsetof(struct request, field)
 
 static const struct cli_option options[] = {
-	{.name = "states",
-	 .how = CLI_SMALL,
-	 .at = AT(options.states),
-	 .least = 1,
-	 .most = SMALL,
-	 .shape = "a number from 1 to 255"},
+	{.name = "states", .how = CLI_SMALL, .at = AT(options.states), .least = 1, .most = INK_MAX_STATES},
 	{.name = "flows", .how = CLI_NUMBER, .at = AT(options.flows), .least = 1},
 	{.name = "memory", .how = CLI_SIZE, .at = AT(options.bytes), .least = 1},
 	{.name = "error", .how = CLI_SHARE, .at = AT(options.error)},
 	{.name = "kind", .how = CLI_CHOICE, .at = AT(kind), .words = kinds_and_all, .least = INK_LINE},
-	{.name = "age-bits",
-	 .how = CLI_SMALL,
-	 .at = AT(options.age_bits),
-	 .most = SMALL,
-	 .shape = "0, 1 or 2"},
-	{.name = "writers", .how = CLI_SMALL, .at = AT(options.writers), .least = 1, .most = SMALL},
-	{.name = "hashes",
-	 .how = CLI_SMALL,
-	 .at = AT(options.geometry.k),
-	 .least = 1,
-	 .most = SMALL,
-	 .shape = "a number from 1 to 32"},
+	{.name = "age-bits", .how = CLI_SMALL, .at = AT(options.age_bits), .most = 2},
+	{.name = "writers", .how = CLI_SMALL, .at = AT(options.writers), .least = 1, .most = MOST_WRITERS},
+	{.name = "hashes", .how = CLI_SMALL, .at = AT(options.geometry.k), .least = 1, .most = MOST_HASHES},
 	{.name = "counter-bits",
 	 .how = CLI_OWN,
 	 .at = AT(options.geometry.counter_bits),
@@ -96,8 +80,7 @@ static const struct cli_option options[] = {
 	 .how = CLI_SMALL,
 	 .at = AT(options.geometry.threshold),
 	 .least = 1,
-	 .most = SMALL,
-	 .shape = "a number from 1 to 32"},
+	 .most = MOST_HASHES},
 	{.name = "blocked", .how = CLI_FLAG, .at = AT(blocked)},
 };
 
@@ -129,27 +112,27 @@ static int check_purposes(const struct cli_line *line, unsigned kind)
 	return CLI_DONE;
 }
 
-static int check(const struct wish *w)
+static int check(const struct request *r)
 {
-	if (!w->options.states)
+	if (!r->options.states)
 		return cli_usage(&cli_plan, "how many states? (--states)");
-	if (!w->options.flows && !w->options.bytes)
+	if (!r->options.flows && !r->options.bytes)
 		return cli_usage(&cli_plan, "how many flows, or how much memory? (--flows, --memory)");
 	return CLI_DONE;
 }
 
 static int read_options(struct cli_line *line, int argc, char **argv)
 {
-	struct wish *w = line->wish;
+	struct request *r = line->request;
 	int error = cli_options(line, argc, argv);
 
 	if (!error)
 		error = cli_nothing_more(line, argc, argv);
-	if (w->blocked)
-		w->options.geometry.bloom_flags |= INK_BLOOM_BLOCKED;
+	if (r->blocked)
+		r->options.geometry.bloom_flags |= INK_BLOOM_BLOCKED;
 	if (!error)
-		error = check_purposes(line, w->kind);
-	return error ? error : check(w);
+		error = check_purposes(line, r->kind);
+	return error ? error : check(r);
 }
 
 /* ----------------------------------------------------------------------- output */
@@ -335,8 +318,8 @@ static void advise(const unsigned char *planned)
 
 static int run(int argc, char **argv)
 {
-	struct wish w = {.options = {.size = sizeof w.options, .age_bits = 1}, .kind = ALL};
-	struct cli_line line = {&cli_plan, options, sizeof options / sizeof options[0], &w, {NULL}};
+	struct request r = {.options = {.size = sizeof r.options, .age_bits = 1}, .kind = ALL};
+	struct cli_line line = {&cli_plan, options, sizeof options / sizeof options[0], &r, {NULL}};
 	unsigned char planned[INK_KBF + 1] = {0};
 	struct ink_why said = {""};
 	int any = 0, error = read_options(&line, argc, argv);
@@ -344,14 +327,14 @@ static int run(int argc, char **argv)
 	if (error)
 		return error;
 	for (unsigned kind = INK_LINE; kind <= INK_KBF; kind++)
-		if (w.kind == ALL || w.kind == kind) {
-			w.options.kind = (enum ink_kind)kind;
+		if (r.kind == ALL || r.kind == kind) {
+			r.options.kind = (enum ink_kind)kind;
 			if (kind == INK_KBF && !cli_given(&line, "age-bits"))
-				w.options.age_bits = 0;
-			planned[kind] = show_kind(&w.options, !any, &said) == 0;
+				r.options.age_bits = 0;
+			planned[kind] = show_kind(&r.options, !any, &said) == 0;
 			any |= planned[kind];
 		}
-	if (w.kind == ALL && any)
+	if (r.kind == ALL && any)
 		advise(planned);
 	return any ? CLI_DONE : CLI_FAILED;
 }

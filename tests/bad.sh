@@ -1,82 +1,70 @@
 #!/bin/sh
-# bad.sh INKLING: what `inkling run` cannot do or read. It says so in one line that names the thing; it exits with 1 where something
-# failed and with 2 where the command line contradicts itself; and of what is damaged, all that can be read counts. run.sh has
-# the shorter half of these.
-# shellcheck source=tests/truth.sh
-. "$(dirname "$0")/truth.sh"
+# bad.sh INKLING: what `inkling run` cannot do or read. It prints one line that names the cause. It exits with 1 for a
+# failure and with 2 for wrong usage. Of a damaged capture, everything readable counts.
+# shellcheck source=tests/help.sh
+. "$(dirname "$0")/help.sh"
 
-"$inkling" generate -w x.pcap -t x.truth --flows 300 --odd 20 --ipv6 0 --seed 3 >/dev/null
-cat >save.fsm <<'fsm'
-machine save
-key connection
-event syn = tcp and syn and not ack
-absent : syn -> seen / save
-seen : syn | timeout 1h, end -> absent
-fsm
-
-refused() { # as exits, and nothing else was said or made
-	exits "$@"
-	[ "$(grep -c . said)" -le 2 ] || fail "$*: says too much: $(cat said)"
-}
+generate x --flows 300 --odd 20 --ipv6 0 --seed 3
+saving_machine
 
 # ------------------------------------------------------------------ the input
 
-refused 1 "inkling: nowhere.pcap: No such file" run tcp -r nowhere.pcap
-refused 1 "inkling: .: Is a directory" run tcp -r .
-refused 1 "/dev/null: not a capture" run tcp -r /dev/null
 cp x.pcap closed.pcap
 chmod 000 closed.pcap
 if [ "$(id -u)" != 0 ]; then
-	refused 1 "closed.pcap: Permission denied" run tcp -r closed.pcap
-elif command -v setpriv >/dev/null; then
-	printf '#!/bin/sh\nexec setpriv --bounding-set -dac_override,-dac_read_search "%s" "$@"\n' "$inkling" >weak
-	chmod +x weak
-	(inkling=./weak && refused 1 "closed.pcap: Permission denied" run tcp -r closed.pcap)
+	refuses 1 "closed.pcap: Permission denied" run tcp -r closed.pcap
+elif weaker -dac_override,-dac_read_search; then
+	(inkling=./weak && refuses 1 "closed.pcap: Permission denied" run tcp -r closed.pcap)
 fi
 printf 'machine\001\002\003 this is no capture, though it is long enough to be one' >text.pcap
-refused 1 "text.pcap: not a capture" run tcp -r text.pcap
 printf '\037\213\010' >packed
-refused 1 "packed: not a capture, but packed: zcat it into -r -" run tcp -r packed
 : >hollow
-refused 1 "hollow: not a capture: it is empty" run tcp -r hollow
-refused 1 "standard input: not a capture: it is empty" run tcp -r - </dev/null
-for bytes in 1 10 23; do
-	head -c $bytes x.pcap >stub.pcap
-	refused 1 "stub.pcap: not a capture: it ends after $bytes byte" run tcp -r stub.pcap
-done
-
-# A link that is not decoded is told by libpcap's name or its number, before anything is written. (A capture's header, byte 20 on.)
-link() { # NUMBER, as printf has it
-	{ head -c 20 x.pcap && printf "$1\\0\\0\\0" && tail -c +25 x.pcap; } >link.pcap
+for bytes in 1 10 23; do head -c $bytes x.pcap >stub$bytes.pcap; done
+link() { # NUMBER NAME: a capture whose header has, at byte 20, that link (as printf writes it)
+	{ head -c 20 x.pcap && printf "$1\\0\\0\\0" && tail -c +25 x.pcap; } >"$2"
 }
-link '\211'
-refused 1 "link.pcap: its link is not decoded: Juniper ATM1 PIC (137)" run tcp -r link.pcap -o link.json
-[ ! -e link.json ] || fail "there are records of what is not decoded"
-refused 1 "standard input: its link is not decoded: Juniper ATM1 PIC (137)" run tcp -r - -q <link.pcap
-refused 1 "link.pcap: its link is not decoded: Juniper ATM1 PIC (137)" run flags -r link.pcap --two-pass
-link '\024'
-refused 1 "link.pcap: its link is not decoded: 20" run tcp -r link.pcap
-
-# Who gives several captures gives a filter that is none, and learns why. Of a filter that is right nothing is said.
-refused 1 "syntax error; x.pcap is a file: -r reads one, and what stands behind it is the filter" run tcp -r x.pcap x.pcap
-refused 1 "syntax error; x.pcap is a file" run tcp -r x.pcap port 80 x.pcap
-refused 1 "filter 'tpc or x': " run tcp -r x.pcap tpc or x
-grep -q "is a file" said && fail "x is no file"
+link '\211' juniper.pcap
+link '\024' link20.pcap
 cp x.pcap udp
+each refuses <<'table'
+1 inkling: nowhere.pcap: No such file | run tcp -r nowhere.pcap
+1 inkling: .: Is a directory | run tcp -r .
+1 /dev/null: not a capture | run tcp -r /dev/null
+1 text.pcap: not a capture | run tcp -r text.pcap
+1 packed: not a capture, but packed: zcat it into -r - | run tcp -r packed
+1 hollow: not a capture: it is empty | run tcp -r hollow
+1 standard input: not a capture: it is empty | run tcp -r -
+1 stub1.pcap: not a capture: it ends after 1 byte | run tcp -r stub1.pcap
+1 stub10.pcap: not a capture: it ends after 10 byte | run tcp -r stub10.pcap
+1 stub23.pcap: not a capture: it ends after 23 byte | run tcp -r stub23.pcap
+1 no-such-interface | run tcp -i no-such-interface
+# A link that is not decoded is named before anything is written.
+1 juniper.pcap: link type Juniper ATM1 PIC (137) is not supported | run tcp -r juniper.pcap -o link.json
+1 standard input: link type Juniper ATM1 PIC (137) is not supported | run tcp -r - -q <juniper.pcap
+1 juniper.pcap: link type Juniper ATM1 PIC (137) is not supported | run flags -r juniper.pcap --two-pass
+1 link20.pcap: link type 20 is not supported | run tcp -r link20.pcap
+# A second capture is a part of the filter, and the message says so. A correct filter may be a file's name.
+1 syntax error; x.pcap is a file: -r reads one file, and the words behind it are the filter | run tcp -r x.pcap x.pcap
+1 syntax error; x.pcap is a file | run tcp -r x.pcap port 80 x.pcap
+1 filter 'port http of' | run tcp -r x.pcap port http of
+1 filter 'tpc or x': | run tcp -r x.pcap tpc or x
+table
+grep -q "is a file" said && fail "x is no file"
+[ ! -e link.json ] || fail "there are records of a link that is not decoded"
 exits 0 "tcp on x.pcap" run tcp -r x.pcap udp
 
 # ------------------------------------------------------------------ cut and damaged files
 
-# Cut in the middle of a packet: the packets before it are processed, by every way of working.
+# Cut in the middle of a packet: the packets before it are processed, by every mode.
 head -c 20000 x.pcap >cut.pcap
-refused 1 "of 170 bytes" run tcp -r cut.pcap -q
+refuses 1 "of 170 bytes" run tcp -r cut.pcap -q
 place=$(sed 's/.*cut.pcap: \(packet [0-9]*, at byte [0-9]*: the file ends after\).*/\1/' said)
 before=$(($(echo "$place" | sed 's/packet \([0-9]*\).*/\1/') - 1))
-"$inkling" run flags -r x.pcap --kind exact --no-timeouts -c $before -o whole.json -q
+run flags x.pcap whole.json --kind exact --no-timeouts -c $before
 grep '"type":"report"' whole.json >expected || fail "the machine flags reports nothing"
 for options in "--kind exact" "--verify" "--exact-for unsure" "--two-pass"; do
 	# shellcheck disable=SC2086 # these are several words
-	refused 1 "cut.pcap: $place" run flags -r cut.pcap --no-timeouts $options -o cut.json -q
+	refuses 1 "cut.pcap: $place" run flags -r cut.pcap --no-timeouts $options -o cut.json -q
 	same "packets before the cut, $options" "$(of packets cut.json)" $before
 	grep '"type":"report"' cut.json >found || true
 	cmp expected found || fail "the reports before the cut differ: $options"
@@ -84,80 +72,119 @@ done
 exits 1 "$place" run tcp -r - <cut.pcap
 grep -q "^packets  *read  *$before" said || fail "nothing was processed of a pipe that breaks"
 
-# A length that cannot be: behind the file's header of 24 bytes, one of 16 and a frame of 54.
+# An impossible length: behind the file's header of 24 bytes, one of 16 and a frame of 54.
 { head -c 94 x.pcap && printf '\377\377\377\377\377\377\377\377\377\377\377\377\377\377\377\377'; } >broken.pcap
 exits 1 "broken.pcap: packet 2, at byte 94: a length of 4294967295 cannot be" run tcp -r broken.pcap
 grep -q "^packets  *read  *1\$" said || fail "the packet before the damage was not processed"
 
-# Frames that are cut within their headers are counted as such; cut behind them nothing is lost.
-"$inkling" generate -w short.pcap --flows 300 --ipv6 0 -s 40 --seed 3 >/dev/null
+# Frames cut within their headers are counted as truncated; cut behind them nothing is lost.
+generate short --flows 300 --ipv6 0 -s 40 --seed 3
 exits 0 "truncated" run tcp -r short.pcap -o short.json
 same "packets without flags" "$(of truncated short.json)" "$(of packets short.json)"
 same "flows without flags" "$(of flows short.json)" 0
-"$inkling" generate -w enough.pcap -t enough.truth --flows 300 --ipv6 0 -s 54 --seed 3 >/dev/null
-"$inkling" run tcp -r enough.pcap --kind exact --no-timeouts -o enough.json -q
+generate enough --flows 300 --ipv6 0 -s 54 --seed 3
+run tcp enough.pcap enough.json --kind exact --no-timeouts
 counts_agree tcp enough.json enough.truth || fail "a snaplen behind the headers changes the counts"
 
 # ------------------------------------------------------------------ the machine
 
 printf 'machine m\nkey connection\nevent e = tpc\nabsent : e -> a\na : timeout 1s -> absent\n' >wrong.fsm
-exits 1 "wrong.fsm:3:11: error: no condition 'tpc'; did you mean 'tcp'?" run ./wrong.fsm -r x.pcap
 sed 's/tpc/filter "no such"/' wrong.fsm >filter.fsm
-exits 1 "./filter.fsm:3:18: error: filter 'no such': " run ./filter.fsm -r x.pcap
-sed 's/tpc/filter "wlan type mgt"/' wrong.fsm >link.fsm # right elsewhere, and wrong on this capture's link
-refused 1 "inkling: ./link.fsm:3:18: filter 'wlan type mgt': " run ./link.fsm -r x.pcap
-refused 1 "nowhere.fsm: No such file" run nowhere.fsm -r x.pcap
-exits 1 "did you mean 'tcp'?" run tpc -r x.pcap
+sed 's/tpc/filter "wlan type mgt"/' wrong.fsm >link.fsm # valid elsewhere, but not on this capture's link
+sed 's/timeout 1h, //' save.fsm >endless.fsm
+cat >weighs.fsm <<'fsm'
+machine weighs
+key connection
+event many = tcp and seen > 3
+event any = tcp
+absent : many -> b / report "many" | any -> a / count seen
+a : many -> b / report "many" | any / count seen | timeout 1s -> absent
+b : many, any | timeout 1s -> absent
+fsm
+each exits <<'table'
+1 wrong.fsm:3:11: error: no condition 'tpc'; did you mean 'tcp'? | run ./wrong.fsm -r x.pcap
+1 ./filter.fsm:3:18: error: filter 'no such': | run ./filter.fsm -r x.pcap
+1 inkling: ./link.fsm:3:18: filter 'wlan type mgt': | run ./link.fsm -r x.pcap
+1 nowhere.fsm: No such file | run nowhere.fsm -r x.pcap
+1 ./: Is a directory | run ./ -r x.pcap
+1 no machine 'nobody' | run nobody -r x.pcap
+1 did you mean 'tcp'? | run tpc -r x.pcap
+1 ./endless.fsm: has no time-outs, so --age-bits has no effect | run ./endless.fsm -r x.pcap --age-bits 1
+1 conditions depend on counters | run ./weighs.fsm -r x.pcap --two-pass
+1 makes no reports | run tcp -r x.pcap --two-pass
+1 expires cells, not flows | run tcp -r x.pcap --kind stateful
+1 try --no-timeouts | run tcp -r x.pcap --kind kbf
+table
 
 # ------------------------------------------------------------------ outputs
 
-refused 1 "tcp: saves no packets, so -w has nothing to write" run tcp -r x.pcap -w saved.pcap
+cp x.pcap input.pcap
+ln input.pcap hard.pcap
+ln -s input.pcap soft.pcap
+each refuses <<'table'
+1 tcp: saves no packets, so -w has no effect | run tcp -r x.pcap -w saved.pcap
+1 out: -o and -w name the same file | run ./save.fsm -r x.pcap -o out -w out
+1 ./out: -o and -w name the same file | run ./save.fsm -r x.pcap -o out -w ./out
+1 nowhere/saved: No such file | run ./save.fsm -r x.pcap -w nowhere/saved
+1 nowhere/x: | run tcp -r x.pcap -o nowhere/x
+# No output may be the input, by any name.
+1 input.pcap: is the input, and -o would overwrite it | run tcp -r input.pcap -o input.pcap
+1 ./input.pcap: is the input, and -w would overwrite it | run ./save.fsm -r input.pcap -w ./input.pcap
+1 hard.pcap: is the input | run tcp -r input.pcap -o hard.pcap
+1 soft.pcap: is the input | run tcp -r input.pcap -o soft.pcap
+1 input.pcap: is the input | run tcp -r - -o input.pcap <input.pcap
+table
+cmp x.pcap input.pcap || fail "the input was overwritten"
 [ ! -e saved.pcap ] || fail "a capture was made of nothing"
-refused 1 "cannot be written by -o and by -w" run ./save.fsm -r x.pcap -o out -w ./out
-refused 1 "cannot be written by -o and by -w" run ./save.fsm -r x.pcap -o out -w out
-refused 1 "nowhere/saved: No such file" run ./save.fsm -r x.pcap -w nowhere/saved
 if [ -c /dev/full ]; then
 	exits 1 "/dev/full: cannot be written: No space left" run tcp -r x.pcap -o /dev/full
 	exits 1 "/dev/full: " run ./save.fsm -r x.pcap --no-timeouts --kind exact -w /dev/full
 fi
 
-# Standard output that is closed, or full. And what is opened instead does not take its place: nothing is said into a file.
-in_vain() { # COMMAND: the last run of it ended as it should
-	[ $status = 1 ] && grep -q "^inkling: standard output: cannot be written: " said || fail "$1: exit $status, to nobody: $(cat said)"
-}
+# Standard output that is closed, or full. A file that is opened then does not take its place.
 for command in "run tcp -r - -o alone.json" "plan --states 3 --flows 1k" "check tcp" "help run" --version; do
-	status=0
-	# shellcheck disable=SC2086 # these are several words
-	"$inkling" $command <x.pcap >&- 2>said || status=$?
-	in_vain "$command"
-	[ -c /dev/full ] || continue
-	status=0
-	# shellcheck disable=SC2086
-	"$inkling" $command <x.pcap >/dev/full 2>said || status=$?
-	in_vain "$command"
+	for output in closed full; do
+		status=0
+		# shellcheck disable=SC2086 # these are several words
+		case $output in
+		closed) "$inkling" $command <x.pcap >&- 2>said || status=$? ;;
+		full)
+			[ -c /dev/full ] || continue
+			"$inkling" $command <x.pcap >/dev/full 2>said || status=$?
+			;;
+		esac
+		same "exit of $command, standard output $output" $status 1
+		grep -q "^inkling: standard output: cannot be written: " said || fail "$command, $output: $(cat said)"
+	done
 done
 same "lines of the summary as a record" "$(wc -l <alone.json)" 1
 
 # ------------------------------------------------------------------ contradictions
 
-refused 2 "--two-pass reads the input twice" run flags -i lo --two-pass
-refused 1 "/dev/null: --two-pass reads the input twice: it must be a file" run flags -r /dev/null --two-pass
-refused 2 "--two-pass and --exact-for" run flags -r x.pcap --two-pass --exact-for unsure
-refused 2 "--verify judges the table alone" run flags -r x.pcap --verify --exact-for unsure
-refused 2 "-o - and -w - cannot both be standard output" run ./save.fsm -r x.pcap -o - -w -
-refused 2 "--no-timeouts and --age-bits" run tcp -r x.pcap --no-timeouts --age-bits 2
-
-# Nothing is asked for in vain.
-for kind in exact stateful direct kbf; do
-	refused 2 "--full is for tables that can be full, and $kind never is" run tcp -r x.pcap --no-timeouts --kind $kind --full replace
-done
-refused 2 "--exact-for is for tables that can be unsure, and exact never is" run tcp -r x.pcap --kind exact --exact-for unsure
-refused 2 "--age-bits is for kinds that count time in bits, and exact keeps it whole" run tcp -r x.pcap --kind exact --age-bits 2
-refused 2 "--error is for kinds that err, and exact does not" run tcp -r x.pcap --kind exact --error 1%
-refused 2 "--community-id is for reports, which -o writes" run flags -r x.pcap --community-id
-sed 's/timeout 1h, //' save.fsm >endless.fsm
-exits 1 "./endless.fsm: has no time-outs, so --age-bits has nothing to count" run ./endless.fsm -r x.pcap --age-bits 1
-refused 2 "'tcp' is too much" help run tcp
-refused 2 "'tcp' is too much" --version tcp
-refused 2 "'tcp' is too much" generate -w y tcp
-refused 1 "1024 are allowed" run tcp -r x.pcap --flows 1M --memory 1k
+each refuses <<'table'
+2 --two-pass reads the input twice | run flags -i lo --two-pass
+2 --two-pass reads the input twice | run tcp -r - --two-pass
+1 /dev/null: --two-pass reads the input twice: it must be a file | run flags -r /dev/null --two-pass
+2 --two-pass and --verify: | run tcp -r x.pcap --two-pass --verify
+2 --two-pass and --exact-for: | run flags -r x.pcap --two-pass --exact-for unsure
+2 --verify and --exact-for: | run flags -r x.pcap --verify --exact-for unsure
+2 -o - and -w - cannot both be standard output | run ./save.fsm -r x.pcap -o - -w -
+2 --no-timeouts and --age-bits: | run tcp -r x.pcap --no-timeouts --age-bits 2
+2 no input (-r FILE or -i INTERFACE) | run tcp
+2 -r and -i: one input only | run tcp -r x.pcap -i lo
+2 which machine | run
+# Options without effect.
+2 --full is for tables that can be full, and exact never is | run tcp -r x.pcap --kind exact --full replace
+2 --full is for tables that can be full, and stateful never is | run tcp -r x.pcap --kind stateful --full replace
+2 --full is for tables that can be full, and direct never is | run tcp -r x.pcap --kind direct --full replace
+2 --full is for tables that can be full, and kbf never is | run tcp -r x.pcap --kind kbf --full replace
+2 --exact-for is for tables that can be unsure, and exact never is | run tcp -r x.pcap --kind exact --exact-for unsure
+2 --age-bits is for kinds that count time in bits, and exact keeps whole times | run tcp -r x.pcap --kind exact --age-bits 2
+2 --error is for kinds that make errors, and exact makes none | run tcp -r x.pcap --kind exact --error 1%
+2 --community-id has no effect without -o | run flags -r x.pcap --community-id
+2 unexpected argument 'tcp' | help run tcp
+2 unexpected argument 'tcp' | --version tcp
+2 unexpected argument 'tcp' | generate -w y tcp
+1 1024 are allowed | run tcp -r x.pcap --flows 1M --memory 1k
+1 bytes are too few | run tcp -r x.pcap --memory 100
+table

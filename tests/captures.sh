@@ -7,8 +7,8 @@
 #   p2p                    exactly: the pairs that it reports
 #   video-*                by line: the pictures, where the truth knows them; on what is no video, only one of the four is run
 #   scan                   by line: that it ends well
-# shellcheck source=tests/truth.sh
-. "$(dirname "$0")/truth.sh"
+# shellcheck source=tests/help.sh
+. "$(dirname "$0")/help.sh"
 captures=${INK_CAPTURES:-$2/../shared/captures}
 [ -f "$captures/truth/COMMANDS.md" ] || skip "no captures in $captures (INK_CAPTURES names another folder)"
 captures=$(cd "$captures" && pwd)

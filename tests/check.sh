@@ -1,9 +1,9 @@
 #!/bin/sh
-# check.sh INKLING: the commands `check` and `draw` from their command lines: what they say, and their exit codes.
+# check.sh INKLING: the commands `check` and `draw` from their command lines: messages and exit codes.
 # shellcheck source=tests/help.sh
 . "$(dirname "$0")/help.sh"
 
-# Every bundled machine is right, and can be drawn.
+# Every bundled machine is correct, and can be drawn.
 "$inkling" check --list >list
 [ "$(wc -l <list)" -ge 9 ]
 while read -r name; do
@@ -11,34 +11,44 @@ while read -r name; do
 	exits 0 "digraph \"$name\" {" draw "$name"
 done <list
 
-exits 2 "--list stands alone" check --list tcp
-exits 0 "usage: inkling COMMAND" help help
-
-# A file is known by a slash or its ending.
-cat >m.fsm <<'end'
+# A file is recognized by a slash or its ending.
+cat >m.fsm <<'fsm'
 machine m
 key pair
 event e = tcp
 absent : e -> a
 a : e -> absent
-end
-exits 0 "flows never leave 'a'" check m.fsm
-exits 1 "error: flows never leave 'a'" check --strict m.fsm
-exits 0 "m.fsm: 1 state (1 with what they remember, 1 bit), 1 event (1)" check m.fsm
-exits 1 "no machine 'm'" check m
-
-# What is wrong is shown, also if another is right.
+fsm
+cp m.fsm m.txt
 sed 's/-> a$/-> b/' m.fsm >wrong.fsm
-exits 1 "wrong.fsm:4:15: error: no state 'b'" check wrong.fsm
+each exits <<'table'
+0 flows never leave 'a' | check m.fsm
+1 error: flows never leave 'a' | check --strict m.fsm
+0 m.fsm: 1 state (1 with what they remember, 1 bit), 1 event (1) | check m.fsm
+1 no machine 'm' | check m
+1 no machine 'm.txt'; the file of that name is ./m.txt | check m.txt
+1 no machine '.'; the file of that name is ./. | draw .
+# Errors are shown, also if another machine is correct.
+1 wrong.fsm:4:15: error: no state 'b' | check wrong.fsm
+1 tcp: 7 states | check wrong.fsm tcp
+1 no state 'b' | draw wrong.fsm
+1 did you mean 'tcp'? | check tpc
+1 No such file | check nothing.fsm
+1 ./: Is a directory | check ./
+1 ./: Is a directory | draw ./
+2 --list takes no machine | check --list tcp
+2 which machine? | check
+2 which machine? | draw
+2 unknown option '--quick' | check --quick tcp
+2 takes no value | check --strict=3 tcp
+2 one machine | draw tcp scan
+0 usage: inkling COMMAND | help help
+0 usage: inkling check | help check
+0 usage: inkling draw | draw --help
+table
 exits 1 "              ^" check wrong.fsm tcp
-exits 1 "tcp: 7 states" check wrong.fsm tcp
-exits 1 "no state 'b'" draw wrong.fsm
-exits 1 "did you mean 'tcp'?" check tpc
-exits 1 "No such file" check nothing.fsm
-exits 1 "./: Is a directory" check ./
-exits 1 "./: Is a directory" draw ./
 
-# Filters are tried, on every link that has something of its own: what libpcap says is told with its place.
+# Filters are compiled for every link that has something of its own: libpcap's message comes with its place.
 sed 's/= tcp/= tcp and filter "no such thing"/' m.fsm >filter.fsm
 for command in check draw "run -r nowhere.pcap"; do
 	# shellcheck disable=SC2086 # these are several words
@@ -50,38 +60,26 @@ for filter in "wlan type mgt" inbound "ifindex 1" "tcp port 80"; do
 	exits 0 "link.fsm: 1 state" check link.fsm
 done
 
-# Editors that put a mark in front, or end lines in two characters, write machines too; the mark takes no column.
+# A byte order mark and lines that end in CR LF are accepted; the mark takes no column.
 { printf '\357\273\277' && sed 's/$/\r/' m.fsm; } >windows.fsm
 exits 0 "windows.fsm: 1 state" check windows.fsm
 printf '\357\273\277mashine m\r\n' >mark.fsm
 exits 1 "mark.fsm:1:1: error: no item begins with 'mashine'; did you mean 'machine'?" check mark.fsm
-same "what is shown of it" "$(sed -n 2p said)" "mashine m"
+same "the source line" "$(sed -n 2p said)" "mashine m"
 
-# What is no text, or has nothing in it, is told once.
-alone() { # WORDS FILE: it is all that is said
-	exits 1 "$1" check "$2"
-	same "complaints about $2" "$(grep -c error said)" 1
+# A file that is not text, or has nothing in it, gets one error.
+alone() { # CODE WORDS FILE
+	exits "$1" "$2" check "$3"
+	same "complaints about $3" "$(grep -c error said)" 1
 }
 : >empty.fsm
 printf '# later\n\n' >later.fsm
 printf '\377\376m\000a\000' >utf16.fsm
 printf 'machine m\nkey \000\001\002' >zeros.fsm
-alone "empty.fsm:1:1: error: there is no machine in it: it is empty" empty.fsm
-alone "later.fsm:1:1: error: there is no machine in it: only comments and blanks" later.fsm
-alone "utf16.fsm:1:1: error: this is UTF-16: a machine is written in UTF-8" utf16.fsm
-alone "zeros.fsm:2:5: error: this is no text: it has a 0 here" zeros.fsm
-alone "error: this is no text: it has a 0 here" "$inkling"
-
-# A file in whose name nothing says that it is one.
-cp m.fsm m.txt
-exits 1 "no machine 'm.txt'; the file of that name is ./m.txt" check m.txt
-exits 1 "no machine '.'; the file of that name is ./." draw .
-
-# Usage.
-exits 2 "which machine?" check
-exits 2 "which machine?" draw
-exits 2 "'--quick' is no option" check --quick tcp
-exits 2 "takes no value" check --strict=3 tcp
-exits 2 "one machine" draw tcp scan
-exits 0 "usage: inkling check" help check
-exits 0 "usage: inkling draw" draw --help
+each alone <<'table'
+1 empty.fsm:1:1: error: there is no machine in it: it is empty | empty.fsm
+1 later.fsm:1:1: error: there is no machine in it: only comments and blanks | later.fsm
+1 utf16.fsm:1:1: error: this is UTF-16: a machine is written in UTF-8 | utf16.fsm
+1 zeros.fsm:2:5: error: this is no text: it has a 0 here | zeros.fsm
+1 error: this is no text: it has a 0 here | "$inkling"
+table

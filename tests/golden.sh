@@ -1,19 +1,19 @@
 #!/bin/sh
-# golden.sh INKLING [--update]: what `inkling run` writes about small captures that `generate` makes is what stands in golden/,
-# byte by byte. Every bundled machine is run over what it is made for, in three ways; each run is a line that names it, the
-# reports, and the summary. Where the truth knows the numbers, the first run has to agree with it before all else.
+# golden.sh INKLING [--update]: what `inkling run` writes about small captures of `generate` equals the files of golden/, byte
+# by byte. Every bundled machine runs over traffic it is made for, in three ways. Each run is a line that names it, the
+# reports, and the summary. Where the truth knows the numbers, the first run must agree with it.
 #
-# Left out is what may change though nothing else does: the numbers of the tables (bytes, cells), which are the plan's.
-# Times are the packets', chance and secret are the seed's, and without false positives (500 flows in a table for a million)
-# the geometry does not show; so all the rest is the same in every build and on every machine.
+# The numbers of the tables (bytes, cells) are left out: they are the plan's. Times are those of the packets, chance and
+# secret come from the seed, and there are no false positives (500 flows in a table for a million), so the geometry does not
+# show. All the rest is the same in every build and on every computer.
 #
-# After a change that is meant: golden.sh build/inkling --update, and look at what git diff says.
-# shellcheck source=tests/truth.sh
-. "$(dirname "$0")/truth.sh"
+# After an intended change: golden.sh build/inkling --update, and read git diff.
+# shellcheck source=tests/help.sh
+. "$(dirname "$0")/help.sh"
 update=${2-}
 wrong=0
 
-ways() { # the first is the one that the truth tells of
+ways() { # the first is the one that agrees with the truth
 	cat <<-end
 		--kind exact --no-timeouts
 		--kind exact --community-id
@@ -39,7 +39,7 @@ agree_with_truth() { # CAPTURE MACHINE FOUND
 	counts_agree "$2" first "$1.truth" || wrong=1
 }
 
-one_field_a_line() { # FILE: so that a difference can be seen
+one_field_a_line() { # FILE: for diff
 	sed -E 's/([,{])"/\1\n  "/g' "$1"
 }
 
@@ -65,37 +65,31 @@ golden() { # CAPTURE MACHINE...: the capture exists
 	done
 }
 
-made() { # CAPTURE GENERATE-OPTION...
-	capture=$1
-	shift
-	"$inkling" generate -w "$capture.pcap" -t "$capture.truth" "$@" >/dev/null
-}
-
-# Connections that open and end in every way, some of which stay, with time enough for time-outs.
-made handshakes --flows 100 --half-open 15% --unanswered 10% --refused 5% --reset 10% --cut 5% --unfinished 5% --reused 5% \
+# Connections that open and end in every way; some stay open. Long enough for time-outs.
+generate handshakes --flows 100 --half-open 15% --unanswered 10% --refused 5% --reset 10% --cut 5% --unfinished 5% --reused 5% \
 	--established 5 --duration 400s --seed 11
 golden handshakes tcp teardown
 
-made scans --flows 20 --scans 2 --targets 120 --duration 30s --seed 12
+generate scans --flows 20 --scans 2 --targets 120 --duration 30s --seed 12
 golden scans scan tcp
 
-made flood --flows 30 --flood 400 --flood-answers 30% --duration 60s --seed 13
+generate flood --flows 30 --flood 400 --flood-answers 30% --duration 60s --seed 13
 golden flood tcp scan
 
-made odd --flows 20 --odd 12 --duration 30s --seed 14
+generate odd --flows 20 --odd 12 --duration 30s --seed 14
 golden odd flags teardown
 
 # Some of the UDP flows are of other hosts.
-made pairs --p2p 6 --flows 10 --udp 10 --duration 100s --seed 15
+generate pairs --p2p 6 --flows 10 --udp 10 --duration 100s --seed 15
 golden pairs p2p
 
-made video --video 2 --duration 6s --seed 16
+generate video --video 2 --duration 6s --seed 16
 golden video video-random video-b video-itail video-combined
-made video-ts --video 1 --video-as ts --duration 6s --seed 17
+generate video-ts --video 1 --video-as ts --duration 6s --seed 17
 golden video-ts video-random
 
-# Here two pictures begin in one packet and go on in the next: only who remembers the tail of a packet sees them.
-made video-es --video 1 --video-as es --duration 6s --seed 5
+# Here the start codes of two pictures cross packets: only a machine that remembers the tail of a packet sees them.
+generate video-es --video 1 --video-as es --duration 6s --seed 5
 sed 's/^# remember tail .*/remember tail/' "$tests/../machines/video-random.fsm" >video-tail.fsm
 golden video-es ./video-tail.fsm
 

@@ -1,6 +1,11 @@
-# Read by the tests of the tool, with its path as the first argument: they work in a folder of their own, and have these.
+# Sourced by the tests of the tool; their first argument is the path of the tool. They run in a folder of their own, with these.
 # shellcheck shell=sh
 set -eu
+LC_ALL=C
+export LC_ALL
+unset COLUMNS
+# shellcheck disable=SC2034 # for the tests
+tests=$(cd "$(dirname "$0")" && pwd)
 inkling=$(realpath "$1")
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -11,7 +16,18 @@ fail() {
 	exit 1
 }
 
-exits() { # CODE WORDS ARGUMENT...: it exits with that code, and says these words, to whomever
+skip() { # WHY: Meson counts 77 as skipped
+	echo "skipped: $*"
+	exit 77
+}
+
+same() { # WHAT A B
+	[ "$2" = "$3" ] || fail "$1: $2 and not $3"
+}
+
+# ------------------------------------------------------------------ one call, many calls
+
+exits() { # CODE WORDS ARGUMENT...: exits with this code, and prints these words
 	code=$1 words=$2
 	shift 2
 	status=0
@@ -23,10 +39,98 @@ exits() { # CODE WORDS ARGUMENT...: it exits with that code, and says these word
 	fi
 }
 
+refuses() { # CODE WORDS ARGUMENT...: as exits, and prints no more than that
+	exits "$@"
+	[ "$(grep -c . said)" -le 2 ] || fail "$*: prints too much: $(cat said)"
+}
+
+each() { # FUNCTION: calls it for each line of standard input: "CODE WORDS | ARGUMENT...", which the shell reads
+	while IFS='|' read -r expected arguments; do
+		case $expected in '' | '#'*) continue ;; esac
+		code=${expected%% *} words=${expected#* }
+		eval "$1 $code \"\${words% }\" $arguments" </dev/null
+	done
+}
+
+run() { # MACHINE CAPTURE OUTPUT OPTION...
+	machine=$1 capture=$2 output=$3
+	shift 3
+	"$inkling" run "$machine" -r "$capture" -o "$output" -q "$@"
+}
+
+generate() { # CAPTURE OPTION...: CAPTURE.pcap, and its truth
+	capture=$1
+	shift
+	"$inkling" generate -w "$capture.pcap" -t "$capture.truth" "$@" >/dev/null
+}
+
+# ------------------------------------------------------------------ machines
+
+machine() { # NAME ROW...: NAME.fsm, a machine that sees SYNs
+	{
+		printf 'machine %s\nkey connection\nevent syn = tcp and syn and not ack\n' "$1"
+		shift
+		printf '%s\n' "$@"
+	} >"$1.fsm"
+}
+
+saving_machine() {
+	machine save 'absent : syn -> seen / save' 'seen : syn | timeout 1h, end -> absent'
+}
+
+weaker() { # CAPABILITIES: ./weak is the tool without these, or returns 1
+	command -v setpriv >/dev/null || return 1
+	printf '#!/bin/sh\nexec setpriv --bounding-set %s "%s" "$@"\n' "$1" "$inkling" >weak
+	chmod +x weak
+}
+
+# ------------------------------------------------------------------ what was found, and the truth
+
 of() { # NAME FILE: the first number with that name in a JSON file
 	grep -o "\"$1\": *[0-9]*" "$2" | head -n 1 | grep -o '[0-9]*$'
 }
 
-same() { # WHAT A B
-	[ "$2" = "$3" ] || fail "$1: $2 and not $3"
+within() { # OBJECT NAME FILE: a number of the first object with that name
+	grep -o "\"$1\":{[^}]*" "$3" | head -n 1 | grep -o "\"$2\":[0-9]*" | grep -o '[0-9]*$'
+}
+
+# A machine's counters, and their names in the truth (the same for `generate` and for real captures).
+true_names() { # MACHINE
+	case $1 in
+	tcp) echo handshake_complete=handshake_complete half_open=half_open_syn_synack_no_ack \
+		syn_without_synack=syn_without_synack ;;
+	teardown) echo fin_both=fin_both_no_rst rst_no_fin=rst_no_fin fin_and_rst=fin_and_rst ;;
+	flags) echo null=null syn_fin=syn_fin syn_rst=syn_rst fin_rst=fin_rst fin_without_ack=fin_without_ack xmas=xmas \
+		only_psh_urg=only_psh_urg packets=packets_with_any flows=flows_with_illegal_flags ;;
+	p2p) echo pairs=ip_pairs_concurrent_after_port_exclusion ;;
+	video-*) echo pictures_i=I pictures_p=P pictures_b=B ;;
+	esac
+}
+
+# Prints the differences, and fails if there are any. The summary is the last line of the output, and its counters come before
+# those of --verify. The truth is a file with one number in a line; a number that it lacks is 0.
+counts_agree() { # MACHINE OUTPUT TRUTH
+	awk -v machine="$1" -v names="$(true_names "$1")" '
+	FNR == NR {
+		split($0, word, /[^A-Za-z0-9_]+/)
+		if (word[3] ~ /^[0-9]+$/ && !(word[2] in truth))
+			truth[word[2]] = word[3]
+		next
+	}
+	{ last = $0 }
+	END {
+		match(last, /"counts":[{][^}]*}/)
+		n = split(substr(last, RSTART, RLENGTH), word, /[^A-Za-z0-9_]+/)
+		for (i = 3; i < n; i += 2)
+			counted[word[i]] = word[i + 1]
+		n = split(names, pair, / /)
+		for (i = 1; i <= n; i++) {
+			split(pair[i], name, /=/)
+			if (!(name[1] in counted) || counted[name[1]] != truth[name[2]] + 0) {
+				printf "%s: %s: %s, and the truth is %d\n", machine, name[1], counted[name[1]], truth[name[2]]
+				wrong = 1
+			}
+		}
+		exit wrong || n == 0
+	}' "$3" "$2"
 }

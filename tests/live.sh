@@ -1,9 +1,9 @@
 #!/bin/sh
-# live.sh INKLING TALK SOURCES: `inkling run -i` on one end of a veth pair, while real TCP connections cross it. Both ends are in network
-# namespaces of their own, where nobody else sends, so every number is known: what crossed is what the interface counted.
-# test_live.c asks the library for packets of an interface; here are the tool's summary, signals, reloads and errors.
+# live.sh INKLING TALK SOURCES: `inkling run -i` on one end of a veth pair, while real TCP connections cross it. Both ends are in
+# network namespaces of their own without other traffic, so every number is known: the interface counts the packets that
+# cross. test_live.c tests the library's capture; here are the tool's summary, signals, reloads and errors.
 #
-# Nothing here waits for a while and hopes: USR1 is sent until the summary shows all that crossed.
+# No sleep is a guess: USR1 is sent until the summary shows all packets that crossed.
 if [ -z "${INK_LIVE-}" ]; then
 	for command in ip nsenter; do
 		command -v $command >/dev/null || { echo "skipped: there is no $command"; exit 77; }
@@ -16,10 +16,10 @@ if [ -z "${INK_LIVE-}" ]; then
 fi
 talk=$(realpath "$2")
 machines=$(realpath "$3")/machines
-# shellcheck source=tests/truth.sh
-. "$(dirname "$0")/truth.sh"
+# shellcheck source=tests/help.sh
+. "$(dirname "$0")/help.sh"
 near=10.9.0.1 far=10.9.0.2 port=4000 closed=4001
-seconds=10 # the longest that anything is waited for
+seconds=10 # the longest wait
 
 # ------------------------------------------------------------------ waiting
 
@@ -28,7 +28,7 @@ wait_until() { # WHAT COMMAND...
 	shift
 	until "$@" >/dev/null 2>&1; do
 		tries=$((tries - 1))
-		[ $tries -gt 0 ] || { [ ! -f err ] || tail -n 16 err; fail "waited in vain: $what"; }
+		[ $tries -gt 0 ] || { [ ! -f err ] || tail -n 16 err; fail "timed out waiting for $what"; }
 		sleep .1
 	done
 }
@@ -50,7 +50,7 @@ over_there() { # COMMAND...
 	nsenter -t $other -n "$@"
 }
 
-# IPv6 would send by itself, and so would ARP now and then.
+# IPv6 and ARP would send packets of their own.
 quiet_down='[ ! -e /proc/sys/net/ipv6/conf/default/disable_ipv6 ] || echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6'
 sh -c "$quiet_down" 2>why || skip "IPv6 cannot be turned off: $(cat why)"
 is_apart() { # the other namespace is there
@@ -107,11 +107,11 @@ has_shown_all() { # asks for a summary, and looks at one that was asked for befo
 	[ $(($(shown read err) + $(shown 'dropped by the kernel' err))) = $(($(crossed) - before)) ]
 }
 
-# ------------------------------------------------------------------ a sign of life
+# ------------------------------------------------------------------ a line that it listens
 
-# Though nothing comes. It does not go where records go; who wants quiet has it.
+# On standard error, not among the records; with -q there is none.
 listen tcp -i ink0 --flows 1000 tcp or udp
-wait_until "a sign of life" grep -qx "inkling: listening to ink0 (Ethernet), filter 'tcp or udp'; INT ends, USR1 shows the summary" err
+wait_until "the line" grep -qx "inkling: listening on ink0 (Ethernet), filter 'tcp or udp'; INT ends, USR1 shows the summary" err
 kill -INT $runner
 ends_with 0
 same "records of silence" "$(grep -c . out.json)" 1
@@ -120,7 +120,7 @@ kill -INT $runner
 ends_with 0
 same "words of -q" "$(cat err said)" ""
 
-# ------------------------------------------------------------------ what is counted
+# ------------------------------------------------------------------ counts and reloads
 
 cp "$machines/tcp.fsm" m.fsm
 listen ./m.fsm -i ink0 --flows 1000 --seed 1
@@ -136,13 +136,13 @@ same "established" "$(shown established err)" 12
 same "opening" "$(shown opening err)" 5
 same "drops" "$(shown 'dropped by the kernel' err)" 0
 
-# Another machine takes the flows over: only who knows that they are established sees them close. A wrong one does not.
+# A new machine takes over the flows: it sees established ones close. One that lacks a state is refused.
 sed -i 's|^established : fin, rst -> closed|& / count closes|' m.fsm
 kill -HUP $runner
 wait_until "the new machine" grep -q 'm.fsm: reloaded' err
 sed 's/^closed /shut /' "$machines/tcp.fsm" >m.fsm
 kill -HUP $runner
-wait_until "the refusal" grep -q "the old machine goes on" err
+wait_until "the refusal" grep -q "not reloaded: .*; the old machine continues" err
 exec 3>&-
 wait $calls
 wait_until "all that crossed" has_shown_all
@@ -158,27 +158,21 @@ same "drops" "$(of dropped_by_kernel out.json)" 0
 [ $crossing -ge $((12 * 7 + 5 * 2)) ] || fail "only $crossing packets crossed"
 grep -q "^packets  *read  *$crossing" said || fail "no summary after an interrupt"
 
-# ------------------------------------------------------------------ what is told at once
+# ------------------------------------------------------------------ reports while it listens
 
-cat >tell.fsm <<'fsm'
-machine tell
-key connection
-event syn = tcp and syn and not ack
-absent : syn -> seen / report "seen"
-seen   : syn
-fsm
-has_told() { # N
+machine tell 'absent : syn -> seen / report "seen"' 'seen : syn'
+has_reported() { # N
 	[ "$(grep -c '"type":"report"' out.json)" = "$1" ]
 }
 listen ./tell.fsm -i ink0 --flows 1000
 "$talk" knock $far $closed 1
-wait_until "a report while it listens" has_told 1
+wait_until "a report while it listens" has_reported 1
 "$talk" knock $far $closed 2
-wait_until "two more" has_told 3
+wait_until "two more" has_reported 3
 kill -INT $runner
 ends_with 0
 
-# Where records cannot go out, it ends.
+# If records cannot be written, it ends.
 : >err
 "$inkling" run ./tell.fsm -i ink0 --flows 1000 -o /dev/full >said 2>err </dev/null &
 runner=$!
@@ -188,9 +182,9 @@ ends_with 1
 grep -q "/dev/full: cannot be written: No space left on device" err || fail "not a word about a full device: $(cat err)"
 same "words about a full device" "$(grep -c 'No space left' err)" 1
 
-# ------------------------------------------------------------------ what is lost
+# ------------------------------------------------------------------ lost packets
 
-# While it sleeps the kernel's buffer overflows; nothing goes uncounted.
+# While it is stopped the kernel's buffer overflows; every packet is counted, as read or as dropped.
 listen tcp -i ink0 --flows 1000
 kill -STOP $runner
 "$talk" send $far $closed 30000
@@ -202,14 +196,8 @@ ends_with 0
 
 # ------------------------------------------------------------------ time
 
-# Flows time out though nothing comes any more.
-cat >rest.fsm <<'fsm'
-machine rest
-key connection
-event syn = tcp and syn and not ack
-absent : syn -> seen
-seen   : syn | timeout 500ms -> absent / count gone
-fsm
+# Flows time out though no packet arrives.
+machine rest 'absent : syn -> seen' 'seen : syn | timeout 500ms -> absent / count gone'
 has_timed_out() {
 	kill -USR1 $runner
 	[ "$(shown gone err)" = 3 ]
@@ -227,9 +215,7 @@ listen tcp -i ink0 --flows 1000 -c 10 udp
 ends_with 0
 same "-c 10" "$(of packets out.json)" 10
 
-if command -v setpriv >/dev/null; then
-	printf '#!/bin/sh\nexec setpriv --bounding-set -net_raw "%s" "$@"\n' "$inkling" >weak
-	chmod +x weak
+if weaker -net_raw; then
 	(inkling=./weak && exits 1 "ink0: You don't have permission" run tcp -i ink0)
 fi
 

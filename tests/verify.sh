@@ -1,17 +1,13 @@
 #!/bin/sh
-# verify.sh INKLING: over 200 secrets, as many new flows are taken for others as the plan expects, and --verify says
-# exactly what differs from an exact run.
+# verify.sh INKLING: over 200 secrets, the plan predicts the number of false positives, and --verify finds no other difference.
 #
-# The j-th of n flows meets j - 1 others, each of which looks like it with the probability 2 / (B (2^f - 1)); so a run
-# expects n^2 / (B (2^f - 1)) false positives, and 200 runs have a Poisson number of them.
-set -eu
-inkling=$(realpath "$1")
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir"
+# The j-th of n flows meets j - 1 others, each of which matches it with probability 2 / (B (2^f - 1)). So a run has
+# n^2 / (B (2^f - 1)) false positives on average, and 200 runs have a Poisson number of them.
+# shellcheck source=tests/help.sh
+. "$(dirname "$0")/help.sh"
 
 flows=5000 runs=200
-"$inkling" generate -w x.pcap --flows $flows --data 0 --reused 0 --seed 3 >/dev/null
+generate x --flows $flows --data 0 --reused 0 --seed 3
 states=$("$inkling" check tcp | sed 's/.*(\([0-9]*\) with.*/\1/')
 "$inkling" plan --flows $flows --states "$states" --age-bits 0 --kind line |
 	sed -n 's/.* \([0-9]*\) lines of [0-9]*, fingerprints of \([0-9]*\) bits.*/\1 \2/p' >geometry
@@ -20,15 +16,10 @@ read -r lines bits <geometry
 found=0 seed=0
 while [ $seed -lt $runs ]; do
 	seed=$((seed + 1))
-	"$inkling" run tcp -r x.pcap --no-timeouts --flows $flows --seed $seed --verify -o out.json -q
-	found=$((found + $(grep -o '"false_positives":{"events":[0-9]*,"flows":[0-9]*' out.json | grep -o '[0-9]*$')))
-
-	# The exact table beside counts what an exact run counts, and without differences so does the other.
+	run tcp x.pcap out.json --no-timeouts --flows $flows --seed $seed --verify
+	found=$((found + $(within false_positives flows out.json)))
 	for other in false_negatives dont_know refused expired_early expired_late; do
-		grep -q "\"$other\":{\"events\":0,\"flows\":0}" out.json || {
-			echo "seed $seed: $other"
-			exit 1
-		}
+		grep -q "\"$other\":{\"events\":0,\"flows\":0}" out.json || fail "seed $seed: $other"
 	done
 done
 echo "$found false positives in $runs runs"

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The candidates: ids of the flows that the second pass is to look at.
+ * The candidates: ids of the flows that the second pass runs.
  *
- * A set that may say yes by mistake is good enough, for a flow too many is only
- * run exactly as well, and its reports are true. So it is made of tables of the
- * kind that takes the fewest bits, about 18 for a flow instead of 128. Nobody
- * knows beforehand how many there will be, and a table of fingerprints cannot
- * grow. So when one is full, one of twice its size follows:
+ * A set with false positives is good enough: the second pass runs such a flow
+ * exactly, too, and its reports are true. So the set is made of tables of the kind
+ * that takes the fewest bits, about 18 per flow instead of 128. The number of
+ * candidates is not known beforehand, and a table of fingerprints cannot grow. When
+ * one is full, another of twice its size follows:
  *
  *     [ 1024 ] [ 2048 ] [ 4096 ] ...      a flow is in one of them
  *
- * What is asked for is looked for in all of them, so their mistakes add up: with
- * ten links, at 1/1024 each, to one flow in a hundred.
+ * A query probes all of them, so their errors add up: ten links at 1/1024 each make
+ * one false positive in a hundred.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ struct candidates {
 	uint64_t flows;
 };
 
-/* One more, twice as large as the last. */
+/* Appends a link, twice as large as the last. */
 static int add_link(struct candidates *c, struct ink_why *why)
 {
 	struct ink_options o = {.size = sizeof o,

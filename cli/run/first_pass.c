@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The first of two passes: better one candidate too many than a report too few.
+ * The first of two passes: a candidate too many costs little, a report too few is lost.
  *
- * An approximate table goes wrong where a flow that it does not have looks like
- * one that it has. The new flow then moves the other's entry, and the reports of
- * both may never be made. A start event says that the flow is new, so here the
- * mistake can be seen, if the machine has no row for it; but most machines do,
- * for a SYN that is sent again. So the first pass has rules of its own:
+ * An approximate table errs when a new flow has the fingerprint of another. The
+ * new flow then moves the other's entry, and both may lose their reports. A start
+ * event says that the flow is new, so the error shows, provided that the machine has
+ * no row for that event; but most machines have one, for retransmitted SYNs. So the
+ * first pass has rules of its own:
  *
  *   - No state has a row for an event that begins a flow. If such an event finds
- *     an entry, that is a collision, and since there is no side table, the flow
- *     is refused and the entry becomes don't-know: whoever it belonged to, he
- *     too is a candidate with his next packet. A SYN that is sent again costs a
- *     candidate.
- *   - Don't-know lasts as long as a flow can rest at all: nobody comes back and
- *     finds the entry gone while he still lives in an exact table.
- *   - No state is expendable: a flow that makes room would be forgotten.
+ *     an entry, that is a collision. There is no side table, so the flow is
+ *     refused and the entry becomes don't-know. The flow that owns the entry becomes
+ *     a candidate with its next packet. A retransmitted SYN costs a candidate.
+ *   - Don't-know lasts as long as the longest period of any state: a flow that is
+ *     alive in an exact table finds its entry.
+ *   - No state is expendable: a replaced flow would be forgotten.
  *
- * So if every flow begins with a start event, nothing is missed. Strangers are
- * flows that do not: whose start is not in the capture, or whose machine has no
- * start events. Each of their steps that found nothing had the chance e/n to
- * meet each of the entries there were, where e is the error that the plan says
- * for n flows. The sum of these chances is how many such meetings to expect; they
- * are independent and rare, so their number is Poisson's, and each can cost two
- * flows their reports, the stranger and the one it looks like.
+ * If every flow begins with a start event, nothing is missed. Strangers are flows
+ * that do not: their start is not in the capture, or the machine has no start
+ * events. Each of their steps that found nothing had the probability e/n to match a
+ * given entry, where e is the error that the plan promises for n flows. The sum of
+ * these probabilities is the expected number of matches. They are independent and
+ * rare, so their number is Poisson distributed. Each can cost two flows their
+ * reports: the stranger and the flow that it matches.
  *
- * What stays: time-outs. An entry ends later than in an exact table (after one to
- * two periods). That matters to flows that come back in between without a start
+ * Time-outs remain: an entry expires later than in an exact table, after one to two
+ * periods. That matters to flows that come back in between without a start
  * event, and to machines whose time-outs lead to another state than absent.
  */
 #include <math.h>
@@ -35,146 +34,146 @@
 
 #include "cli/run/run.h"
 
-#define SURE .999
+#define CONFIDENCE .999
 
-struct cautious {
+struct first_pass {
 	struct ink_rules rules;
 	struct ink_row *rows;
 	struct ink_timing *timings;
-	int known;       /* how likely a meeting is, is known of this kind */
-	double chance;   /* that a stranger meets a given entry */
-	uint64_t cells;  /* there are never more entries than these */
-	uint64_t begun;  /* nor than these */
-	double meetings; /* to expect */
+	int known;      /* for this kind of table, `chance` is known */
+	double chance;  /* that a stranger matches a given entry */
+	uint64_t cells; /* an upper bound of the entries there are */
+	uint64_t begun; /* another: flows so far */
+	double matches; /* expected */
 };
 
 /* ------------------------------------------------------------------- the rules */
 
-static struct ink_row *row(const struct cautious *c, unsigned state, unsigned event)
+static struct ink_row *row(const struct first_pass *p, unsigned state, unsigned event)
 {
-	return &c->rows[(size_t)state * c->rules.events + event];
+	return &p->rows[(size_t)state * p->rules.events + event];
 }
 
-static int begins(const struct cautious *c, unsigned event)
+static int begins(const struct first_pass *p, unsigned event)
 {
-	return c->rules.starts && c->rules.starts[event] && row(c, c->rules.states, event)->next >= 0;
+	return p->rules.starts && p->rules.starts[event] && row(p, p->rules.states, event)->next >= 0;
 }
 
-static void forget_rows(struct cautious *c)
+static void remove_start_rows(struct first_pass *p)
 {
-	for (unsigned e = 0; e < c->rules.events; e++)
-		for (unsigned s = 0; begins(c, e) && s < c->rules.states; s++)
-			row(c, s, e)->next = INK_NO_ROW;
+	for (unsigned e = 0; e < p->rules.events; e++)
+		for (unsigned s = 0; begins(p, e) && s < p->rules.states; s++)
+			row(p, s, e)->next = INK_NO_ROW;
 }
 
-/* The longest period is that of doubt; 0 is longer than any. */
-static void lengthen_doubt(struct cautious *c)
+/* Don't-know gets the longest period; 0 is endless. */
+static void lengthen_unsure(struct first_pass *p)
 {
-	struct ink_timing *unsure = &c->timings[c->rules.states];
+	struct ink_timing *unsure = &p->timings[p->rules.states];
 
-	for (unsigned s = 0; s < c->rules.states; s++) {
-		uint32_t period = c->timings[s].period;
+	for (unsigned s = 0; s < p->rules.states; s++) {
+		uint32_t period = p->timings[s].period;
 
-		c->timings[s].expendable = 0;
+		p->timings[s].expendable = 0;
 		if (unsure->period && (!period || period > unsure->period))
 			unsure->period = period;
 	}
 }
 
-static int copy_rules(struct cautious *c, const struct ink_rules *rules)
+static int copy_rules(struct first_pass *p, const struct ink_rules *rules)
 {
 	size_t rows = (size_t)(rules->states + 2) * rules->events, timings = rules->states + 1;
 
-	c->rules = *rules;
-	c->rows = malloc(rows * sizeof *c->rows);
-	c->timings = malloc(timings * sizeof *c->timings);
-	if (!c->rows || !c->timings)
+	p->rules = *rules;
+	p->rows = malloc(rows * sizeof *p->rows);
+	p->timings = malloc(timings * sizeof *p->timings);
+	if (!p->rows || !p->timings)
 		return -1;
-	memcpy(c->rows, rules->rows, rows * sizeof *c->rows);
-	memcpy(c->timings, rules->timings, timings * sizeof *c->timings);
-	c->rules.rows = c->rows;
-	c->rules.timings = c->timings;
+	memcpy(p->rows, rules->rows, rows * sizeof *p->rows);
+	memcpy(p->timings, rules->timings, timings * sizeof *p->timings);
+	p->rules.rows = p->rows;
+	p->rules.timings = p->timings;
 	return 0;
 }
 
 /* ------------------------------------------------------------------- strangers */
 
-void cautious_see(struct cautious *c, const struct ink_moved *m)
+void first_pass_see(struct first_pass *p, const struct ink_moved *m)
 {
 	if (m->move.from != INK_ABSENT)
 		return;
-	if (!begins(c, m->event))
-		c->meetings += c->chance * (double)(c->begun < c->cells ? c->begun : c->cells);
-	c->begun += m->move.to >= 0;
+	if (!begins(p, m->event))
+		p->matches += p->chance * (double)(p->begun < p->cells ? p->begun : p->cells);
+	p->begun += m->move.to >= 0;
 }
 
-/* The most events that are to be expected of a rare kind of which there are `mean` on average. */
+/* A Poisson variable of this mean is not larger, with that confidence. */
 static uint64_t at_most(double mean)
 {
 	double chance = exp(-mean), sum = chance;
 	uint64_t n = 0;
 
-	if (mean > 500) /* as good as normal; and exp would be 0 before long */
+	if (mean > 500) /* nearly normal, and exp would underflow */
 		return (uint64_t)ceil(mean + 3.1 * sqrt(mean) + 2);
-	while (sum < SURE) {
+	while (sum < CONFIDENCE) {
 		chance *= mean / (double)++n;
 		sum += chance;
 	}
 	return n;
 }
 
-int cautious_misses(const struct cautious *c, uint64_t *flows)
+int first_pass_misses(const struct first_pass *p, uint64_t *flows)
 {
-	*flows = 2 * at_most(c->meetings);
-	return c->known;
+	*flows = 2 * at_most(p->matches);
+	return p->known;
 }
 
 /* --------------------------------------------------------------------- making */
 
-/* Kinds whose entries belong to one flow, in which collisions are found. */
+/* Kinds whose entries belong to one flow each: they detect collisions. */
 static int has_entries(enum ink_kind kind)
 {
 	return kind == 0 || kind == INK_LINE || kind == INK_COMPACT || kind == INK_DLEFT;
 }
 
-static int look_ahead(struct cautious *c, const struct ink_options *o, struct ink_why *why)
+static int estimate(struct first_pass *p, const struct ink_options *o, struct ink_why *why)
 {
 	struct ink_plan plan = {.size = sizeof plan};
 	int error = ink_plan(o, &plan, why);
 
 	if (error)
 		return error;
-	c->known = has_entries(o->kind) || o->kind == INK_EXACT;
-	c->chance = plan.flows ? plan.error / (double)plan.flows : 0;
-	c->cells = plan.load > 0 ? (uint64_t)((double)plan.flows / plan.load) : plan.flows;
+	p->known = has_entries(o->kind) || o->kind == INK_EXACT;
+	p->chance = plan.flows ? plan.error / (double)plan.flows : 0;
+	p->cells = plan.load > 0 ? (uint64_t)((double)plan.flows / plan.load) : plan.flows;
 	return 0;
 }
 
-struct cautious *cautious_make(struct ink_options *o, struct ink_why *why)
+struct first_pass *first_pass_make(struct ink_options *o, struct ink_why *why)
 {
-	struct cautious *c = calloc(1, sizeof *c);
+	struct first_pass *p = calloc(1, sizeof *p);
 
-	if (!c)
+	if (!p)
 		return NULL;
 	if (has_entries(o->kind))
 		o->geometry.side = INK_NO_SIDE;
-	if (copy_rules(c, o->rules) || look_ahead(c, o, why)) {
-		cautious_free(c);
+	if (copy_rules(p, o->rules) || estimate(p, o, why)) {
+		first_pass_free(p);
 		return NULL;
 	}
 	if (has_entries(o->kind)) {
-		forget_rows(c);
-		lengthen_doubt(c);
-		o->rules = &c->rules;
+		remove_start_rows(p);
+		lengthen_unsure(p);
+		o->rules = &p->rules;
 	}
-	return c;
+	return p;
 }
 
-void cautious_free(struct cautious *c)
+void first_pass_free(struct first_pass *p)
 {
-	if (!c)
+	if (!p)
 		return;
-	free(c->rows);
-	free(c->timings);
-	free(c);
+	free(p->rows);
+	free(p->timings);
+	free(p);
 }

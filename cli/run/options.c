@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* inkling run: the command line, with tcpdump's habits. */
+/* inkling run: the command line, as tcpdump has it. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +13,11 @@ static const char *const exact_for[] = {"unsure", NULL};
 
 _Static_assert(INK_UNSURE == 1 && INK_REFUSE == 2 && INK_REPLACE == 3, "the order of the names");
 
-#define AT(field) offsetof(struct wishes, field)
+#define AT(field) offsetof(struct request, field)
 
 static const struct cli_option options[] = {
 	{.name = "r", .how = CLI_WORD, .at = AT(file)},
-	{.name = "i", .how = CLI_WORD, .at = AT(interface), .shape = "the name of an interface"},
+	{.name = "i", .how = CLI_WORD, .at = AT(interface), .shape = "an interface name"},
 	{.name = "w", .how = CLI_WORD, .at = AT(write)},
 	{.name = "o", .how = CLI_WORD, .at = AT(output)},
 	{.name = "c", .how = CLI_NUMBER, .at = AT(packets), .least = 1},
@@ -37,7 +37,7 @@ static const struct cli_option options[] = {
 	{.name = "outermost", .how = CLI_FLAG, .at = AT(outermost)},
 };
 
-/* tcpdump takes all that is left as the filter. */
+/* All remaining words are the filter, as for tcpdump. */
 static int join(int argc, char **argv, char **filter)
 {
 	size_t length = 1;
@@ -62,72 +62,69 @@ static const char *name_of_a_file(int argc, char **argv)
 	return NULL;
 }
 
-/* Exact tables grow, and the filters and sums always find room. */
+/* Exact tables grow; filters and sums always have room. */
 static int can_be_full(enum ink_kind kind)
 {
 	return kind == INK_KIND_DEFAULT || kind == INK_LINE || kind == INK_COMPACT || kind == INK_DLEFT;
 }
 
-/* What would change nothing was not meant so. */
-static int in_vain(const struct wishes *w)
+/* An option without effect is a mistake on the command line. */
+static int check_effects(const struct request *r)
 {
-	if (w->table.full && !can_be_full(w->table.kind))
+	if (r->table.full && !can_be_full(r->table.kind))
 		return cli_usage(&cli_run, "--full is for tables that can be full, and %s never is",
-				 cli_kind_name(w->table.kind));
-	if (w->table.kind == INK_EXACT && w->exact_for_unsure)
+				 cli_kind_name(r->table.kind));
+	if (r->table.kind == INK_EXACT && r->exact_for_unsure)
 		return cli_usage(&cli_run,
 				 "--exact-for is for tables that can be unsure, and exact never is");
-	if (w->table.kind == INK_EXACT && w->table.age_bits)
+	if (r->table.kind == INK_EXACT && r->table.age_bits)
 		return cli_usage(&cli_run, CLI_NO_AGE_BITS);
-	if (w->table.kind == INK_EXACT && w->table.error > 0)
+	if (r->table.kind == INK_EXACT && r->table.error > 0)
 		return cli_usage(&cli_run, CLI_NO_ERROR);
-	if (w->community_id && !w->output)
-		return cli_usage(&cli_run, "--community-id is for reports, which -o writes");
+	if (r->community_id && !r->output)
+		return cli_usage(&cli_run, "--community-id has no effect without -o");
 	return CLI_DONE;
 }
 
-/* What the options say together. */
-static int contradiction(const struct wishes *w)
+/* Options that contradict each other. */
+static int check_combinations(const struct request *r)
 {
-	if (!w->file && !w->interface)
-		return cli_usage(&cli_run, "a capture or an interface? (-r FILE or -i INTERFACE)");
-	if (w->file && w->interface)
-		return cli_usage(&cli_run, "a capture and an interface were given (-r and -i): one of them");
-	if (w->two_pass && (!w->file || !strcmp(w->file, "-")))
+	if (!r->file && !r->interface)
+		return cli_usage(&cli_run, "no input (-r FILE or -i INTERFACE)");
+	if (r->file && r->interface)
+		return cli_usage(&cli_run, "-r and -i: one input only");
+	if (r->two_pass && (!r->file || !strcmp(r->file, "-")))
 		return cli_usage(&cli_run, "--two-pass reads the input twice: it must be a file (-r)");
-	if (w->two_pass && w->verify)
-		return cli_usage(&cli_run, "--two-pass and --verify: the second pass is exact, and there is "
+	if (r->two_pass && r->verify)
+		return cli_usage(&cli_run, "--two-pass and --verify: the second pass is exact, so there is "
 					   "nothing to verify");
-	if (w->two_pass && w->exact_for_unsure)
+	if (r->two_pass && r->exact_for_unsure)
+		return cli_usage(&cli_run, "--two-pass and --exact-for: the second pass is exact already");
+	if (r->no_timeouts && r->table.age_bits)
 		return cli_usage(&cli_run,
-				 "--two-pass and --exact-for: the second pass is exact for all that "
-				 "is unsure");
-	if (w->no_timeouts && w->table.age_bits)
-		return cli_usage(&cli_run,
-				 "--no-timeouts and --age-bits: where time stands still there are no ages");
-	if (w->verify && w->exact_for_unsure)
-		return cli_usage(&cli_run, "--verify judges the table alone, without --exact-for");
-	if (w->output && w->write && !strcmp(w->output, "-") && !strcmp(w->write, "-"))
+				 "--no-timeouts and --age-bits: without time-outs there are no ages");
+	if (r->verify && r->exact_for_unsure)
+		return cli_usage(&cli_run, "--verify and --exact-for: verify compares the table alone");
+	if (r->output && r->write && !strcmp(r->output, "-") && !strcmp(r->write, "-"))
 		return cli_usage(&cli_run, "-o - and -w - cannot both be standard output");
-	return in_vain(w);
+	return check_effects(r);
 }
 
-/* The first word that is no option is the machine. Options may stand anywhere, also behind the filter. */
-int run_options(int argc, char **argv, struct wishes *w)
+/* The first word that is not an option is the machine. Options may stand anywhere, also behind the filter. */
+int run_options(int argc, char **argv, struct request *r)
 {
-	struct cli_line line = {&cli_run, options, sizeof options / sizeof options[0], w, {NULL}};
+	struct cli_line line = {&cli_run, options, sizeof options / sizeof options[0], r, {NULL}};
 	int error;
 
-	*w = (struct wishes){.table = {.size = sizeof w->table}};
+	*r = (struct request){.table = {.size = sizeof r->table}};
 	error = cli_options(&line, argc, argv);
 	if (error)
 		return error;
 	if (optind < argc)
-		w->machine = argv[optind++];
+		r->machine = argv[optind++];
 	else
-		return cli_usage(&cli_run,
-				 "which machine? ('inkling check --list' names those that are there)");
-	w->file_in_filter = name_of_a_file(argc - optind, argv + optind);
-	error = contradiction(w);
-	return error ? error : join(argc - optind, argv + optind, &w->filter);
+		return cli_usage(&cli_run, "which machine? ('inkling check --list' names the bundled ones)");
+	r->file_in_filter = name_of_a_file(argc - optind, argv + optind);
+	error = check_combinations(r);
+	return error ? error : join(argc - optind, argv + optind, &r->filter);
 }

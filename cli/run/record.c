@@ -5,13 +5,6 @@
 #include "cli/run/run.h"
 #include "sim/text.h"
 
-static void put_name(FILE *to, const char *before, const char *name)
-{
-	fputs(before, to);
-	sim_put_json(name, to);
-	putc(':', to);
-}
-
 /* -------------------------------------------------------------------- reports */
 
 static const char *protocol_name(unsigned protocol)
@@ -66,12 +59,19 @@ void record_report(struct session *s, const struct ink_moved *m)
 	sim_put_json(state_name(s, m->move.from), to);
 	fputs(",\"to\":", to);
 	sim_put_json(state_name(s, m->move.to), to);
-	if (s->w->community_id && ink_packet_community_id(p, 0, community) == 0)
+	if (s->request->community_id && ink_packet_community_id(p, 0, community) == 0)
 		fprintf(to, ",\"community_id\":\"%s\"", community);
 	fputs("}\n", to);
 }
 
 /* -------------------------------------------------------------------- summary */
+
+static void put_count(FILE *to, const char *before, const char *name, uint64_t count)
+{
+	fputs(before, to);
+	sim_put_json(name, to);
+	fprintf(to, ":%" PRIu64, count);
+}
 
 static void put_skipped(FILE *to, const uint64_t *skipped)
 {
@@ -80,78 +80,68 @@ static void put_skipped(FILE *to, const uint64_t *skipped)
 	fputs(",\"skipped\":{", to);
 	for (unsigned i = INK_NOT_SKIPPED + 1; i < INK_SKIPS; i++)
 		if (skipped[i]) {
-			put_name(to, before, ink_skip_name((enum ink_skip)i));
-			fprintf(to, "%" PRIu64, skipped[i]);
+			put_count(to, before, ink_skip_name((enum ink_skip)i), skipped[i]);
 			before = ",";
 		}
 	putc('}', to);
 }
 
-/* Flows by written state; null where the kind cannot tell. */
-static void put_census(FILE *to, const struct session *s)
+/* Flows by written state; null if the kind has no census. */
+static void put_census(FILE *to, const struct ink_machine_view *view, const struct written *census)
 {
-	struct written census;
-	const char *before = "";
-
-	if (session_census(s, &census)) {
+	if (!census->known) {
 		fputs(",\"census\":null", to);
 		return;
 	}
 	fputs(",\"census\":{", to);
-	for (unsigned i = 0; i < s->view->states; i++) {
-		put_name(to, before, s->view->state_names[i]);
-		fprintf(to, "%" PRIu64, census.state[i]);
-		before = ",";
-	}
-	fprintf(to, "%s\"unsure\":%" PRIu64 "}", before, census.unsure);
-}
-
-static void put_counts(FILE *to, const struct session *s)
-{
-	fputs(",\"counts\":{", to);
-	for (unsigned i = 0; i < s->view->counters; i++) {
-		put_name(to, i ? "," : "", s->view->counter_names[i]);
-		fprintf(to, "%" PRIu64, ink_track_counters(s->track)[i]);
-	}
+	for (unsigned i = 0; i < view->states; i++)
+		put_count(to, i ? "," : "", view->state_names[i], census->state[i]);
+	put_count(to, view->states ? "," : "", "unsure", census->unsure);
 	putc('}', to);
 }
 
-/* The counters that lack what was left at the end, if there are any. */
-static void put_incomplete(FILE *to, const struct session *s)
+static void put_counts(FILE *to, const struct ink_machine_view *view, const uint64_t *counters)
 {
+	fputs(",\"counts\":{", to);
+	for (unsigned i = 0; i < view->counters; i++)
+		put_count(to, i ? "," : "", view->counter_names[i], counters[i]);
+	putc('}', to);
+}
+
+/* The counters that lack the flows left at the end, if there are any. */
+static void put_incomplete(FILE *to, const struct results *r)
+{
+	const struct ink_machine_view *view = r->session->view;
 	unsigned lacking = 0;
 
-	for (unsigned i = 0; i < s->view->counters; i++)
-		if (session_lacks(s, i)) {
+	for (unsigned i = 0; i < view->counters; i++)
+		if (results_incomplete(r, i)) {
 			fputs(lacking++ ? "," : ",\"incomplete\":[", to);
-			sim_put_json(s->view->counter_names[i], to);
+			sim_put_json(view->counter_names[i], to);
 		}
 	if (lacking)
 		putc(']', to);
 }
 
-static void put_table(FILE *to, const char *name, const struct ink_table *table)
+static void put_table(FILE *to, const char *name, const struct ink_stats *t)
 {
-	struct ink_stats t = {.size = sizeof t};
-
-	ink_stats(table, &t);
 	fprintf(to,
 		",\"%s\":{\"bytes\":%" PRIu64 ",\"cells\":%" PRIu64 ",\"flows\":%" PRIu64
 		",\"side_flows\":%" PRIu64 ",\"collisions\":%" PRIu64 ",\"refused\":%" PRIu64
 		",\"replaced\":%" PRIu64 ",\"marked\":%" PRIu64 ",\"expired\":%" PRIu64 "}",
-		name, t.bytes, t.cells, t.flows, t.side_flows, t.collisions, t.refused, t.replaced, t.marked,
-		t.expired);
+		name, t->bytes, t->cells, t->flows, t->side_flows, t->collisions, t->refused, t->replaced,
+		t->marked, t->expired);
 }
 
-/* The second pass' table, the candidates of both, and what may be missing. */
-static void put_passes(FILE *to, const struct session *s, const struct session *first)
+/* The second pass's table, the candidates of both, and what may be missing. */
+static void put_passes(FILE *to, const struct results *r)
 {
-	uint64_t flows, bytes, missing;
+	uint64_t missing;
 
-	put_table(to, "second_table", s->table);
-	candidates_size(s->candidates, &flows, &bytes);
-	fprintf(to, ",\"candidates\":{\"bytes\":%" PRIu64 ",\"flows\":%" PRIu64 "}", bytes, flows);
-	if (cautious_misses(first->cautious, &missing))
+	put_table(to, "second_table", &r->table);
+	fprintf(to, ",\"candidates\":{\"bytes\":%" PRIu64 ",\"flows\":%" PRIu64 "}", r->candidates.bytes,
+		r->candidates.flows);
+	if (first_pass_misses(r->first->first_pass, &missing))
 		fprintf(to, ",\"may_miss\":%" PRIu64, missing);
 	else
 		fputs(",\"may_miss\":null", to);
@@ -171,37 +161,40 @@ static void put_verify(FILE *to, const struct session *s)
 			difference_name((enum difference)d), t->events[d], t->flows[d]);
 	fprintf(to, ",\"settled\":%" PRIu64 ",\"settled_lost\":%" PRIu64 ",\"settled_changed\":%" PRIu64,
 		t->settled, t->lost, t->changed);
-	fputs(",\"counts\":{", to);
-	for (unsigned i = 0; i < s->view->counters; i++) {
-		put_name(to, i ? "," : "", s->view->counter_names[i]);
-		fprintf(to, "%" PRIu64, ink_track_counters_beside(s->track)[i]);
-	}
-	fputs("}}", to);
+	put_counts(to, s->view, ink_track_counters_beside(s->track));
+	putc('}', to);
 }
 
-void record_summary(FILE *to, struct session *s, const struct session *first)
+static void put_traffic(FILE *to, const struct results *r)
 {
-	struct ink_track_stats k = {.size = sizeof k};
-	struct ink_capture_stats c = session_input(s);
+	const struct session *s = r->session;
+	const struct ink_capture_stats *c = &r->input;
+	const struct ink_track_stats *k = &r->track;
 
-	ink_track_stats(s->track, &k);
-	fputs("{\"type\":\"summary\",\"machine\":", to);
-	sim_put_json(s->view->name, to);
-	fprintf(to, ",\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"seconds\":%.9f", c.packets, c.bytes,
-		(double)(c.last - c.first) / 1e9);
-	put_skipped(to, c.skipped);
+	fprintf(to, ",\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"seconds\":%.9f", c->packets, c->bytes,
+		(double)(c->last - c->first) / 1e9);
+	put_skipped(to, c->skipped);
 	fprintf(to,
 		",\"flows\":%" PRIu64 ",\"expired\":%" PRIu64 ",\"unsure\":%" PRIu64 ",\"reports\":%" PRIu64
 		",\"saved\":%" PRIu64 ",\"dropped_by_kernel\":%" PRIu64,
-		k.begun, k.expired, k.unsure, s->reports, s->saved, c.dropped + c.dropped_by_interface);
-	put_census(to, s);
-	put_counts(to, s);
-	put_incomplete(to, s);
-	put_table(to, "table", first ? first->table : s->table);
-	if (first)
-		put_passes(to, s, first);
+		k->begun, k->expired, k->unsure, s->reports, s->saved, c->dropped + c->dropped_by_interface);
+}
+
+void record_summary(FILE *to, const struct results *r)
+{
+	const struct session *s = r->session;
+
+	fputs("{\"type\":\"summary\",\"machine\":", to);
+	sim_put_json(s->view->name, to);
+	put_traffic(to, r);
+	put_census(to, s->view, &r->census);
+	put_counts(to, s->view, ink_track_counters(s->track));
+	put_incomplete(to, r);
+	put_table(to, "table", results_main_table(r));
+	if (r->first)
+		put_passes(to, r);
 	if (s->slow)
-		put_table(to, "slow_table", s->slow);
+		put_table(to, "slow_table", &r->slow);
 	put_verify(to, s);
 	fputs("}\n", to);
 }

@@ -8,50 +8,50 @@ static const char help[] =
 	"usage: inkling run MACHINE (-r FILE | -i INTERFACE) [OPTIONS] [FILTER]\n"
 	"\n"
 	"Runs a state machine over traffic, keeps a few bits of state for every flow, and\n"
-	"says what happened. MACHINE is a file, if it has a slash in its name or ends in\n"
+	"prints a summary. MACHINE is a file, if it has a slash in its name or ends in\n"
 	".fsm, or the name of a bundled machine ('inkling check --list').\n"
 	"\n"
 	"  -r FILE           read a capture (pcap, pcapng; - = standard input)\n"
-	"  -i INTERFACE      listen to an interface, until interrupted\n"
+	"  -i INTERFACE      listen on an interface until interrupted\n"
 	"  -w FILE           write the packets that the machine saves\n"
 	"  -c N              stop after N packets\n"
 	"  -o FILE           write reports and summary as NDJSON (- = standard output)\n"
-	"  -q                no summary for people, and no word that it listens\n"
-	"  FILTER            only packets that match, as tcpdump has it; options may\n"
-	"                    stand behind it, and behind -- all is filter\n"
+	"  -q                print no summary, and no line that it listens\n"
+	"  FILTER            only packets that match, in tcpdump's language; options may\n"
+	"                    follow it, and after -- everything is filter\n"
 	"\n"
 	"the table:\n"
 	"  --flows N         flows to hold at once (default 1M)\n"
-	"  --memory SIZE     memory for all of the table\n"
+	"  --memory SIZE     memory for the whole table\n"
 	"  --error P         highest share of strangers answered (default 1/1024)\n"
 	"  --kind K          line (default), compact, dleft, exact, stateful, direct, kbf\n"
 	"  --full POLICY     when there is no room: unsure (default), refuse, replace\n"
 	"  --age-bits N      1 or 2, for time-outs (default 1)\n"
-	"  --seed N          a number from 1 on: fixes the secret and all chance; else\n"
-	"                    they are random\n"
+	"  --seed N          a number from 1: fixes the secret and every random choice\n"
+	"                    (default: random)\n"
 	"\n"
-	"the work:\n"
-	"  --no-timeouts     time stands still: the whole input is one phase\n"
-	"  --verify          an exact table runs beside; how often was this one wrong?\n"
+	"the run:\n"
+	"  --no-timeouts     ignore time: the whole input is one phase\n"
+	"  --verify          run an exact table in parallel and count the differences\n"
 	"  --two-pass        find candidates in little memory, then confirm them exactly\n"
 	"  --exact-for unsure   flows that the table does not know go on in an exact one\n"
-	"  --community-id    reports (-o) have the Community ID of the connection\n"
-	"  --outermost       look into no tunnel\n"
+	"  --community-id    add the Community ID of the connection to reports (-o)\n"
+	"  --outermost       do not look into tunnels\n"
 	"\n"
 	"Signals: INT and TERM end with the summary, USR1 shows it, HUP reloads the\n"
-	"machine. Exits with 0, 1 if something failed (also a capture that ends too\n"
-	"early, after what was readable has been processed), 2 for wrong usage.\n"
+	"machine. Exits with 0; with 1 if something failed (also if a capture is cut,\n"
+	"after its readable part was processed); with 2 for wrong usage.\n"
 	"\n"
 	"example: inkling run tcp -r capture.pcap --verify\n";
 
 static int run(int argc, char **argv)
 {
-	struct wishes w;
-	int result = run_options(argc, argv, &w);
+	struct request r;
+	int result = run_options(argc, argv, &r);
 
 	if (!result)
-		result = run_session(&w);
-	free(w.filter);
+		result = run_session(&r);
+	free(r.filter);
 	return result;
 }
 

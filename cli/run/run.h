@@ -2,13 +2,15 @@
 /*
  * inkling run: what its files share.
  *
- *     options.c     from the command line to a struct wishes
- *     session.c     opens what is wished for, and passes packets through it
- *     cautious.c    the rules of the first of two passes, and what it may miss
- *     candidates.c  the flows that it finds
- *     verify.c      what the table answered beside what an exact one did
- *     record.c      NDJSON, a line for each report
- *     summary.c     what it all came to, for people and as the last record
+ *     options.c     from the command line to a struct request
+ *     open.c        opens and closes the machine, tables, input and outputs of a session
+ *     session.c     passes packets through them, answers signals
+ *     first_pass.c  the rules of the first of two passes, and how much it may miss
+ *     candidates.c  the flows that the first pass finds
+ *     verify.c      compares the table's answers with those of an exact one
+ *     results.c     reads every number that a summary needs, once
+ *     record.c      NDJSON: a line for each report, and the summary
+ *     summary.c     the summary for people
  */
 #ifndef INKLING_CLI_RUN_RUN_H
 #define INKLING_CLI_RUN_RUN_H
@@ -23,16 +25,16 @@
 
 enum { DEFAULT_FLOWS = 1000000 };
 
-/* ------------------------------------------------------------------ wishes */
+/* --------------------------------------------------------------------------- request */
 
-struct wishes {
+struct request {
 	const char *machine;
 	const char *file;           /* -r */
 	const char *interface;      /* -i */
 	const char *write;          /* -w */
 	const char *output;         /* -o */
 	char *filter;               /* the rest of the line */
-	const char *file_in_filter; /* a word of it that is the name of a file, or NULL */
+	const char *file_in_filter; /* a word of the filter that names a file, or NULL */
 	uint64_t packets;           /* -c; 0: all */
 	struct ink_options table;
 	int verify;
@@ -44,20 +46,20 @@ struct wishes {
 	int quiet;
 };
 
-/* CLI_DONE: all is read. CLI_HELPED: only help was asked for. Else what to exit with. */
-int run_options(int argc, char **argv, struct wishes *w);
+/* CLI_DONE: all is read. CLI_HELPED: the line asked for help. Else the exit code. */
+int run_options(int argc, char **argv, struct request *r);
 
-/* ------------------------------------------------------------------ verify */
+/* ---------------------------------------------------------------------------- verify */
 
-/* What can be different between the table's answer and the truth. */
+/* How the table's answer can differ from the exact one. */
 enum difference {
 	FALSE_POSITIVE, /* a state, and there is no such flow */
-	EXPIRED_LATE,   /* a state, and the flow's time was over */
+	EXPIRED_LATE,   /* a state, and the flow has timed out */
 	FALSE_NEGATIVE, /* absent, and there is such a flow */
-	EXPIRED_EARLY,  /* absent, though its time was not over and it had been there */
-	WRONG_STATE,    /* a state that is not the flow's */
+	EXPIRED_EARLY,  /* absent, and the flow, which the table has had, has not timed out */
+	WRONG_STATE,    /* another state */
 	UNSURE,         /* don't know */
-	REFUSED,        /* there was no room for it */
+	REFUSED,        /* the table had no room for it */
 	DIFFERENCES
 };
 
@@ -69,9 +71,9 @@ struct tally {
 	uint64_t events[DIFFERENCES], flows[DIFFERENCES];
 	uint64_t steps;
 	uint64_t all_flows;
-	uint64_t settled; /* times that a flow came to be in a state that is not expendable, in both tables */
-	uint64_t lost;    /* of these, those that the table then did not have, and the exact one had */
-	uint64_t changed; /* or had in another state */
+	uint64_t settled; /* times that a flow entered a state that is not expendable, in both tables */
+	uint64_t lost;    /* settled flows that the table then lacked while the exact one had them */
+	uint64_t changed; /* settled flows that it then had in another state */
 };
 
 struct verifier;
@@ -81,7 +83,7 @@ void verifier_free(struct verifier *v);
 void verifier_see(struct verifier *v, const struct ink_moved *m, const struct ink_rules *rules);
 const struct tally *verifier_tally(const struct verifier *v);
 
-/* -------------------------------------------------------------- two passes */
+/* ------------------------------------------------------------------------ two passes */
 
 struct candidates;
 
@@ -91,76 +93,108 @@ void candidates_free(struct candidates *c);
 /* 0, also if it is there already; or -errno. */
 int candidates_add(struct candidates *c, uint64_t id);
 
-/* Non-zero: it was added, or looks like one that was. */
+/* Non-zero: it was added, or has the fingerprint of one that was. */
 int candidates_have(const struct candidates *c, uint64_t id);
 void candidates_size(const struct candidates *c, uint64_t *flows, uint64_t *bytes);
 
-struct cautious;
+struct first_pass;
 
 /*
- * Changes the options, which have the machine's rules, to those of a first pass, as
- * long as this lives. NULL: why.
+ * Changes the options, which hold the machine's rules, to those of a first pass.
+ * They stay valid as long as the result. NULL: why.
  */
-struct cautious *cautious_make(struct ink_options *o, struct ink_why *why);
-void cautious_free(struct cautious *c);
-void cautious_see(struct cautious *c, const struct ink_moved *m);
+struct first_pass *first_pass_make(struct ink_options *o, struct ink_why *why);
+void first_pass_free(struct first_pass *p);
+void first_pass_see(struct first_pass *p, const struct ink_moved *m);
 
-/* The most flows whose reports may be missing, with 99.9 %. 0: it is not known for this kind of table. */
-int cautious_misses(const struct cautious *c, uint64_t *flows);
+/* The most flows whose reports may be missing, with 99.9 % confidence. 0: unknown for this kind of table. */
+int first_pass_misses(const struct first_pass *p, uint64_t *flows);
 
-/* ----------------------------------------------------------------- session */
+/* --------------------------------------------------------------------------- session */
 
 /* One pass over the input. */
 struct session {
-	const struct wishes *w;
+	const struct request *request;
 	const struct ink_machine_view *view;
 	struct ink_machine *machine;
 	struct ink_table *table;
 	struct ink_table *beside;      /* exact; --verify */
 	struct ink_table *slow;        /* exact; --exact-for unsure */
 	struct candidates *candidates; /* the flows of the second pass, or those found by the first */
-	struct cautious *cautious;     /* the first pass */
+	struct first_pass *first_pass; /* non-NULL: this is the first of two passes */
 	struct verifier *verifier;
 	struct ink_capture *capture; /* NULL: an interrupt came while it was being opened */
 	struct ink_track *track;
 	struct ink_dump *dump;
 	FILE *records;
-	int second;       /* the second of two passes */
-	int told;         /* the first has said that the input cannot be read to its end */
-	int endless;      /* the table cannot go through its flows: rows for the end did not fire */
-	uint64_t most;    /* packets to read; 0: all */
-	uint64_t read;    /* packets, so far */
-	uint64_t reports; /* made */
-	uint64_t saved;   /* packets written */
-	uint64_t dropped; /* packets whose verdict was so */
-	int trouble;      /* errno of what went wrong in a callback, or 0 */
-	const char *trouble_with;
+	int second;         /* the second of two passes */
+	int reported;       /* the first pass has reported that the input is damaged */
+	int endless;        /* the table cannot enumerate its flows: rows for the end did not fire */
+	uint64_t most;      /* packets to read; 0: all */
+	uint64_t read;      /* packets, so far */
+	uint64_t reports;   /* made */
+	uint64_t saved;     /* packets written */
+	uint64_t dropped;   /* packets with that verdict */
+	int failure;        /* -errno of a callback, or 0 */
+	const char *failed; /* what that callback worked on */
 };
+
+/* Opens everything that a pass needs; an exit code. In either case, close it. */
+int session_open(struct session *s);
+void session_close(struct session *s);
+
+/* Closes the outputs. CLI_FAILED: something was not written, and that was reported. */
+int session_close_output(struct session *s);
+
+/* The link of the input. If an interrupt came before the input began, any will do. */
+enum ink_link session_link(const struct session *s);
+
+/* For ink_track_open; `user` is the session. */
+void session_moved(const struct ink_moved *m, void *user);
+
+/* Non-zero: INT or TERM has come. */
+int session_interrupted(void);
+
+/* Runs the machine as requested; an exit code. */
+int run_session(const struct request *r);
+
+/* --------------------------------------------------------------------------- results */
 
 /* Flows by written state. */
 struct written {
+	int known; /* 0: this kind of table has no census */
 	uint64_t state[INK_MAX_STATES];
 	uint64_t unsure;
 };
 
-/* 0, or -ENOTSUP: this kind of table cannot tell. */
-int session_census(const struct session *s, struct written *census);
+struct held {
+	uint64_t flows, bytes;
+};
 
-/* Would rows for the end, which did not fire, have raised this counter? */
-int session_lacks(const struct session *s, unsigned counter);
+/* The numbers of a summary. ink_stats and ink_census walk a whole table: each is called once. */
+struct results {
+	const struct session *session;
+	const struct session *first; /* the first pass, if this is the second; or NULL */
+	struct ink_capture_stats input;
+	struct ink_track_stats track;
+	struct written census;
+	struct ink_stats table, first_table, slow, beside; /* zero where there is none */
+	struct held candidates;
+};
 
-/* What was read; nothing, if an interrupt came before the input began. */
-struct ink_capture_stats session_input(const struct session *s);
+/* `first`: the first pass, if `s` is the second; or NULL. */
+void results_read(struct results *r, const struct session *s, const struct session *first);
 
-/* Runs the machine as wished; an exit code. */
-int run_session(const struct wishes *w);
+/* The table that the options describe: with two passes, the first one's. */
+const struct ink_stats *results_main_table(const struct results *r);
 
-/* --------------------------------------------------------- what comes out */
+/* Non-zero: rows for the end, which did not fire, would have raised this counter. */
+int results_incomplete(const struct results *r, unsigned counter);
+
+/* ---------------------------------------------------------------------------- output */
 
 void record_report(struct session *s, const struct ink_moved *m);
-void record_summary(FILE *to, struct session *s, const struct session *first);
-
-/* `first`: the first pass, if this is the second; or NULL. */
-void summary_show(FILE *to, struct session *s, const struct session *first);
+void record_summary(FILE *to, const struct results *r);
+void summary_show(FILE *to, const struct results *r);
 
 #endif

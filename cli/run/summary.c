@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* inkling run: what it all came to, for people. */
+/* inkling run: the summary for people. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static const char *sized(uint64_t bytes)
 	return to;
 }
 
-/* Seconds; what is longer than two minutes, hours or days, in these. */
+/* In seconds, or the unit of which it is two or more. */
 static const char *lasting(uint64_t nanoseconds)
 {
 	static char text[32];
@@ -60,106 +60,95 @@ static const char *lasting(uint64_t nanoseconds)
 	return text;
 }
 
-/* One line of a block; the block's name only in front of its first. */
+/* One line of a block; the block's label stands in its first line only. */
 static void line(FILE *to, const char *label, const char *name, uint64_t number)
 {
-	fprintf(to, "%-*s%-*s%*s\n", LABEL, label, NAME, name, NUMBER, grouped(number));
+	int used = fprintf(to, "%-*s", LABEL, label) + fprintf(to, "%s", name);
+
+	fprintf(to, "%*s%*s\n", used < LABEL + NAME ? LABEL + NAME - used : 0, "", NUMBER, grouped(number));
+}
+
+/* A line of two columns of numbers. */
+static void row(FILE *to, const char *label, const char *name, const char *first, const char *second)
+{
+	fprintf(to, "%-*s%-*s%*s%*s\n", LABEL, label, NAME, name, NUMBER, first, NUMBER, second);
 }
 
 /* --------------------------------------------------------------------- blocks */
 
-static void show_packets(FILE *to, const struct session *s)
+static void show_packets(FILE *to, const struct results *r)
 {
-	struct ink_capture_stats c = session_input(s);
+	const struct ink_capture_stats *c = &r->input;
 
-	line(to, "packets", "read", c.packets);
-	fprintf(to, "%-*s%s in %s of packet time\n", LABEL, "", sized(c.bytes), lasting(c.last - c.first));
+	line(to, "packets", "read", c->packets);
+	fprintf(to, "%-*s%s in %s of packet time\n", LABEL, "", sized(c->bytes), lasting(c->last - c->first));
 	for (unsigned i = INK_NOT_SKIPPED + 1; i < INK_SKIPS; i++)
-		if (c.skipped[i])
-			line(to, "", ink_skip_name((enum ink_skip)i), c.skipped[i]);
-	if (c.backwards)
-		line(to, "", "with time going back", c.backwards);
-	if (s->w->interface)
-		line(to, "", "dropped by the kernel", c.dropped + c.dropped_by_interface);
+		if (c->skipped[i])
+			line(to, "", ink_skip_name((enum ink_skip)i), c->skipped[i]);
+	if (c->backwards)
+		line(to, "", "with time going back", c->backwards);
+	if (r->session->request->interface)
+		line(to, "", "dropped by the kernel", c->dropped + c->dropped_by_interface);
 }
 
-static struct ink_stats stats_of(const struct ink_table *table)
+static void show_flows(FILE *to, const struct results *r)
 {
-	struct ink_stats t = {.size = sizeof t};
-
-	ink_stats(table, &t);
-	return t;
+	line(to, "flows", "begun", r->track.begun);
+	line(to, "", "expired", r->track.expired);
+	if (r->track.refused)
+		line(to, "", "refused for lack of room", r->track.refused);
+	if (r->table.replaced)
+		line(to, "", "replaced to make room", r->table.replaced);
+	if (r->track.unsure)
+		line(to, "", "steps unsure", r->track.unsure);
 }
 
-static void show_flows(FILE *to, const struct session *s)
+static void show_census(FILE *to, const struct results *r)
 {
-	struct ink_track_stats k = {.size = sizeof k};
-	uint64_t replaced = stats_of(s->table).replaced;
+	const struct ink_machine_view *view = r->session->view;
 
-	ink_track_stats(s->track, &k);
-	line(to, "flows", "begun", k.begun);
-	line(to, "", "expired", k.expired);
-	if (k.refused)
-		line(to, "", "refused for lack of room", k.refused);
-	if (replaced)
-		line(to, "", "replaced to make room", replaced);
-	if (k.unsure)
-		line(to, "", "steps unsure", k.unsure);
-}
-
-static void show_census(FILE *to, const struct session *s)
-{
-	struct written census;
-
-	if (session_census(s, &census))
-		return;
-	for (unsigned i = 0; i < s->view->states; i++)
-		line(to, i ? "" : "states", s->view->state_names[i], census.state[i]);
-	if (census.unsure)
-		line(to, "", "unsure", census.unsure);
+	for (unsigned i = 0; r->census.known && i < view->states; i++)
+		line(to, i ? "" : "states", view->state_names[i], r->census.state[i]);
+	if (r->census.unsure)
+		line(to, "", "unsure", r->census.unsure);
 }
 
 static void show_missing(FILE *to, const struct session *first)
 {
 	uint64_t missing;
 
-	if (cautious_misses(first->cautious, &missing))
+	if (first_pass_misses(first->first_pass, &missing))
 		line(to, "", "missing, flows at most", missing);
 	else
-		fprintf(to, "%-*smissing: nobody knows how many, with this kind of table\n", LABEL, "");
+		fprintf(to, "%-*smissing: unknown for this kind of table\n", LABEL, "");
 }
 
-/* What was refused goes on in the exact table, if there is one, or in the second pass; what was replaced is gone. */
-static int lost_flows(const struct session *s)
+/* Refused flows continue in the slow table, if there is one, or in the second pass; replaced ones are gone. */
+static int lost_flows(const struct results *r)
 {
-	struct ink_track_stats k = {.size = sizeof k};
+	const struct session *s = r->session;
 
-	ink_track_stats(s->track, &k);
-	return (k.refused && !s->slow && !s->cautious) || stats_of(s->table).replaced;
+	return (r->track.refused && !s->slow && !s->first_pass) || r->table.replaced;
 }
 
-static int can_replace(const struct session *s)
+static int can_replace(const struct ink_rules *rules)
 {
-	const struct ink_timing *timings = s->view->rules->timings;
-	int expendable = 0;
-
-	for (unsigned i = 0; timings && i < s->view->rules->states; i++)
-		expendable |= timings[i].expendable;
-	return expendable;
+	for (unsigned i = 0; rules->timings && i < rules->states; i++)
+		if (rules->timings[i].expendable)
+			return 1;
+	return 0;
 }
 
-/*
- * What can be asked for beside what was. Flows that are replaced are neither refused nor unsure: nothing goes on
- * with them.
- */
+/* The options that would help. A replaced flow is neither refused nor unsure: --exact-for does not keep it. */
 static void show_lack_of_room(FILE *to, const struct session *s)
 {
-	int replaces = s->w->table.full == INK_REPLACE;
-	const char *policy = !replaces && can_replace(s) ? "--full replace" : NULL;
-	const char *slow = replaces || s->w->verify ? NULL : "--exact-for unsure";
+	const struct request *r = s->request;
+	int replaces = r->table.full == INK_REPLACE;
+	const char *policy = !replaces && can_replace(s->view->rules) ? "--full replace" : NULL;
+	const char *slow = replaces || r->verify ? NULL : "--exact-for unsure";
 
-	fprintf(to, "%-*sthe table was full, and counts and reports may lack flows:\n", LABEL, "");
-	fprintf(to, "%-*smore %s", LABEL, "", s->w->table.bytes ? "--memory" : "--flows");
+	fprintf(to, "%-*sthe table was full: counts and reports may lack flows\n", LABEL, "");
+	fprintf(to, "%-*smore %s", LABEL, "", r->table.bytes ? "--memory" : "--flows");
 	if (policy)
 		fprintf(to, "%s%s", slow ? ", " : " or ", policy);
 	if (slow)
@@ -167,26 +156,32 @@ static void show_lack_of_room(FILE *to, const struct session *s)
 	fprintf(to, " helps\n");
 }
 
-static void show_counts(FILE *to, const struct session *s, const struct session *first)
+static void show_counters(FILE *to, const struct results *r)
 {
-	for (unsigned i = 0; i < s->view->counters; i++)
-		line(to,
-		     i           ? ""
-		     : s->second ? "of these"
-				 : "counts",
-		     s->view->counter_names[i], ink_track_counters(s->track)[i]);
-	for (unsigned i = 0; i < s->view->counters; i++)
-		if (session_lacks(s, i))
+	const struct session *s = r->session;
+	const struct ink_machine_view *view = s->view;
+	const char *label = s->second ? "of these" : "counts";
+
+	for (unsigned i = 0; i < view->counters; i++)
+		line(to, i ? "" : label, view->counter_names[i], ink_track_counters(s->track)[i]);
+	for (unsigned i = 0; i < view->counters; i++)
+		if (results_incomplete(r, i))
 			fprintf(to,
-				"%-*s%s lacks what was left at the end: this kind cannot count its flows\n",
-				LABEL, "", s->view->counter_names[i]);
-	if (lost_flows(s))
+				"%-*s%s lacks the flows left at the end: this kind cannot enumerate them\n",
+				LABEL, "", view->counter_names[i]);
+	if (lost_flows(r))
 		show_lack_of_room(to, s);
-	line(to, "reports", s->w->output ? s->w->output : "made (-o shows them)", s->reports);
-	if (first)
-		show_missing(to, first);
-	if (s->w->write)
-		line(to, "written", s->w->write, s->saved);
+}
+
+static void show_outputs(FILE *to, const struct results *r)
+{
+	const struct session *s = r->session;
+
+	line(to, "reports", s->request->output ? s->request->output : "made (-o shows them)", s->reports);
+	if (r->first)
+		show_missing(to, r->first);
+	if (s->request->write)
+		line(to, "written", s->request->write, s->saved);
 	if (s->dropped)
 		line(to, "verdicts", "drop", s->dropped);
 }
@@ -197,26 +192,11 @@ static void show_held(FILE *to, const char *label, uint64_t bytes, uint64_t flow
 		cli_plural(flows));
 }
 
-static void show_size(FILE *to, const char *label, const struct ink_table *table)
+/* What other tables would take for as many flows. */
+static void show_peers(FILE *to, const struct results *r)
 {
-	struct ink_stats t = stats_of(table);
-
-	show_held(to, label, t.bytes, t.flows);
-}
-
-static void show_candidates(FILE *to, const struct candidates *c)
-{
-	uint64_t flows, bytes;
-
-	candidates_size(c, &flows, &bytes);
-	show_held(to, "candidates", bytes, flows);
-}
-
-/* What others would take for the flows that it is made for. */
-static void show_peers(FILE *to, const struct session *s, const struct ink_table *table)
-{
-	struct ink_stats t = stats_of(table);
-	uint64_t flows = s->w->table.flows ? s->w->table.flows : s->w->table.bytes ? t.flows : DEFAULT_FLOWS;
+	const struct ink_options *o = &r->session->request->table;
+	uint64_t flows = o->flows ? o->flows : o->bytes ? results_main_table(r)->flows : DEFAULT_FLOWS;
 	struct ink_options exact = {.size = sizeof exact, .kind = INK_EXACT, .states = 1, .flows = flows};
 	struct ink_plan plan = {.size = sizeof plan};
 
@@ -225,34 +205,35 @@ static void show_peers(FILE *to, const struct session *s, const struct ink_table
 			grouped(flows), cli_plural(flows), sized(plan.bytes), sized(flows * CONNTRACK_BYTES));
 }
 
-static void show_tables(FILE *to, const struct session *s, const struct session *first)
+static void show_tables(FILE *to, const struct results *r)
 {
-	show_size(to, "table", first ? first->table : s->table);
-	show_peers(to, s, first ? first->table : s->table);
-	if (first)
-		show_size(to, "second pass", s->table);
+	const struct session *s = r->session;
+	const struct ink_stats *table = results_main_table(r);
+
+	show_held(to, "table", table->bytes, table->flows);
+	show_peers(to, r);
+	if (r->first)
+		show_held(to, "second pass", r->table.bytes, r->table.flows);
 	if (s->candidates)
-		show_candidates(to, s->candidates);
+		show_held(to, "candidates", r->candidates.bytes, r->candidates.flows);
 	if (s->slow)
-		show_size(to, "slow path", s->slow);
+		show_held(to, "slow path", r->slow.bytes, r->slow.flows);
 	if (s->beside)
-		show_size(to, "exact", s->beside);
+		show_held(to, "exact", r->beside.bytes, r->beside.flows);
 }
 
-/* Counters that the exact table brought to another number. */
+/* Counters for which the exact table has another number. */
 static void show_other_counts(FILE *to, const struct session *s)
 {
 	const uint64_t *ours = ink_track_counters(s->track), *exact = ink_track_counters_beside(s->track);
-	int told = 0;
+	int differ = 0;
 
 	for (unsigned i = 0; i < s->view->counters; i++) {
 		if (ours[i] == exact[i])
 			continue;
-		if (!told++)
-			fprintf(to, "%-*s%-*s%*s%*s\n", LABEL, "counts", NAME, "that differ", NUMBER, "table",
-				NUMBER, "exact");
-		fprintf(to, "%-*s%-*s%*s%*s\n", LABEL, "", NAME, s->view->counter_names[i], NUMBER,
-			grouped(ours[i]), NUMBER, grouped(exact[i]));
+		if (!differ++)
+			row(to, "counts", "that differ", "table", "exact");
+		row(to, "", s->view->counter_names[i], grouped(ours[i]), grouped(exact[i]));
 	}
 }
 
@@ -260,33 +241,37 @@ static void show_verify(FILE *to, const struct session *s)
 {
 	const struct tally *t = verifier_tally(s->verifier);
 
-	fprintf(to, "\n%-*s%-*s%*s%*s\n", LABEL, "verify", NAME, "", NUMBER, "steps", NUMBER, "flows");
-	fprintf(to, "%-*s%-*s%*s%*s\n", LABEL, "", NAME, "in all", NUMBER, grouped(t->steps), NUMBER,
-		grouped(t->all_flows));
+	fputc('\n', to);
+	row(to, "verify", "", "steps", "flows");
+	row(to, "", "in all", grouped(t->steps), grouped(t->all_flows));
 	for (unsigned d = 0; d < DIFFERENCES; d++)
-		fprintf(to, "%-*s%-*s%*s%*s\n", LABEL, "", NAME, difference_text((enum difference)d), NUMBER,
-			grouped(t->events[d]), NUMBER, grouped(t->flows[d]));
+		row(to, "", difference_text((enum difference)d), grouped(t->events[d]), grouped(t->flows[d]));
 	line(to, "settled", "times", t->settled);
 	line(to, "", "lost", t->lost);
 	line(to, "", "in another state", t->changed);
 	show_other_counts(to, s);
 }
 
-static const char *input_name(const struct wishes *w)
+static const char *input_name(const struct request *r)
 {
-	if (!w->file)
-		return w->interface;
-	return strcmp(w->file, "-") ? w->file : "standard input";
+	if (!r->file)
+		return r->interface;
+	return strcmp(r->file, "-") ? r->file : "standard input";
 }
 
-void summary_show(FILE *to, struct session *s, const struct session *first)
+void summary_show(FILE *to, const struct results *r)
 {
-	fprintf(to, "%s on %s\n\n", s->view->name, input_name(s->w));
-	show_packets(to, s);
-	show_flows(to, s);
-	show_census(to, s);
-	show_counts(to, s, first);
-	show_tables(to, s, first);
+	const struct session *s = r->session;
+
+	fprintf(to, "%s on ", s->view->name);
+	fputs(input_name(s->request), to);
+	fputs("\n\n", to);
+	show_packets(to, r);
+	show_flows(to, r);
+	show_census(to, r);
+	show_counters(to, r);
+	show_outputs(to, r);
+	show_tables(to, r);
 	if (s->verifier)
 		show_verify(to, s);
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the table answered, beside what an exact one did on the same steps.
+ * Compares the table's answers with those of an exact table on the same steps.
  *
- * Every step has two moves, and where they came from is the answer of each
- * table. A ledger, exact as well, keeps for each flow which differences it has
- * had, so that flows are counted once, and one mark by which time is told from
- * error: "there before", both tables have had this flow in the same state. The
- * ledger's state is that set of bits.
+ * Every step makes two moves. The state in which each starts is that table's
+ * answer. A ledger, which is exact, keeps a set of bits for each flow as its state:
+ * the differences that the flow has had, so that each flow is counted once, and the
+ * mark "there before". It says that both tables have had this flow in the same
+ * state, and tells a late or early expiry from a false answer.
  *
- * Under the policy `replace` flows in expendable states may go, and the others
- * must not. So a second book holds the flows that are settled: both tables had
- * them in one and the same state that is not expendable. Of these it is counted
- * how many the table lost, or had in another state, before the exact one let go.
+ * Under the policy `replace`, flows in expendable states may be replaced and the
+ * others must not. So a second exact table holds the settled flows: both tables
+ * had them in the same state, which is not expendable. It counts how many of these
+ * the table lost, or had in another state, while the exact table still had them.
  */
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@
 
 enum { THERE_BEFORE = DIFFERENCES, LEDGER_BITS };
 
-/* A flow with all marks at once would be no state of the ledger, and keeps those that it had: it is counted twice. */
+/* The set of all marks is not a state. A flow that would get it keeps the marks it has, and is counted twice. */
 _Static_assert((1u << LEDGER_BITS) - 1 == INK_MAX_STATES, "any smaller set is a state of the ledger");
 
 struct verifier {
@@ -47,7 +47,7 @@ const char *difference_name(enum difference d)
 	return names[d];
 }
 
-static struct ink_table *book(unsigned states, uint64_t seed, struct ink_why *why)
+static struct ink_table *exact_table(unsigned states, uint64_t seed, struct ink_why *why)
 {
 	struct ink_options o = {
 		.size = sizeof o, .kind = INK_EXACT, .states = states, .flows = 1, .seed = seed};
@@ -62,8 +62,8 @@ struct verifier *verifier_make(uint64_t seed, int timeouts, struct ink_why *why)
 	if (!v)
 		return NULL;
 	v->timeouts = timeouts;
-	v->ledger = book(INK_MAX_STATES, seed, why);
-	v->settled = v->ledger ? book(1, seed, why) : NULL;
+	v->ledger = exact_table(INK_MAX_STATES, seed, why);
+	v->settled = v->ledger ? exact_table(1, seed, why) : NULL;
 	if (v->settled)
 		return v;
 	verifier_free(v);
@@ -79,7 +79,7 @@ void verifier_free(struct verifier *v)
 	free(v);
 }
 
-/* The flow's set; a flow that is not in the ledger yet has the empty one. */
+/* The flow's set of marks; empty if the ledger does not have it yet. */
 static unsigned set_of(const struct verifier *v, uint64_t id)
 {
 	ink_answer a = ink_peek(v->ledger, id);
@@ -111,7 +111,7 @@ static int is_lasting(const struct ink_rules *rules, ink_answer state)
 	return state >= 0 && !(rules->timings && rules->timings[state].expendable);
 }
 
-/* A flow that was settled, and about which the tables now differ, is counted and settled no more. */
+/* A settled flow about which the tables now differ is counted, and no longer settled. */
 static void see_settled(struct verifier *v, const struct ink_moved *m, const struct ink_rules *rules)
 {
 	int settled = ink_peek(v->settled, m->id) != INK_ABSENT, differ = m->move.from != m->beside.from;

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* inkling run: opens and closes the machine, tables, input and outputs of a session. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/run/run.h"
+
+/* --------------------------------------------------------------------------- machine */
+
+/* What a machine does, as far as options depend on it. */
+struct abilities {
+	int reports, saves, counts_timeouts;
+};
+
+static struct abilities abilities_of(const struct ink_machine_view *v)
+{
+	struct abilities a = {0};
+
+	for (unsigned i = 0; i < v->actions; i++) {
+		a.reports |= v->action[i].report != NULL;
+		a.saves |= v->action[i].saves;
+	}
+	for (unsigned i = 0; i <= v->rules->states; i++)
+		a.counts_timeouts |= v->on_timeout[i] != 0;
+	return a;
+}
+
+/* Options without effect on this machine, or that would change what it counts, are errors. */
+static int check_machine(const struct session *s)
+{
+	const struct request *r = s->request;
+	const struct ink_machine_view *v = s->view;
+	struct abilities a = abilities_of(v);
+	int filter = r->table.kind == INK_STATEFUL || r->table.kind == INK_DIRECT;
+
+	if (r->two_pass && !a.reports)
+		return cli_failed("%s: makes no reports, so --two-pass has no effect", r->machine);
+	if (r->two_pass && v->weighs)
+		return cli_failed("%s: its conditions depend on counters, and --two-pass counts only "
+				  "candidates",
+				  r->machine);
+	if (r->write && !a.saves)
+		return cli_failed("%s: saves no packets, so -w has no effect", r->machine);
+	if (r->table.age_bits && !v->timeouts)
+		return cli_failed("%s: has no time-outs, so --age-bits has no effect", r->machine);
+	if (filter && a.counts_timeouts && !r->no_timeouts)
+		return cli_failed("%s: counts flows that time out, and the kind %s expires cells, not flows; "
+				  "use --no-timeouts or another kind",
+				  r->machine, cli_kind_name(r->table.kind));
+	return CLI_DONE;
+}
+
+/* ---------------------------------------------------------------------------- tables */
+
+/* An exact table that also runs the machine. */
+static struct ink_table *exact_machine(const struct session *s, struct ink_why *why)
+{
+	struct ink_options o = {.size = sizeof o,
+				.kind = INK_EXACT,
+				.states = s->view->rules->states,
+				.flows = 1,
+				.age_bits = s->view->timeouts && !s->request->no_timeouts,
+				.seed = s->request->table.seed,
+				.rules = s->view->rules};
+
+	return ink_create(&o, why);
+}
+
+static struct ink_table *main_table(struct session *s, struct ink_why *why)
+{
+	struct ink_options o = s->request->table;
+
+	if (s->second)
+		return exact_machine(s, why);
+	o.states = s->view->rules->states;
+	o.rules = s->view->rules;
+	if (!o.flows && !o.bytes)
+		o.flows = DEFAULT_FLOWS;
+	if (!o.age_bits)
+		o.age_bits = s->view->timeouts && !s->request->no_timeouts;
+	if (s->request->two_pass && !(s->first_pass = first_pass_make(&o, why)))
+		return NULL;
+	return ink_create(&o, why);
+}
+
+/* What runs beside the main table. Non-zero: why. */
+static int open_companions(struct session *s, int timeouts, struct ink_why *why)
+{
+	const struct request *r = s->request;
+
+	if (r->verify && !(s->beside = exact_machine(s, why)))
+		return -1;
+	if (r->verify && !(s->verifier = verifier_make(r->table.seed, timeouts, why)))
+		return -1;
+	if (r->exact_for_unsure && !(s->slow = exact_machine(s, why)))
+		return -1;
+	if (s->first_pass && !(s->candidates = candidates_make(r->table.seed, why)))
+		return -1;
+	return 0;
+}
+
+static int open_tables(struct session *s)
+{
+	struct ink_why why = {"no memory"};
+	int timeouts = s->view->timeouts && !s->request->no_timeouts;
+
+	s->table = main_table(s, &why);
+	if (!s->table)
+		return cli_failed("%s%s", why.text,
+				  errno == ENOTSUP && timeouts ? " (try --no-timeouts)" : "");
+	return open_companions(s, timeouts, &why) ? cli_failed("%s", why.text) : CLI_DONE;
+}
+
+/* ----------------------------------------------------------------------------- input */
+
+/* An empty frame tells: the parser checks the link before the length. */
+static int is_decoded(enum ink_link link)
+{
+	struct ink_packet nothing = {.frame = (const uint8_t *)""};
+
+	return ink_packet_parse(&nothing, link, 0) != INK_SKIP_LINK;
+}
+
+/* A capture has one link. If that is not decoded, no packet has a flow. */
+static int check_link(const struct session *s)
+{
+	enum ink_link link = ink_capture_link(s->capture);
+	const char *name = ink_link_name(link),
+		   *input = s->request->file ? s->request->file : s->request->interface;
+
+	if (is_decoded(link))
+		return CLI_DONE;
+	if (!strcmp(input, "-"))
+		input = "standard input";
+	if (!strcmp(name, "unknown"))
+		return cli_failed("%s: link type %d is not supported", input, (int)link);
+	return cli_failed("%s: link type %s (%d) is not supported", input, name, (int)link);
+}
+
+/* A second capture on the line is read as a part of the filter. */
+static int no_input(const struct request *r, int error, const struct ink_why *why)
+{
+	if (error != EINVAL || !r->file_in_filter)
+		return cli_failed("%s", why->text);
+	return cli_failed("%s; %s is a file: -r reads one file, and the words behind it are the filter",
+			  why->text, r->file_in_filter);
+}
+
+static int open_input(struct session *s)
+{
+	struct ink_capture_options o = {.size = sizeof o,
+					.file = s->request->file,
+					.interface = s->request->interface,
+					.filter = s->request->filter,
+					.parse = s->request->outermost ? INK_OUTERMOST : 0};
+	struct ink_why why = {""};
+
+	s->capture = ink_capture_open(&o, &why);
+	if (s->capture)
+		return check_link(s);
+	return session_interrupted() ? CLI_DONE : no_input(s->request, errno, &why);
+}
+
+enum ink_link session_link(const struct session *s)
+{
+	return s->capture ? ink_capture_link(s->capture) : INK_LINK_ETHERNET;
+}
+
+static int is_candidate(uint64_t id, void *user)
+{
+	return candidates_have(((const struct session *)user)->candidates, id);
+}
+
+static int open_track(struct session *s)
+{
+	struct ink_track_options o = {.size = sizeof o,
+				      .machine = s->machine,
+				      .table = s->table,
+				      .beside = s->beside,
+				      .slow = s->slow,
+				      .only = s->second ? is_candidate : NULL,
+				      .link = session_link(s),
+				      .seed = s->request->table.seed,
+				      .no_timeouts = s->request->no_timeouts,
+				      .every = s->verifier || s->first_pass,
+				      .moved = session_moved,
+				      .user = s};
+	struct ink_why why = {""};
+
+	s->track = ink_track_open(&o, &why);
+	return s->track ? CLI_DONE : cli_failed("%s", why.text);
+}
+
+/* --------------------------------------------------------------------------- outputs */
+
+/* Opening an output empties it: it must not be a file that the run reads, or writes already. */
+static int check_output(const struct request *r, const char *option, const char *name)
+{
+	struct cli_file output = {name, STDOUT_FILENO};
+
+	if (cli_same_file(output, (struct cli_file){r->file, STDIN_FILENO}))
+		return cli_failed("%s: is the input, and %s would overwrite it", name, option);
+	return CLI_DONE;
+}
+
+static int check_outputs(const struct request *r)
+{
+	if (check_output(r, "-o", r->output) || check_output(r, "-w", r->write))
+		return CLI_FAILED;
+	if (cli_same_file((struct cli_file){r->write, STDOUT_FILENO},
+			  (struct cli_file){r->output, STDOUT_FILENO}))
+		return cli_failed("%s: -o and -w name the same file", r->write);
+	return CLI_DONE;
+}
+
+static int open_output(struct session *s)
+{
+	const struct request *r = s->request;
+	struct ink_why why = {""};
+
+	if (s->first_pass)
+		return CLI_DONE;
+	if (check_outputs(r))
+		return CLI_FAILED;
+	if (r->output)
+		s->records = strcmp(r->output, "-") ? fopen(r->output, "w") : stdout;
+	if (r->output && !s->records)
+		return cli_failed("%s: cannot be written: %s", r->output, strerror(errno));
+	if (check_outputs(r)) /* again: -w may name the file that -o has just created */
+		return CLI_FAILED;
+	if (r->write)
+		s->dump = ink_dump_open(r->write, session_link(s), &why);
+	return r->write && !s->dump ? cli_failed("%s", why.text) : CLI_DONE;
+}
+
+/* ----------------------------------------------------------------------- all of them */
+
+int session_open(struct session *s)
+{
+	int error;
+
+	s->machine = cli_machine(s->request->machine, NULL);
+	if (!s->machine)
+		return CLI_FAILED;
+	s->view = ink_machine_view(s->machine);
+	error = check_machine(s);
+	if (!error)
+		error = open_tables(s);
+	if (!error)
+		error = open_input(s);
+	if (!error)
+		error = open_track(s);
+	return error ? error : open_output(s);
+}
+
+int session_close_output(struct session *s)
+{
+	struct ink_why why = {""};
+	int result = CLI_DONE;
+
+	if (s->dump && ink_dump_close(s->dump, &why))
+		result = cli_failed("%s", why.text);
+	if (s->records && cli_close(s->records, s->request->output))
+		result = CLI_FAILED;
+	s->records = NULL;
+	s->dump = NULL;
+	return result;
+}
+
+void session_close(struct session *s)
+{
+	session_close_output(s);
+	ink_track_close(s->track);
+	ink_capture_close(s->capture);
+	ink_free(s->table);
+	ink_free(s->beside);
+	ink_free(s->slow);
+	first_pass_free(s->first_pass);
+	verifier_free(s->verifier);
+	ink_machine_free(s->machine);
+}
