@@ -119,23 +119,32 @@ table
 # ------------------------------------------------------------------ outputs
 
 cp x.pcap input.pcap
+cp save.fsm safe.fsm
 ln input.pcap hard.pcap
 ln -s input.pcap soft.pcap
+ln safe.fsm hard.fsm
+ln -s safe.fsm soft
 each refuses <<'table'
 1 tcp: saves no packets, so -w has no effect | run tcp -r x.pcap -w saved.pcap
 1 out: -o and -w name the same file | run ./save.fsm -r x.pcap -o out -w out
 1 ./out: -o and -w name the same file | run ./save.fsm -r x.pcap -o out -w ./out
 1 nowhere/saved: No such file | run ./save.fsm -r x.pcap -w nowhere/saved
 1 nowhere/x: | run tcp -r x.pcap -o nowhere/x
-# No output may be the input, by any name.
+# No output may be the input or the machine, by any name.
 1 input.pcap: is the input, and -o would overwrite it | run tcp -r input.pcap -o input.pcap
 1 ./input.pcap: is the input, and -w would overwrite it | run ./save.fsm -r input.pcap -w ./input.pcap
 1 hard.pcap: is the input | run tcp -r input.pcap -o hard.pcap
 1 soft.pcap: is the input | run tcp -r input.pcap -o soft.pcap
 1 input.pcap: is the input | run tcp -r - -o input.pcap <input.pcap
+1 ./safe.fsm: is the machine, and -o would overwrite it | run safe.fsm -r x.pcap -o ./safe.fsm
+1 safe.fsm: is the machine, and -w would overwrite it | run ./safe.fsm -r x.pcap -w safe.fsm
+1 hard.fsm: is the machine | run ./safe.fsm -r x.pcap -o hard.fsm
+1 soft: is the machine | run ./safe.fsm -r x.pcap -w soft
 table
 cmp x.pcap input.pcap || fail "the input was overwritten"
+cmp save.fsm safe.fsm || fail "the machine was overwritten"
 [ ! -e saved.pcap ] || fail "a capture was made of nothing"
+exits 0 "tcp on x.pcap" run tcp -r x.pcap -o tcp # a bundled machine is not a file
 if [ -c /dev/full ]; then
 	exits 1 "/dev/full: cannot be written: No space left" run tcp -r x.pcap -o /dev/full
 	exits 1 "/dev/full: " run ./save.fsm -r x.pcap --no-timeouts --kind exact -w /dev/full
