@@ -2,6 +2,7 @@
 /* inkling: a few bits of state for every flow. One file for each command. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -96,6 +97,12 @@ static void occupy_closed_streams(void)
 				return;
 }
 
+/* A file that grows beyond `ulimit -f` then fails with EFBIG, which is reported; the signal would kill silently. */
+static void let_large_files_fail(void)
+{
+	signal(SIGXFSZ, SIG_IGN);
+}
+
 /* -------------------------------------------------------------------------- commands */
 
 static int unexpected(const char *what)
@@ -130,6 +137,7 @@ int main(int argc, char **argv)
 	int result;
 
 	occupy_closed_streams();
+	let_large_files_fail();
 	if (argc < 2) {
 		overview(stderr);
 		return CLI_USAGE;

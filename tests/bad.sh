@@ -150,6 +150,18 @@ if [ -c /dev/full ]; then
 	exits 1 "/dev/full: " run ./save.fsm -r x.pcap --no-timeouts --kind exact -w /dev/full
 fi
 
+# A limit on the size of files is an error that is reported, not a silent death.
+ends_at_limit() { # COMMAND
+	status=0
+	# shellcheck disable=SC2086 # these are several words
+	(ulimit -f 1 && exec "$inkling" $1) >said 2>&1 || status=$?
+	same "exit at the limit, $1" $status 1
+	grep -q "limited: .*File too large" said || fail "$1: $(cat said)"
+}
+ends_at_limit "run flags -r x.pcap -o limited -q --community-id"
+ends_at_limit "run ./save.fsm -r x.pcap -w limited -q"
+ends_at_limit "generate -w limited"
+
 # Standard output that is closed, or full. A file that is opened then does not take its place.
 for command in "run tcp -r - -o alone.json" "plan --states 3 --flows 1k" "check tcp" "help run" --version; do
 	for output in closed full; do
