@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "sim/text.h"
 
 static const char help[] =
 	"usage: inkling check [--strict] MACHINE...\n"
@@ -56,7 +57,7 @@ static int check(const char *name, int strict)
 		return CLI_FAILED;
 	v = ink_machine_view(machine);
 	bits = bits_of(v->rules->states);
-	fputs(name, stdout);
+	sim_put_visible(name, stdout);
 	printf(": %u state%s (%u with what they remember, %u bit%s), %u event%s (%u), tick %g s\n", v->states,
 	       cli_plural(v->states), v->rules->states, bits, cli_plural(bits), v->events,
 	       cli_plural(v->events), v->rules->events, (double)v->tick / 1e9);

@@ -23,7 +23,7 @@ static void put_message(const char *before, const char *format, va_list args)
 	fputs(before, stderr);
 	if (vasprintf(&text, format, args) < 0)
 		return;
-	fputs(text, stderr);
+	sim_put_visible(text, stderr);
 	fputc('\n', stderr);
 	free(text);
 }
@@ -100,9 +100,9 @@ static void complain(const struct ink_complaint *complaint, void *reported)
 	unnamed.file = unnamed.text = "";
 	ink_complaint_show(&unnamed, text, sizeof text);
 	line = strchrnul(text, '\n');
-	fputs(complaint->file, stderr);
+	sim_put_visible(complaint->file, stderr);
 	fprintf(stderr, "%.*s", (int)(line - text), text);
-	fputs(complaint->text, stderr);
+	sim_put_visible(complaint->text, stderr);
 	fprintf(stderr, "%s\n", line);
 	*(int *)reported = 1;
 }

@@ -11,6 +11,7 @@
 
 #include "cli/cli.h"
 #include "sim/frame.h"
+#include "sim/text.h"
 #include "sim/traffic.h"
 
 static const char help[] = "usage: inkling generate -w FILE [-t FILE] [OPTIONS]\n"
@@ -235,7 +236,7 @@ static void show(const struct request *r, const struct sim_truth *truth)
 	int busy = !strcmp(r->capture, "-") || (r->truth && !strcmp(r->truth, "-"));
 	FILE *to = busy ? stderr : stdout;
 
-	fputs(r->capture, to);
+	sim_put_visible(r->capture, to);
 	fprintf(to,
 		": %" PRIu64 " packet%s, %" PRIu64 " TCP and %" PRIu64 " UDP flow%s, at most %" PRIu64
 		" at once\n",

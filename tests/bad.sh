@@ -180,6 +180,28 @@ for command in "run tcp -r - -o alone.json" "plan --states 3 --flows 1k" "check 
 done
 same "lines of the summary as a record" "$(wc -l <alone.json)" 1
 
+# ------------------------------------------------------------------ what reaches the terminal
+
+# Names are printed without the power to control it. In records they are JSON.
+name=$(printf 'a\033[31m\nb\377')
+shown='a\x1b[31m\nb\xff'
+cp x.pcap "$name"
+cp wrong.fsm "$name.fsm"
+sed 's/tpc/tcp/; s/-> a$/-> a \/ report "\x1b[31m"/' wrong.fsm >report.fsm
+is_visible() { # the tool printed nothing but lines of characters
+	tr -d '\n -\176' <said | grep -q . && fail "a control character was printed: $(cat -v said)"
+	return 0
+}
+for command in 'run tcp -r "$name"' 'run tcp -r "$name.no"' 'run "$name.fsm" -r x.pcap' 'check "$name.fsm"' \
+	'run tcp -r x.pcap -o "$name.json"' 'run tcp -r x.pcap port "$name"' 'check --"$name"' '"$name"' \
+	'plan --flows "$name"' 'generate -w "$name.out"' 'run tcp -i "$name"'; do
+	eval "\"\$inkling\" $command" >said 2>&1 || true
+	is_visible
+	grep -qF "$shown" said || fail "$command: does not show the name: $(cat said)"
+done
+run ./report.fsm x.pcap report.json --kind exact
+grep -q '"report":"\\u001b\[31m"' report.json || fail "a report is not JSON"
+
 # ------------------------------------------------------------------ contradictions
 
 each refuses <<'table'

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/run/run.h"
+#include "sim/text.h"
 
 enum { LABEL = 12, NAME = 24, NUMBER = 14 };
 
@@ -63,7 +64,7 @@ static const char *lasting(uint64_t nanoseconds)
 /* One line of a block; the block's label stands in its first line only. */
 static void line(FILE *to, const char *label, const char *name, uint64_t number)
 {
-	int used = fprintf(to, "%-*s", LABEL, label) + fprintf(to, "%s", name);
+	int used = fprintf(to, "%-*s", LABEL, label) + sim_put_visible(name, to);
 
 	fprintf(to, "%*s%*s\n", used < LABEL + NAME ? LABEL + NAME - used : 0, "", NUMBER, grouped(number));
 }
@@ -264,7 +265,7 @@ void summary_show(FILE *to, const struct results *r)
 	const struct session *s = r->session;
 
 	fprintf(to, "%s on ", s->view->name);
-	fputs(input_name(s->request), to);
+	sim_put_visible(input_name(s->request), to);
 	fputs("\n\n", to);
 	show_packets(to, r);
 	show_flows(to, r);
