@@ -120,14 +120,16 @@ interrupt() { # it ends well, while more could still come
 	kill $feeder 2>/dev/null || fail "the interrupt came too late to be seen"
 }
 
-# INT ends with the summary.
+# INT ends with the summary, and says that it covers a part.
 begin "cat x.pcap" tcp -r -
 interrupt
 frames=$(of frames x.truth)
 same "packets before the interrupt" "$(sed -n 's/^packets  *read  *//p' said | tr -d ,)" "$frames"
+grep -q "^inkling: interrupted after $frames packets: the results cover these only" said || fail "the results look complete"
 
 # Also before the first byte: then the summary is empty.
 begin : tcp -r - -o early.json
 interrupt
 grep -q "^packets  *read  *0$" said || fail "no summary after an early interrupt"
 same "packets before the first byte" "$(of packets early.json)" 0
+grep -q "^inkling: interrupted after 0 packets" said || fail "the results look complete"

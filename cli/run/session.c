@@ -296,6 +296,14 @@ static void say_that_it_listens(const struct session *s)
 		ink_link_name(session_link(s)), *filter ? ", filter '" : "", filter, *filter ? "'" : "");
 }
 
+/* The results of a file that was not read to its end look like those of a whole one. */
+static void say_that_it_is_partial(const struct session *s)
+{
+	if (interrupted && s->request->file)
+		cli_say("interrupted after %" PRIu64 " packet%s: the results cover these only", s->read,
+			cli_plural(s->read));
+}
+
 /* Opens, runs, shows and closes; `first` is the pass before, or NULL. */
 static int run_and_show(struct session *s, const struct session *first)
 {
@@ -305,6 +313,7 @@ static int run_and_show(struct session *s, const struct session *first)
 		say_that_it_listens(s);
 		result = run_pass(s);
 		shown = show_results(s, first);
+		say_that_it_is_partial(s);
 		result = result ? result : shown;
 	}
 	session_close(s);
