@@ -29,6 +29,20 @@ reproduce: build
 	@scripts/packages reproduce
 	build/inkling-lab all --html build/report.html -o build/report.ndjson
 
+# The portable library and its unit tests on a 64-bit ARM and a big-endian machine, both emulated. Some ten minutes.
+test-cross:
+	@scripts/packages cross
+	@scripts/test-cross
+
+# What the shared libraries export, beside the description in abi/; a change of it is a commit's own decision.
+abi: build
+	@scripts/packages abi
+	@scripts/abi check
+
+abi-update: build
+	@scripts/packages abi
+	@scripts/abi update
+
 fuzz:
 	@scripts/packages test
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/test fuzz
@@ -61,4 +75,4 @@ install: build
 clean:
 	rm -rf build build-*
 
-.PHONY: build build-bench demo test test-browser reproduce fuzz flood soak bench bench-run install clean
+.PHONY: build build-bench demo test test-browser test-cross abi abi-update reproduce fuzz flood soak bench bench-run install clean
