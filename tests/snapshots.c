@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * snapshots FOLDER: the same work with every kind of structure, saved as files.
+ *
+ * For scripts/compare-builds, which links it with two builds of the library and
+ * compares the folders. It uses public calls alone, those of 286b705, and every
+ * seed is fixed. Tables of each kind, policy, number of age bits and instruction
+ * set are filled beyond their plan, changed one by one and in batches, stepped and
+ * ticked; then counting sets and key-value Bloom filters. Standard output has one
+ * line for each: a hash of all answers, or the error of one that cannot be.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <inkling/count.h>
+#include <inkling/inkling.h>
+#include <inkling/kbf.h>
+
+enum { FLOWS = 3000, FAR_FLOWS = 2000000, STATES = 9, EVENTS = 4, BATCH = 37, ROUNDS = 400, KEYS = 2000 };
+
+static const char *folder;
+
+/* ------------------------------------------------------------- chance and sums */
+
+static uint64_t chance;
+
+static uint64_t mixed(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+	return x ^ x >> 31;
+}
+
+static uint64_t below(uint64_t end)
+{
+	chance += 0x9e3779b97f4a7c15ull;
+	return mixed(chance) % end;
+}
+
+static uint64_t answers;
+
+static void hear(int64_t answer)
+{
+	answers = mixed(answers * 31 + (uint64_t)answer + 1);
+}
+
+static void begin(void)
+{
+	chance = 17;
+	answers = 0;
+}
+
+/* The path of a file in the folder; valid until the next call. */
+static const char *path_of(const char *name)
+{
+	static char path[4096];
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	return path;
+}
+
+static void expect(int error, const char *name, const struct ink_why *why)
+{
+	if (!error)
+		return;
+	fprintf(stderr, "snapshots: %s: %s\n", name, why->text);
+	exit(1);
+}
+
+static void report(const char *name)
+{
+	printf("%-40s %016" PRIx64 "\n", name, answers);
+}
+
+/* ------------------------------------------------------------------- the tables */
+
+static uint64_t flows; /* that the table is planned for */
+
+static void one_by_one(struct ink_table *t)
+{
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		uint64_t id = mixed(below(2 * flows));
+		struct ink_move move;
+
+		hear(ink_insert(t, mixed(below(2 * flows)), (unsigned)below(STATES)));
+		hear(ink_set(t, mixed(below(2 * flows)), (unsigned)below(STATES)));
+		hear(ink_modify(t, mixed(below(2 * flows)), (unsigned)below(STATES)));
+		hear(ink_delete(t, mixed(below(2 * flows))));
+		hear(ink_step(t, mixed(below(2 * flows)), (unsigned)below(EVENTS), &move));
+		hear(ink_lookup(t, id));
+		hear(ink_peek(t, id + 1));
+	}
+}
+
+struct items {
+	uint64_t ids[BATCH];
+	uint8_t states[BATCH];
+	uint16_t events[BATCH];
+	ink_answer answers[BATCH];
+	struct ink_move moves[BATCH];
+	int errors[BATCH];
+};
+
+static struct ink_batch draw_batch(struct items *items)
+{
+	memset(items, 0, sizeof *items);
+	for (unsigned i = 0; i < BATCH; i++) {
+		items->ids[i] = mixed(below(2 * flows));
+		items->states[i] = (uint8_t)below(STATES);
+		items->events[i] = (uint16_t)below(EVENTS);
+	}
+	return (struct ink_batch){.n = BATCH,
+				  .ids = items->ids,
+				  .states = items->states,
+				  .events = items->events,
+				  .answers = items->answers,
+				  .moves = items->moves,
+				  .errors = items->errors};
+}
+
+static void hear_batch(const struct items *items)
+{
+	for (unsigned i = 0; i < BATCH; i++) {
+		hear(items->errors[i]);
+		hear(items->answers[i]);
+		hear(items->moves[i].to);
+		hear(items->moves[i].action);
+	}
+}
+
+static void in_batches(struct ink_table *t)
+{
+	static int (*const changes[])(struct ink_table *, const struct ink_batch *) = {
+		ink_insert_batch, ink_set_batch, ink_modify_batch, ink_delete_batch, ink_step_batch};
+
+	for (unsigned i = 0; i < ROUNDS / 4; i++) {
+		struct items items;
+		struct ink_batch b = draw_batch(&items);
+
+		hear(changes[i % 5](t, &b));
+		hear_batch(&items);
+		b = draw_batch(&items);
+		ink_lookup_batch(t, &b);
+		hear_batch(&items);
+	}
+}
+
+/* Half of the ticks go in portions, with changes between them. */
+static void tick(struct ink_table *t, uint64_t now)
+{
+	struct ink_counts expired;
+
+	if (now % 2) {
+		hear(ink_tick(t, now, &expired));
+		hear((int64_t)expired.total);
+		return;
+	}
+	while (ink_tick_portion(t, now, 500, &expired) == 1) {
+		hear((int64_t)expired.total);
+		hear(ink_insert(t, mixed(below(2 * flows)), (unsigned)below(STATES)));
+	}
+}
+
+static void work(struct ink_table *t)
+{
+	for (uint64_t i = 0; i < flows + flows / 4; i++)
+		hear(ink_insert(t, mixed(i), (unsigned)below(STATES)));
+	for (uint64_t now = 1; now <= 6; now++) {
+		one_by_one(t);
+		in_batches(t);
+		tick(t, now);
+	}
+}
+
+/* A ring of states with a start event; every other state is expendable, and periods differ. */
+static const struct ink_rules *rules(void)
+{
+	static struct ink_row rows[(STATES + 2) * EVENTS];
+	static struct ink_timing timings[STATES + 1];
+	static const uint8_t starts[EVENTS] = {1};
+	static struct ink_rules r = {.size = sizeof r,
+				     .states = STATES,
+				     .events = EVENTS,
+				     .rows = rows,
+				     .starts = starts,
+				     .timings = timings};
+
+	for (unsigned s = 0; s < STATES + 2; s++)
+		for (unsigned e = 0; e < EVENTS; e++)
+			rows[s * EVENTS + e] =
+				(struct ink_row){(int16_t)((s + e) % STATES), (uint16_t)(s * EVENTS + e)};
+	rows[2 * EVENTS + 3].next = INK_ABSENT;
+	rows[5 * EVENTS + 2].next = INK_NO_ROW;
+	for (unsigned s = 0; s <= STATES; s++)
+		timings[s] = (struct ink_timing){s % 3 + 1, s == 4 ? 5 : INK_ABSENT, s % 2};
+	return &r;
+}
+
+static void save_table(const struct ink_options *o, const char *name)
+{
+	struct ink_why why = {""};
+	struct ink_table *t;
+
+	begin();
+	flows = o->flows;
+	t = ink_create(o, &why);
+	if (!t) {
+		printf("%-40s error %d\n", name, errno);
+		return;
+	}
+	work(t);
+	expect(ink_save(t, path_of(name), &why), name, &why);
+	report(name);
+	ink_free(t);
+}
+
+static void save_tables_of(enum ink_kind kind, unsigned writers, int with_rules)
+{
+	for (int full = INK_UNSURE; full <= INK_REPLACE; full++)
+		for (unsigned age = 0; age <= 2; age++)
+			for (int simd = INK_SIMD_NONE; simd <= INK_SIMD_AVX2; simd++) {
+				struct ink_options o = {.size = sizeof o,
+							.kind = kind,
+							.states = STATES,
+							.flows = FLOWS,
+							.age_bits = age,
+							.writers = writers,
+							.full = (enum ink_full)full,
+							.simd = (enum ink_simd)simd,
+							.seed = 7,
+							.rules = with_rules ? rules() : NULL};
+				char name[80];
+
+				snprintf(name, sizeof name, "table-%d-full%d-age%u-simd%d-writers%u%s", kind,
+					 full, age, simd, writers, with_rules ? "-rules" : "");
+				save_table(&o, name);
+			}
+}
+
+/* Larger than the second cache: batches prefetch in another way there. */
+static void save_far_tables_of(enum ink_kind kind)
+{
+	for (int simd = INK_SIMD_NONE; simd <= INK_SIMD_AVX2; simd++) {
+		struct ink_options o = {.size = sizeof o,
+					.kind = kind,
+					.states = STATES,
+					.flows = FAR_FLOWS,
+					.age_bits = 1,
+					.simd = (enum ink_simd)simd,
+					.seed = 7,
+					.rules = rules()};
+		char name[40];
+
+		snprintf(name, sizeof name, "table-%d-far-simd%d", kind, simd);
+		save_table(&o, name);
+	}
+}
+
+/* ----------------------------------------------------------- sets and filters */
+
+static void save_count(enum ink_count_kind kind)
+{
+	struct ink_count_options o = {.size = sizeof o, .kind = kind, .items = FLOWS, .seed = 7};
+	struct ink_why why = {""};
+	struct ink_count *c = ink_count_create(&o, &why);
+	char name[40];
+
+	begin();
+	snprintf(name, sizeof name, "count-%d", kind);
+	expect(!c, name, &why);
+	for (unsigned i = 0; i < 4 * FLOWS; i++) {
+		uint64_t id = mixed(below(FLOWS));
+
+		hear(below(3) ? ink_count_add(c, id) : ink_count_remove(c, id));
+		hear(ink_count_count(c, mixed(below(FLOWS))));
+	}
+	expect(ink_count_save(c, path_of(name), &why), name, &why);
+	report(name);
+	ink_count_free(c);
+}
+
+static void change_key(struct ink_kbf *f)
+{
+	uint64_t key = below(KEYS), value = below(100);
+	struct ink_bytes k = {&key, sizeof key}, v = {&value, sizeof value};
+	uint64_t what = below(4);
+
+	hear(what == 0   ? ink_kbf_update(f, k, v)
+	     : what == 1 ? ink_kbf_delete(f, k)
+			 : ink_kbf_insert(f, k, v));
+}
+
+static void save_kbf(enum ink_kbf_encoding encoding)
+{
+	struct ink_kbf_dict_options d = {.size = sizeof d, .encoding = encoding, .values = 200, .seed = 7};
+	struct ink_kbf_options o = {.size = sizeof o, .keys = KEYS};
+	struct ink_why why = {""};
+	struct ink_kbf *f;
+	char name[40];
+
+	begin();
+	snprintf(name, sizeof name, "kbf-%d", encoding);
+	o.dict = ink_kbf_dict_create(&d, &why);
+	expect(!o.dict, name, &why);
+	f = ink_kbf_create(&o, &why);
+	expect(!f, name, &why);
+	for (unsigned i = 0; i < 4 * KEYS; i++)
+		change_key(f);
+	expect(ink_kbf_save(f, path_of(name), &why), name, &why);
+	strcat(name, "-dict");
+	expect(ink_kbf_dict_save(o.dict, path_of(name), &why), name, &why);
+	report(name);
+	ink_kbf_free(f);
+	ink_kbf_dict_free(o.dict);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2)
+		return fputs("usage: snapshots FOLDER\n", stderr), 2;
+	folder = argv[1];
+	for (int kind = INK_LINE; kind <= INK_KBF; kind++)
+		for (int with_rules = 0; with_rules <= 1; with_rules++)
+			save_tables_of((enum ink_kind)kind, 1, with_rules);
+	save_tables_of(INK_LINE, 4, 1);
+	save_far_tables_of(INK_LINE);
+	save_far_tables_of(INK_COMPACT);
+	save_count(INK_COUNT_DLEFT);
+	save_count(INK_COUNT_STANDARD);
+	for (int encoding = INK_KBF_POWER_SUMS; encoding <= INK_KBF_GREEDY; encoding++)
+		save_kbf((enum ink_kbf_encoding)encoding);
+	return 0;
+}
