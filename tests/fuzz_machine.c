@@ -209,7 +209,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	make_text(data, size);
 	look_through(data, size);
 	m = ink_machine_make(text, length, &o);
-	insist(complaints <= INK_COMPLAINTS_MOST);
+	insist(complaints <= INK_COMPLAINTS_MAX);
 	insist((m == NULL) == (errors > 0));
 	if (!m)
 		return 0;

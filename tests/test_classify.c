@@ -213,7 +213,8 @@ static int holds_plainly(const struct ink_classifier *c, const struct ink_condit
 	case INK_NOT:
 		return !holds_plainly(c, k->a, p, sight);
 	case INK_ALWAYS:
-		return 1;
+	case INK_NEVER:
+		return k->kind == INK_ALWAYS;
 	default:
 		return ink_test_holds(c, k->test, p, sight);
 	}

@@ -305,6 +305,159 @@ static void one_run_finds_many_mistakes(void **state)
 	assert_int_equal(told[2].line, 6);
 }
 
+/* ------------------------------------------------------------------- work */
+
+static char large[INK_TEXT_MAX + 1];
+
+/* 4,090 events and `a`, which happens else; 250 states. */
+static const char *many_states_and_events(const char *more)
+{
+	static char text[120000];
+	char *at = text;
+
+	at += sprintf(at, "machine m\nkey connection\n");
+	for (unsigned i = 0; i < 4090; i++)
+		at += sprintf(at, "event e%u = port %u\n", i, i % 200 + 1);
+	at += sprintf(at, "event a = any\nabsent: a -> s0\n");
+	for (unsigned i = 0; i < 250; i++)
+		at += sprintf(at, "s%u: a\n", i);
+	sprintf(at, "%s", more);
+	return text;
+}
+
+/* The head, and then the unit over and over up to 1 MiB, in which %u is a number. A head "*..." gets many events. */
+static void enlarge(const char *head, const char *unit)
+{
+	size_t n = (size_t)snprintf(large, sizeof large, "%s",
+				    head[0] == '*' ? many_states_and_events(head) : head);
+	char next[100];
+	int length;
+
+	for (unsigned i = 0;; i++) {
+		length = snprintf(next, sizeof next, unit, i, i);
+		if (n + (size_t)length >= INK_TEXT_MAX)
+			break;
+		memcpy(large + n, next, (size_t)length);
+		n += (size_t)length;
+	}
+	large[n] = 0;
+}
+
+static unsigned polls, polls_max;
+
+static int count_polls(void *user)
+{
+	(void)user;
+	return ++polls > polls_max;
+}
+
+static struct ink_machine *make_large(void)
+{
+	struct ink_machine_options o = {
+		.size = sizeof o, .file = "x.fsm", .complain = note, .cancelled = count_polls};
+
+	n_told = polls = 0;
+	polls_max = UINT32_MAX;
+	return ink_machine_make(large, strlen(large), &o);
+}
+
+static void a_hostile_text_is_refused_within_its_steps_and_bytes(void **state)
+{
+	static const struct {
+		const char *head, *unit, *words;
+	} texts[] = {
+		{"*: a", " | a", "takes more than 33554432 steps"},
+		{"*: *", "|*", "takes more than 192 MiB"},
+		{"*: * from low", "|* from low", "steps"},
+		{"*: a", ",a", "steps"},
+		{"*: a", "|x%u", "no event 'x0'"},
+		{HEAD "event f = tcp", " or tcp", "more than 1000 conditions"},
+		{HEAD, "let a%u = any\n", "more than 4096 lets"},
+		{HEAD "event f = payload begins ", "\"\\", "a string must end on its line"},
+		{HEAD, "key pair\n", "the key was already given in line 2"},
+		{HEAD "expendable b", ",c", "no state 'b'"},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		enlarge(texts[i].head, texts[i].unit);
+		errno = 0;
+		assert_null(make_large());
+		assert_int_equal(errno, EINVAL);
+		if (!n_told || !strstr(told[0].text, texts[i].words))
+			fail_msg("text %u: %s", i, n_told ? told[0].shown : "no complaint");
+		assert_true(told[0].line > 1 && told[0].column >= 1);
+		assert_true(polls <= INK_STEPS_MAX / INK_STEPS_POLL);
+	}
+}
+
+static void a_large_text_that_is_honest_is_compiled(void **state)
+{
+	static const struct {
+		const char *head, *unit;
+	} texts[] = {
+		{"*: e0\n", "s1: e1, e2 from low -> s2 / count c # row %u, and why it is here\n"},
+		{HEAD, "a: e -> a / count c, report \"%u\" # a row for every report\n"},
+		{HEAD, "# the comments are all of it: line %u\n"},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		struct ink_machine *m;
+
+		enlarge(texts[i].head, texts[i].unit);
+		m = make_large();
+		assert_non_null(m);
+		assert_true(polls < INK_STEPS_MAX / INK_STEPS_POLL / 10);
+		ink_machine_free(m);
+	}
+}
+
+/* Conditions that use one another twice: 2^60 tests, if each use were a copy. */
+static void conditions_that_double_end(void **state)
+{
+	static const struct {
+		const char *first, *use;
+		int folds;
+	} cases[] = {
+		{"any", "let a%u = a%u and a%u\n", 1},    {"tcp", "let a%u = a%u and a%u\n", 1},
+		{"any", "let a%u = a%u or not a%u\n", 1}, {"any", "let a%u = a%u and (a%u or udp)\n", 1},
+		{"tcp", "let a%u = a%u or not a%u\n", 0}, {"tcp", "let a%u = a%u and (a%u or udp)\n", 0},
+	};
+	char text[4000];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		char *at = text + sprintf(text, "machine m\nkey pair\nlet a0 = %s\n", cases[i].first);
+
+		for (unsigned j = 1; j <= 60; j++)
+			at += sprintf(at, cases[i].use, j, j - 1, j - 1);
+		sprintf(at, "event e = a60\nabsent: e -> a\na: timeout 1s -> absent\n");
+		if (cases[i].folds)
+			ink_machine_free(made(text));
+		else
+			assert_complaint(text, 64, 7, "the conditions are too long");
+	}
+}
+
+static void compiling_can_be_cancelled(void **state)
+{
+	struct ink_machine_options o = {.size = sizeof o, .complain = note, .cancelled = count_polls};
+
+	(void)state;
+	enlarge("*: a", " | a");
+	for (polls_max = 0; polls_max < 100; polls_max += 33) {
+		n_told = polls = 0;
+		errno = 0;
+		assert_null(ink_machine_make(large, strlen(large), &o));
+		assert_int_equal(errno, ECANCELED);
+		assert_int_equal(polls, polls_max + 1);
+		assert_int_equal(n_told, 0);
+	}
+}
+
+/* ------------------------------------------------------------- complaints */
+
 static void no_more_than_twenty_are_told(void **state)
 {
 	char text[4000];
@@ -755,6 +908,10 @@ int main(void)
 		cmocka_unit_test(what_is_too_much_is_told),
 		cmocka_unit_test(a_file_of_more_than_a_mebibyte_is_refused),
 		cmocka_unit_test(one_run_finds_many_mistakes),
+		cmocka_unit_test(a_hostile_text_is_refused_within_its_steps_and_bytes),
+		cmocka_unit_test(a_large_text_that_is_honest_is_compiled),
+		cmocka_unit_test(conditions_that_double_end),
+		cmocka_unit_test(compiling_can_be_cancelled),
 		cmocka_unit_test(no_more_than_twenty_are_told),
 		cmocka_unit_test(a_complaint_shows_the_line_and_a_caret),
 		cmocka_unit_test(a_complaint_fits_any_room),

@@ -66,16 +66,25 @@ struct ink_machine_options {
 	void (*complain)(const struct ink_complaint *complaint, void *user); /* or NULL */
 	void *user;
 	/*
-	 * Is this a `filter`? 0, or -errno and why not, which is told as a complaint. NULL: it is
-	 * taken as it is, and ink_track_open tells. ink_filter_try (packet.h) is such a function.
+	 * Is this a `filter`? 0, or -errno and the reason, which becomes a complaint. NULL: filters are
+	 * not checked until ink_track_open. ink_filter_try (packet.h) is such a function.
 	 */
 	int (*try_filter)(const char *filter, struct ink_why *why);
+	/*
+	 * Called every millisecond or so while the text is compiled, with `user`. Non-zero: compiling ends,
+	 * NULL with errno ECANCELED. A program that ends on a signal returns its flag here. Or NULL.
+	 */
+	int (*cancelled)(void *user);
 };
 
 /*
  * Makes a machine of a text of `length` bytes. The result belongs to the
  * caller: ink_machine_free it. NULL with errno: EINVAL (there were complaints;
- * all were told, 20 at most; or the options' size is wrong), ENOMEM. `options` may be NULL. Thread-safe.
+ * the first 20 were reported; or the options' size is wrong), ECANCELED, ENOMEM.
+ * `options` may be NULL. Thread-safe.
+ *
+ * Compiling takes at most 256 MiB and, on an ordinary processor, 2 s for any
+ * text: one that would take more is refused with a complaint.
  */
 struct ink_machine *ink_machine_make(const char *text, size_t length,
 				     const struct ink_machine_options *options);

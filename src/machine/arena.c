@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "machine/arena.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,13 +15,14 @@ struct ink_chunk {
 
 static struct ink_chunk *add_chunk(struct ink_arena *a, size_t size)
 {
-	size_t room = size > CHUNK ? size : CHUNK;
-	struct ink_chunk *c = calloc(1, sizeof *c + room);
+	size_t room = size > CHUNK ? size : CHUNK, bytes = sizeof(struct ink_chunk) + room;
+	struct ink_chunk *c = a->bytes + bytes <= INK_ARENA_MAX ? calloc(1, bytes) : NULL;
 
 	if (!c) {
-		a->failed = 1;
+		a->failed = a->bytes + bytes <= INK_ARENA_MAX ? -ENOMEM : -E2BIG;
 		return NULL;
 	}
+	a->bytes += bytes;
 	c->older = a->chunks;
 	c->room = room;
 	a->chunks = c;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names become numbers, and what cannot be meant is said: errors first, warnings once the machine is known to be one. */
+/*
+ * Names become numbers, and what cannot be meant is reported: errors first, and warnings once the machine is
+ * known to be one.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,54 +10,58 @@
 
 /* ------------------------------------------------------------------- names */
 
-static void resolve_trigger(struct ink_machine *m, struct ink_text *text, struct ink_trigger *t)
+static void unknown_event(struct ink_machine *m, struct ink_text *text, const struct ink_trigger *t)
 {
-	struct ink_suggest near = ink_suggest(t->name ? t->name : "", t->name ? strlen(t->name) : 0);
+	struct ink_suggest near = ink_suggest(t->name->text, t->name->length);
 	char hint[96];
 
-	if (t->kind != INK_ON_EVENT)
-		return;
-	for (t->event = 0; t->event < m->n_events; t->event++) {
-		if (!strcmp(m->events[t->event].name, t->name)) {
-			m->events[t->event].used = 1;
-			return;
-		}
-		ink_suggest_offer(&near, m->events[t->event].name);
-	}
-	t->event = 0;
+	for (unsigned i = 0; i < m->n_events; i++)
+		ink_suggest_offer(&near, m->events[i].name);
 	ink_suggest_offer(&near, "timeout");
 	ink_suggest_offer(&near, "end");
-	ink_text_error(text, t->at, "no event '%s'%s", t->name, ink_suggest_hint(&near, hint));
+	ink_text_error(text, t->at, "no event '%s'%s", t->name->text, ink_suggest_hint(&near, hint));
+}
+
+static void resolve_trigger(struct ink_machine *m, struct ink_text *text, struct ink_trigger *t)
+{
+	if (t->kind != INK_ON_EVENT)
+		return;
+	if (!t->name->event) {
+		unknown_event(m, text, t);
+		return;
+	}
+	t->event = t->name->event - 1;
+	m->events[t->event].used = 1;
 }
 
 /* The number of a state, or complains. */
-static unsigned state_number(struct ink_machine *m, struct ink_text *text, const char *name, uint32_t at)
+static unsigned state_number(struct ink_machine *m, struct ink_text *text, const struct ink_name *name,
+			     uint32_t at)
 {
-	struct ink_suggest near = ink_suggest(name, strlen(name));
+	struct ink_suggest near = ink_suggest(name->text, name->length);
 	char hint[96];
 
-	for (unsigned i = 0; i < m->n_states; i++) {
-		if (!strcmp(m->states[i].name, name))
-			return i;
+	if (name->state)
+		return name->state - 1;
+	for (unsigned i = 0; i < m->n_states; i++)
 		ink_suggest_offer(&near, m->states[i].name);
-	}
 	ink_suggest_offer(&near, "absent");
-	ink_text_error(text, at, "no state '%s'%s", name, ink_suggest_hint(&near, hint));
+	ink_text_error(text, at, "no state '%s'%s", name->text, ink_suggest_hint(&near, hint));
 	return 0;
 }
 
-static unsigned counter_number(struct ink_machine *m, struct ink_text *text, const char *name, uint32_t at)
+static unsigned counter_number(struct ink_machine *m, struct ink_text *text, const struct ink_name *name,
+			       uint32_t at)
 {
-	struct ink_suggest near = ink_suggest(name, strlen(name));
+	struct ink_suggest near = ink_suggest(name->text, name->length);
 	char hint[96];
 
-	for (unsigned i = 0; i < m->n_counters; i++) {
-		if (!strcmp(m->counters[i].name, name))
-			return i;
-		ink_suggest_offer(&near, m->counters[i].name);
-	}
+	if (name->counter)
+		return name->counter - 1;
+	for (unsigned i = 0; i < m->n_counters; i++)
+		ink_suggest_offer(&near, m->counters[i].name->text);
 	ink_offer_tests(&near);
-	ink_text_error(text, at, "no counter '%s'%s", name, ink_suggest_hint(&near, hint));
+	ink_text_error(text, at, "no counter '%s'%s", name->text, ink_suggest_hint(&near, hint));
 	return 0;
 }
 
@@ -73,7 +80,7 @@ static void resolve_tests(struct ink_machine *m, struct ink_text *text)
 
 static void resolve_expendables(struct ink_machine *m, struct ink_text *text)
 {
-	for (unsigned i = 0; i < m->n_expendables && m->n_states; i++)
+	for (unsigned i = 0; i < m->n_expendables && m->n_states && !text->stopped; i++)
 		m->states[state_number(m, text, m->expendables[i].name, m->expendables[i].at)].expendable = 1;
 }
 
@@ -130,7 +137,7 @@ static void check_actions(struct ink_machine *m, struct ink_text *text, const st
 			       "'new initiator' needs a line 'remember initiator'");
 }
 
-/* A row of several states is looked at for each where they differ, and once for the rest. */
+/* A row of several states is checked for each of them where they differ, and once for the rest. */
 static void check_row(struct ink_machine *m, struct ink_text *text, const struct ink_state *s,
 		      struct ink_written_row *row)
 {
@@ -138,6 +145,8 @@ static void check_row(struct ink_machine *m, struct ink_text *text, const struct
 		if (!row->checked)
 			resolve_trigger(m, text, (struct ink_trigger *)&row->triggers[i]);
 		check_trigger(m, text, s, &row->triggers[i]);
+		if (text->stopped)
+			return;
 	}
 	if (!row->checked || row->target == INK_TO_NEXT || s == &m->unsure)
 		check_target(m, text, s, row);
@@ -150,8 +159,9 @@ static void check_timeouts(struct ink_text *text, const struct ink_state *s)
 {
 	const struct ink_trigger *first = NULL;
 
-	for (unsigned i = 0; i < s->n_own; i++)
-		for (unsigned j = 0; j < s->rows[i]->n_triggers; j++) {
+	for (unsigned i = 0; i < s->n_own && !text->stopped; i++)
+		for (unsigned j = 0; ink_row_has(s->rows[i], INK_ON_TIMEOUT) && j < s->rows[i]->n_triggers;
+		     j++) {
 			const struct ink_trigger *t = &s->rows[i]->triggers[j];
 
 			if (t->kind != INK_ON_TIMEOUT)
@@ -167,9 +177,19 @@ static void check_timeouts(struct ink_text *text, const struct ink_state *s)
 
 static void check_rows(struct ink_machine *m, struct ink_text *text, const struct ink_state *s)
 {
-	for (unsigned i = 0; i < s->n_own; i++)
+	for (unsigned i = 0; i < s->n_own && !text->stopped; i++)
 		check_row(m, text, s, s->rows[i]);
 	check_timeouts(text, s);
+}
+
+/* What a pass over the rows of "*" costs. */
+static uint32_t star_steps(const struct ink_machine *m)
+{
+	uint32_t steps = 0;
+
+	for (unsigned i = 0; i < m->star.n_own; i++)
+		steps += 1 + m->star.rows[i]->n_triggers;
+	return steps;
 }
 
 /* Every state tries the rows of "*" behind its own. */
@@ -178,8 +198,7 @@ static void add_star_rows(struct ink_machine *m, struct ink_text *text, struct i
 	unsigned n = s->n_own + m->star.n_own;
 	struct ink_written_row **rows = ink_arena_get(&m->arena, (n + 1) * sizeof *rows);
 
-	s->taken = ink_arena_get(&m->arena, n + 1);
-	if (!rows || !s->taken)
+	if (!rows)
 		return;
 	if (s->n_own)
 		memcpy(rows, s->rows, s->n_own * sizeof *rows);
@@ -190,6 +209,34 @@ static void add_star_rows(struct ink_machine *m, struct ink_text *text, struct i
 	for (unsigned i = s->n_own; i < n; i++)
 		if (rows[i]->target == INK_TO_NEXT)
 			check_target(m, text, s, rows[i]);
+}
+
+/* The rows for a time-out and an end: the first of each. */
+static void find_special_rows(struct ink_machine *m, struct ink_state *s)
+{
+	s->taken = ink_arena_get(&m->arena, s->n_rows + 1);
+	for (unsigned i = s->n_rows; i-- > 0;) {
+		if (ink_row_has(s->rows[i], INK_ON_TIMEOUT))
+			s->on_timeout = s->rows[i];
+		if (ink_row_has(s->rows[i], INK_ON_END))
+			s->on_end = s->rows[i];
+	}
+	for (unsigned i = 0; s->on_timeout && i < s->on_timeout->n_triggers && !s->time; i++)
+		s->time = s->on_timeout->triggers[i].time;
+}
+
+static void complete_rows(struct ink_machine *m, struct ink_text *text)
+{
+	uint32_t steps = star_steps(m);
+
+	for (unsigned i = 0; i < m->n_states && !text->errors && !m->arena.failed; i++) {
+		if (ink_text_work(text, m->star.n_own ? m->star.at : m->states[i].at, steps))
+			return;
+		add_star_rows(m, text, &m->states[i]);
+		find_special_rows(m, &m->states[i]);
+	}
+	find_special_rows(m, &m->absent);
+	find_special_rows(m, &m->unsure);
 }
 
 /* ---------------------------------------------------------------- the whole */
@@ -209,7 +256,7 @@ static void check_head(struct ink_machine *m, struct ink_text *text)
 	if (m->has_key && !two_ends && m->remembers_initiator)
 		ink_text_error(text, m->initiator_at,
 			       "an initiator needs key connection or pair: flows with two ends");
-	for (unsigned i = 0; m->has_key && two_ends && i < m->n_events; i++)
+	for (unsigned i = 0; m->has_key && two_ends && i < m->n_events && !text->stopped; i++)
 		if (m->events[i].reverse)
 			ink_text_error(text, m->events[i].at,
 				       "'reverse' needs key flow, source, destination or endpoint: both "
@@ -226,10 +273,7 @@ void ink_check_names(struct ink_machine *m, struct ink_text *text)
 	check_rows(m, text, &m->star);
 	for (unsigned i = 0; i < m->n_states; i++)
 		check_rows(m, text, &m->states[i]);
-	for (unsigned i = 0; i < m->n_states && !text->errors; i++)
-		add_star_rows(m, text, &m->states[i]);
-	m->absent.taken = ink_arena_get(&m->arena, m->absent.n_rows + 1);
-	m->unsure.taken = ink_arena_get(&m->arena, m->unsure.n_rows + 1);
+	complete_rows(m, text);
 }
 
 /* ---------------------------------------------------------------- warnings */
@@ -250,11 +294,11 @@ static void reach(const struct ink_machine *m, const struct ink_state *s, uint8_
 static int ends(const struct ink_machine *m, unsigned state)
 {
 	for (unsigned steps = 0; steps <= m->n_states && state != INK_NOWHERE; steps++) {
-		const struct ink_written_row *row = ink_row_for(&m->states[state], INK_ON_TIMEOUT);
+		const struct ink_state *s = &m->states[state];
 
-		if (!row)
+		if (!s->on_timeout)
 			return 0;
-		state = ink_row_leads(m, &m->states[state], row);
+		state = ink_row_leads(m, s, s->on_timeout);
 	}
 	return state == INK_NOWHERE;
 }
@@ -265,7 +309,7 @@ static void warn_state(struct ink_machine *m, struct ink_text *text, unsigned i,
 
 	if (!reached)
 		ink_text_warning(text, s->at, "state '%s' cannot be reached", s->name);
-	else if (!ink_row_for(s, INK_ON_TIMEOUT))
+	else if (!s->on_timeout)
 		ink_text_warning(text, s->at, "flows never leave '%s': it has no time-out", s->name);
 	else if (!ends(m, i))
 		ink_text_warning(text, s->at,

@@ -17,7 +17,8 @@
  * leaves behind. A compiled event is base + side * tails + tail.
  *
  * Then every field of the table (states + absent + unsure) x events is filled
- * by looking for the first written row that fits.
+ * with the first written row that fits. The rows of a state are indexed once,
+ * by event and end, so a field costs a few lookups whatever their number.
  */
 #include <errno.h>
 #include <string.h>
@@ -35,44 +36,56 @@
  */
 enum { TICKS_MOST = 8 };
 
-/* ------------------------------------------------------ who has to remember */
+/* --------------------------------------------------- which states remember */
 
-static int asks_who_began(const struct ink_state *s)
+/* Does a row ask which end began? */
+static int asks_initiator(const struct ink_state *s)
 {
-	for (unsigned i = 0; i < s->n_rows; i++)
-		for (unsigned j = 0; j < s->rows[i]->n_triggers; j++) {
-			enum ink_from from = s->rows[i]->triggers[j].from;
+	unsigned froms = 0;
 
-			if (from == INK_FROM_INITIATOR || from == INK_FROM_RESPONDER)
-				return 1;
-		}
-	return 0;
+	for (unsigned i = 0; i < s->n_rows; i++)
+		froms |= s->rows[i]->froms;
+	return (froms >> INK_FROM_INITIATOR & 1) || (froms >> INK_FROM_RESPONDER & 1);
 }
 
-/* A row hands the initiator on, if it does not name a new one. */
-static int hands_on(const struct ink_machine *m, const struct ink_state *s)
+/* A row hands the initiator on, if it does not name a new one. To which states? */
+static void find_heirs(const struct ink_machine *m, const struct ink_state *s, uint8_t *heirs)
 {
 	for (unsigned i = 0; i < s->n_rows; i++) {
 		unsigned to = ink_row_leads(m, s, s->rows[i]);
 
-		if (to != INK_NOWHERE && !s->rows[i]->new_initiator && m->states[to].splits)
-			return 1;
+		if (to != INK_NOWHERE && !s->rows[i]->new_initiator)
+			heirs[to] = 1;
 	}
+}
+
+static int has_split_heir(const struct ink_machine *m, const uint8_t *heirs)
+{
+	for (unsigned i = 0; i < m->n_states; i++)
+		if (heirs[i] && m->states[i].splits)
+			return 1;
 	return 0;
 }
 
-static void find_splits(struct ink_machine *m)
+/* A state remembers the initiator if a row of it asks, or hands it on to a state that remembers. */
+static int find_splits(struct ink_machine *m)
 {
+	uint8_t *heirs = ink_arena_get(&m->arena, m->n_states * INK_MAX_STATES);
 	int changed = m->remembers_initiator;
 
-	for (unsigned i = 0; i < m->n_states; i++)
-		m->states[i].splits = asks_who_began(&m->states[i]);
+	if (!heirs)
+		return -ENOMEM;
+	for (unsigned i = 0; i < m->n_states; i++) {
+		m->states[i].splits = asks_initiator(&m->states[i]);
+		find_heirs(m, &m->states[i], heirs + i * INK_MAX_STATES);
+	}
 	while (changed) {
 		changed = 0;
 		for (unsigned i = 0; i < m->n_states; i++)
-			if (!m->states[i].splits && hands_on(m, &m->states[i]))
+			if (!m->states[i].splits && has_split_heir(m, heirs + i * INK_MAX_STATES))
 				changed = m->states[i].splits = 1;
 	}
+	return 0;
 }
 
 static int is_about_pictures(const struct ink_machine *m, const struct ink_trigger *t)
@@ -177,12 +190,12 @@ static int number_states(struct ink_machine *m, struct ink_text *text)
 	return 0;
 }
 
-/* The events of a row have to say where they come from. */
+/* A trigger that depends on the end that sent the packet needs its events split. */
 static void give_sides(struct ink_machine *m, const struct ink_trigger *t)
 {
-	for (unsigned e = 0; e < m->n_events; e++)
-		if (t->kind == INK_ON_ANY || (t->kind == INK_ON_EVENT && t->event == e))
-			m->event_sides[e] = 2;
+	if (t->kind == INK_ON_EVENT)
+		m->event_sides[t->event] = 2;
+	m->all_sides |= t->kind == INK_ON_ANY;
 }
 
 static void find_sides(struct ink_machine *m, const struct ink_state *s)
@@ -237,12 +250,16 @@ static int number_all(struct ink_machine *m, struct ink_text *text)
 	if (!m->event_base || !m->event_sides)
 		return -ENOMEM;
 	memset(m->event_sides, 1, m->n_events);
-	find_splits(m);
+	error = find_splits(m);
+	if (error)
+		return error;
 	find_tails(m);
 	find_sides(m, &m->absent);
 	find_sides(m, &m->unsure);
 	for (unsigned i = 0; i < m->n_states; i++)
 		find_sides(m, &m->states[i]);
+	if (m->all_sides)
+		memset(m->event_sides, 2, m->n_events);
 	error = number_states(m, text);
 	return error ? error : number_events(m, text);
 }
@@ -319,30 +336,65 @@ struct happening {
 	unsigned event, side, tail;
 };
 
-static int trigger_fits(const struct ink_trigger *t, const struct happening *h, unsigned initiator)
+/*
+ * The rows of one state: for each end that a trigger may name, the first row for any event, and for each event
+ * the first row for it.
+ */
+enum { FROMS = INK_FROM_THE_HIGH + 1, NO_ROW = -1 };
+
+struct row_index {
+	int32_t any[FROMS];
+	int32_t (*of)[FROMS];
+};
+
+static void index_row(struct row_index *x, const struct ink_written_row *row, int32_t i)
 {
-	return (t->kind == INK_ON_ANY || (t->kind == INK_ON_EVENT && t->event == h->event)) &&
-	       side_fits(t->from, h->side, initiator);
+	for (unsigned j = 0; j < row->n_triggers; j++) {
+		const struct ink_trigger *t = &row->triggers[j];
+		int32_t *first = t->kind == INK_ON_ANY     ? &x->any[t->from]
+				 : t->kind == INK_ON_EVENT ? &x->of[t->event][t->from]
+							   : NULL;
+
+		if (first && *first == NO_ROW)
+			*first = i;
+	}
+}
+
+static void index_rows(struct row_index *x, const struct ink_machine *m, const struct ink_state *s)
+{
+	memset(x->any, 0xff, sizeof x->any);
+	memset(x->of, 0xff, m->n_events * sizeof *x->of);
+	for (unsigned i = 0; i < s->n_rows; i++)
+		index_row(x, s->rows[i], (int32_t)i);
+}
+
+/* The earlier of two rows. NO_ROW is the latest of all as an unsigned number. */
+static int32_t earlier(int32_t a, int32_t b)
+{
+	return (uint32_t)a < (uint32_t)b ? a : b;
 }
 
 /* The first row that fits, or NULL. */
-static const struct ink_written_row *row_for(const struct ink_state *s, const struct happening *h,
-					     unsigned initiator)
+static const struct ink_written_row *row_for(const struct row_index *x, const struct ink_state *s,
+					     const struct happening *h, unsigned initiator)
 {
-	for (unsigned i = 0; i < s->n_rows; i++)
-		for (unsigned j = 0; j < s->rows[i]->n_triggers; j++)
-			if (trigger_fits(&s->rows[i]->triggers[j], h, initiator)) {
-				s->taken[i] = 1;
-				s->rows[i]->taken = 1;
-				return s->rows[i];
-			}
-	return NULL;
+	int32_t first = NO_ROW;
+
+	for (unsigned from = 0; from < FROMS; from++)
+		if (side_fits((enum ink_from)from, h->side, initiator))
+			first = earlier(first, earlier(x->any[from], x->of[h->event][from]));
+	if (first == NO_ROW)
+		return NULL;
+	s->taken[first] = 1;
+	s->rows[first]->taken = 1;
+	return s->rows[first];
 }
 
+/* Where a flow goes from state s, with the memory k, when a row (or none) is for what happens. */
 static struct ink_row compiled_row(const struct ink_machine *m, const struct ink_state *s,
-				   const struct happening *h, struct memory k)
+				   const struct happening *h, struct memory k,
+				   const struct ink_written_row *row)
 {
-	const struct ink_written_row *row = row_for(s, h, k.initiator);
 	struct ink_row r = {.next = INK_NO_ROW, .action = row ? (uint16_t)row->number : 0};
 	unsigned to = row ? ink_row_leads(m, s, row) : INK_NOWHERE;
 
@@ -357,37 +409,44 @@ static struct ink_row compiled_row(const struct ink_machine *m, const struct ink
 	return r;
 }
 
-static void fill_line(const struct ink_machine *m, const struct ink_state *s, struct memory k,
-		      struct ink_row *line)
+static void fill_line(const struct ink_machine *m, const struct ink_state *s, const struct row_index *x,
+		      struct memory k, struct ink_row *line)
 {
 	for (unsigned e = 0; e < m->n_events; e++)
 		for (unsigned side = 0; side < m->event_sides[e]; side++)
 			for (unsigned tail = 0; tail < m->tails; tail++) {
 				struct happening h = {e, side, tail};
 
-				line[m->event_base[e] + side * m->tails + tail] = compiled_row(m, s, &h, k);
+				line[m->event_base[e] + side * m->tails + tail] =
+					compiled_row(m, s, &h, k, row_for(x, s, &h, k.initiator));
 			}
+}
+
+/* The lines of all copies of a state, from `first` on. */
+static void fill_lines(const struct ink_machine *m, const struct ink_state *s, struct row_index *x,
+		       struct ink_row *first)
+{
+	index_rows(x, m, s);
+	for (unsigned c = 0; c < copies_of(s); c++) {
+		struct memory k = {c / tails_of(s), c % tails_of(s)};
+
+		fill_line(m, s, x, k, first + (size_t)c * m->rules.events);
+	}
 }
 
 static int make_rows(struct ink_machine *m)
 {
 	struct ink_rules *r = &m->rules;
 	struct ink_row *rows = ink_arena_get(&m->arena, (size_t)(r->states + 2) * r->events * sizeof *rows);
-	struct memory none = {0, 0};
+	struct row_index x;
 
-	if (!rows)
+	x.of = ink_arena_get(&m->arena, m->n_events * sizeof *x.of);
+	if (!rows || !x.of)
 		return -ENOMEM;
-	for (unsigned i = 0; i < m->n_states; i++) {
-		const struct ink_state *s = &m->states[i];
-
-		for (unsigned c = 0; c < copies_of(s); c++) {
-			struct memory k = {c / tails_of(s), c % tails_of(s)};
-
-			fill_line(m, s, k, rows + (size_t)(s->base + c) * r->events);
-		}
-	}
-	fill_line(m, &m->absent, none, rows + (size_t)r->states * r->events);
-	fill_line(m, &m->unsure, none, rows + (size_t)(r->states + 1) * r->events);
+	for (unsigned i = 0; i < m->n_states; i++)
+		fill_lines(m, &m->states[i], &x, rows + (size_t)m->states[i].base * r->events);
+	fill_lines(m, &m->absent, &x, rows + (size_t)r->states * r->events);
+	fill_lines(m, &m->unsure, &x, rows + (size_t)(r->states + 1) * r->events);
 	r->rows = rows;
 	return 0;
 }
@@ -406,16 +465,6 @@ static int make_starts(struct ink_machine *m)
 
 /* ---------------------------------------------------------------------- time */
 
-static uint64_t time_of(const struct ink_state *s)
-{
-	const struct ink_written_row *row = ink_row_for(s, INK_ON_TIMEOUT);
-
-	for (unsigned i = 0; row && i < row->n_triggers; i++)
-		if (row->triggers[i].kind == INK_ON_TIMEOUT)
-			return row->triggers[i].time;
-	return 0;
-}
-
 static uint64_t gcd(uint64_t a, uint64_t b)
 {
 	while (b) {
@@ -429,10 +478,10 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 
 static void find_tick(struct ink_machine *m)
 {
-	uint64_t tick = time_of(&m->unsure);
+	uint64_t tick = m->unsure.time;
 
 	for (unsigned i = 0; i < m->n_states; i++)
-		tick = gcd(tick, time_of(&m->states[i]));
+		tick = gcd(tick, m->states[i].time);
 	m->view.timeouts = tick != 0;
 	for (unsigned n = 1; n < TICKS_MOST && tick / 2 >= TICK_LEAST; n *= 2)
 		tick /= 2;
@@ -445,37 +494,37 @@ static uint32_t ticks(const struct ink_machine *m, uint64_t time)
 	return time ? (uint32_t)((time + m->view.tick - 1) / m->view.tick) + 1 : 0;
 }
 
-static void mark_taken(struct ink_state *s, const struct ink_written_row *row)
+/* The rows for a time-out and an end are served, too. */
+static void mark_taken(const struct ink_state *s)
 {
-	for (unsigned i = 0; row && i < s->n_rows; i++)
-		if (s->rows[i] == row)
+	for (unsigned i = 0; i < s->n_rows; i++)
+		if (s->rows[i] == s->on_timeout || s->rows[i] == s->on_end) {
 			s->taken[i] = 1;
-	if (row)
-		((struct ink_written_row *)row)->taken = 1;
+			s->rows[i]->taken = 1;
+		}
 }
 
-static void time_state(struct ink_machine *m, struct ink_state *s, struct ink_timing *timings)
+static void time_state(const struct ink_machine *m, const struct ink_state *s, struct ink_timing *timings)
 {
-	const struct ink_written_row *row = ink_row_for(s, INK_ON_TIMEOUT);
+	const struct ink_written_row *row = s->on_timeout;
 	unsigned to = row ? ink_row_leads(m, s, row) : INK_NOWHERE;
 
 	for (unsigned c = 0; c < copies_of(s); c++) {
 		struct memory k = {c / tails_of(s), c % tails_of(s)};
 
 		timings[s->base + c] = (struct ink_timing){
-			.period = row ? ticks(m, time_of(s)) : 0,
+			.period = row ? ticks(m, s->time) : 0,
 			.timeout = to == INK_NOWHERE ? INK_ABSENT : (int16_t)code_of(&m->states[to], k),
 			.expendable = (uint8_t)s->expendable};
 	}
-	mark_taken(s, row);
 }
 
-/* Doubt ends when every flow that it could be about has: after the longest time-out, unless one is given. */
-static struct ink_timing time_of_doubt(const struct ink_machine *m, const struct ink_timing *timings)
+/* A don't-know ends when every flow that it could stand for has ended: after the longest time-out, unless one is given. */
+static struct ink_timing time_of_unsure(const struct ink_machine *m, const struct ink_timing *timings)
 {
-	struct ink_timing t = {.period = ticks(m, time_of(&m->unsure)), .timeout = INK_ABSENT};
+	struct ink_timing t = {.period = ticks(m, m->unsure.time), .timeout = INK_ABSENT};
 
-	for (unsigned i = 0; i < m->rules.states && !time_of(&m->unsure); i++)
+	for (unsigned i = 0; i < m->rules.states && !m->unsure.time; i++)
 		t.period = timings[i].period > t.period ? timings[i].period : t.period;
 	return t;
 }
@@ -488,10 +537,12 @@ static int make_timings(struct ink_machine *m)
 	if (!timings)
 		return -ENOMEM;
 	find_tick(m);
-	for (unsigned i = 0; i < m->n_states; i++)
+	for (unsigned i = 0; i < m->n_states; i++) {
 		time_state(m, &m->states[i], timings);
-	timings[states] = time_of_doubt(m, timings);
-	mark_taken(&m->unsure, ink_row_for(&m->unsure, INK_ON_TIMEOUT));
+		mark_taken(&m->states[i]);
+	}
+	timings[states] = time_of_unsure(m, timings);
+	mark_taken(&m->unsure);
 	m->rules.timings = timings;
 	return 0;
 }
@@ -502,11 +553,10 @@ static uint16_t *actions_on(struct ink_machine *m, enum ink_trigger_kind kind)
 	uint16_t *on = ink_arena_get(&m->arena, (states + 1) * sizeof *on);
 
 	for (unsigned i = 0; on && i <= states; i++) {
-		struct ink_state *s = i < states ? &m->states[m->view.state_of[i]] : &m->unsure;
-		const struct ink_written_row *row = ink_row_for(s, kind);
+		const struct ink_state *s = i < states ? &m->states[m->view.state_of[i]] : &m->unsure;
+		const struct ink_written_row *row = kind == INK_ON_TIMEOUT ? s->on_timeout : s->on_end;
 
 		on[i] = row ? (uint16_t)row->number : 0;
-		mark_taken(s, row);
 	}
 	return on;
 }
@@ -526,7 +576,7 @@ static int make_names(struct ink_machine *m)
 	for (unsigned i = 0; i < m->n_events; i++)
 		events[i] = m->events[i].name;
 	for (unsigned i = 0; i < m->n_counters; i++)
-		counters[i] = m->counters[i].name;
+		counters[i] = m->counters[i].name->text;
 	m->view.name = m->name;
 	m->view.key = m->key;
 	m->view.states = m->n_states;

@@ -58,18 +58,18 @@ static const struct number_test source_port = {"src port", INK_FIELD_SPORT, 6553
 				icmp_code = {"icmp code", INK_FIELD_ICMP_CODE, 255},
 				rtp_type = {"rtp type", INK_FIELD_RTP_TYPE, 127};
 
-#define EACH(i, array) for (unsigned i = 0; i < sizeof(array) / sizeof(array)[0]; i++)
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 void ink_offer_tests(struct ink_suggest *near)
 {
 	static const char *const others[] = {"any",  "icmp",   "rtp",    "src",     "dst", "host",
 					     "from", "chance", "filter", "picture", "not"};
 
-	EACH (i, plain_tests)
+	for (unsigned i = 0; i < COUNT(plain_tests); i++)
 		ink_suggest_offer(near, plain_tests[i].word);
-	EACH (i, number_tests)
+	for (unsigned i = 0; i < COUNT(number_tests); i++)
 		ink_suggest_offer(near, number_tests[i].word);
-	EACH (i, others)
+	for (unsigned i = 0; i < COUNT(others); i++)
 		ink_suggest_offer(near, others[i]);
 }
 
@@ -89,13 +89,30 @@ static unsigned deeper(const struct ink_condition *a, const struct ink_condition
 	return 1 + (a->depth > b->depth ? a->depth : b->depth);
 }
 
+/*
+ * What "and" or "or" of two conditions is without a node of its own, or NULL. Without constants, every
+ * condition has a test: so the program of a condition is at least as long as the way through its tree.
+ */
+static const struct ink_condition *folded(enum ink_condition_kind kind, const struct ink_condition *a,
+					  const struct ink_condition *b)
+{
+	enum ink_condition_kind neutral = kind == INK_AND ? INK_ALWAYS : INK_NEVER;
+	enum ink_condition_kind decisive = kind == INK_AND ? INK_NEVER : INK_ALWAYS;
+
+	if (a == b || b->kind == neutral || a->kind == decisive)
+		return a;
+	return a->kind == neutral || b->kind == decisive ? b : NULL;
+}
+
 static const struct ink_condition *join(struct ink_parser *p, enum ink_condition_kind kind,
 					const struct ink_condition *a, const struct ink_condition *b)
 {
-	if (!a || !b)
-		return NULL;
-	if (deeper(a, b) > INK_DEPTH_MOST) {
-		ink_text_error(p->text, p->now.at, "more than %d conditions in conditions", INK_DEPTH_MOST);
+	const struct ink_condition *one = a && b && kind != INK_NOT ? folded(kind, a, b) : NULL;
+
+	if (!a || !b || one)
+		return one;
+	if (deeper(a, b) > INK_DEPTH_MAX) {
+		ink_text_error(p->text, p->now.at, "more than %d conditions in conditions", INK_DEPTH_MAX);
 		return NULL;
 	}
 	return node(p, &(struct ink_condition){.kind = kind,
@@ -117,17 +134,27 @@ static int same_test(const struct ink_test *a, const struct ink_test *b)
 	       (!a->length || !memcmp(a->bytes, b->bytes, a->length));
 }
 
+/* The number of the test that is equal to this one, or n_tests. */
+static unsigned find_test(const struct ink_machine *m, const struct ink_test *test)
+{
+	unsigned number = 0;
+
+	while (number < m->n_tests && !same_test(&m->tests[number], test))
+		number++;
+	return number;
+}
+
 /* The test's number. */
 static int number_of(struct ink_parser *p, const struct ink_test *test, unsigned *number)
 {
 	struct ink_machine *m = p->m;
 	struct ink_test *grown;
 
-	for (*number = 0; *number < m->n_tests; (*number)++)
-		if (same_test(&m->tests[*number], test))
-			return 0;
-	if (m->n_tests == INK_TESTS_MOST) {
-		ink_text_error(p->text, p->now.at, "more than %d different tests", INK_TESTS_MOST);
+	*number = find_test(m, test);
+	if (*number < m->n_tests)
+		return 0;
+	if (m->n_tests == INK_TESTS_MAX) {
+		ink_text_error(p->text, p->now.at, "more than %d different tests", INK_TESTS_MAX);
 		return -1;
 	}
 	grown = ink_arena_grow(&m->arena, m->tests, m->n_tests, sizeof *m->tests);
@@ -217,7 +244,7 @@ static int parse_compare(struct ink_parser *p, enum ink_compare *compare)
 	static const char *const signs[] = {[INK_EQ] = "=",  [INK_NE] = "!=", [INK_LT] = "<",
 					    [INK_LE] = "<=", [INK_GT] = ">",  [INK_GE] = ">="};
 
-	EACH (i, signs)
+	for (unsigned i = 0; i < COUNT(signs); i++)
 		if (ink_parser_takes(p, signs[i])) {
 			*compare = (enum ink_compare)i;
 			return 1;
@@ -345,7 +372,7 @@ static const struct ink_condition *parse_picture(struct ink_parser *p)
 {
 	static const char types[][2] = {"I", "P", "B"};
 
-	EACH (i, types)
+	for (unsigned i = 0; i < COUNT(types); i++)
 		if (ink_parser_takes(p, types[i]))
 			return range_node(p, INK_FIELD_PICTURE, &(struct ink_range){i + 1, i + 1}, 1);
 	return ink_parser_expected(p, "'I', 'P' or 'B'"), NULL;
@@ -405,6 +432,19 @@ static const char *place_of(struct ink_parser *p, uint32_t at)
 	return ink_arena_string(&p->m->arena, place, (size_t)n);
 }
 
+/* Is it short enough, with those before it, for libpcap? 0, or -1 after a complaint. */
+static int check_filter_length(struct ink_parser *p, uint32_t at, const struct ink_test *test)
+{
+	p->m->filter_bytes += test->length;
+	if (test->length > INK_FILTER_MAX)
+		ink_text_error(p->text, at, "a filter of more than %d characters", INK_FILTER_MAX);
+	else if (p->m->filter_bytes > INK_FILTERS_MAX)
+		ink_text_error(p->text, at, "more than %d characters of different filters", INK_FILTERS_MAX);
+	else
+		return 0;
+	return -1;
+}
+
 /* 0, or -1 after a complaint. */
 static int check_filter(struct ink_parser *p, uint32_t at, const struct ink_test *test)
 {
@@ -413,25 +453,29 @@ static int check_filter(struct ink_parser *p, uint32_t at, const struct ink_test
 
 	if (strlen(test->bytes) != test->length)
 		ink_text_error(p->text, at, "a filter cannot have a 0 in it");
-	else if (o && o->try_filter && o->try_filter(test->bytes, &why))
+	else if (check_filter_length(p, at, test))
+		return -1;
+	else if (o->try_filter && o->try_filter(test->bytes, &why))
 		ink_text_error(p->text, at, "%s", why.text[0] ? why.text : "this is no filter");
 	else
 		return 0;
 	return -1;
 }
 
+/* Equal filters are one test: the first of them is checked, and its place is reported. */
 static const struct ink_condition *parse_filter(struct ink_parser *p)
 {
 	struct ink_test test = {.field = INK_FIELD_FILTER};
-	const struct ink_condition *c;
 	uint32_t at = p->now.at;
 
-	if (parse_bytes(p, "a filter in quotes", &test) || check_filter(p, at, &test))
+	if (parse_bytes(p, "a filter in quotes", &test))
 		return NULL;
-	c = test_node(p, &test);
-	if (c && !p->m->tests[c->test].place) /* the first of several that are equal */
-		p->m->tests[c->test].place = place_of(p, at);
-	return c;
+	if (find_test(p->m, &test) == p->m->n_tests) {
+		if (check_filter(p, at, &test))
+			return NULL;
+		test.place = place_of(p, at);
+	}
+	return test_node(p, &test);
 }
 
 static const struct ink_condition *parse_begins(struct ink_parser *p)
@@ -456,11 +500,13 @@ static const struct ink_condition *parse_counter(struct ink_parser *p)
 	struct ink_test test = {.field = INK_FIELD_COUNTER};
 	struct ink_against *against = &test.against;
 	struct ink_token behind;
+	struct ink_name *name;
 
 	against->at = p->now.at;
-	if (ink_parse_name(p, "a counter", &against->name) || !parse_compare(p, &against->compare) ||
+	if (ink_parse_name(p, "a counter", &name) || !parse_compare(p, &against->compare) ||
 	    ink_parser_foreign(p))
 		return NULL;
+	against->name = name;
 	behind = ink_parser_behind(p);
 	if (!ink_token_is(p->text, &behind, "of"))
 		return ink_parse_number(p, "a number", &against->number) ? NULL : test_node(p, &test);
@@ -468,7 +514,10 @@ static const struct ink_condition *parse_counter(struct ink_parser *p)
 		return NULL;
 	ink_parser_next(p);
 	against->other_at = p->now.at;
-	return ink_parse_name(p, "a counter", &against->other_name) ? NULL : test_node(p, &test);
+	if (ink_parse_name(p, "a counter", &name))
+		return NULL;
+	against->other_name = name;
+	return test_node(p, &test);
 }
 
 static const struct ink_condition *unknown(struct ink_parser *p)
@@ -488,26 +537,26 @@ static const struct ink_condition *unknown(struct ink_parser *p)
 static const struct ink_condition *parse_let_name(struct ink_parser *p)
 {
 	struct ink_token behind = ink_parser_behind(p);
+	const struct ink_name *name;
 
 	if (behind.kind == TOKEN_SIGN && memchr("=!<>", p->text->bytes[behind.at], 4))
 		return parse_counter(p);
-	for (unsigned i = 0; i < p->m->n_lets; i++)
-		if (ink_parser_sees(p, p->m->lets[i].name)) {
-			ink_parser_next(p);
-			return p->m->lets[i].condition;
-		}
-	return unknown(p);
+	name = ink_name_at(p->m, p->text, &p->now);
+	if (!name || !name->let)
+		return name ? unknown(p) : NULL;
+	ink_parser_next(p);
+	return p->m->lets[name->let - 1].condition;
 }
 
 /* ------------------------------------------------------------ expressions */
 
 static const struct ink_condition *parse_word(struct ink_parser *p)
 {
-	EACH (i, plain_tests)
+	for (unsigned i = 0; i < COUNT(plain_tests); i++)
 		if (ink_parser_takes(p, plain_tests[i].word))
 			return range_node(p, plain_tests[i].field,
 					  &(struct ink_range){plain_tests[i].low, plain_tests[i].high}, 1);
-	EACH (i, number_tests)
+	for (unsigned i = 0; i < COUNT(number_tests); i++)
 		if (ink_parser_takes(p, number_tests[i].word))
 			return number_tests[i].field == INK_FIELD_PAYLOAD
 				       ? parse_payload(p, &number_tests[i])
@@ -543,8 +592,13 @@ static const struct ink_condition *parse_one(struct ink_parser *p);
 
 static const struct ink_condition *parse_not(struct ink_parser *p)
 {
+	static const struct ink_condition never = {.kind = INK_NEVER}, always = {.kind = INK_ALWAYS};
 	const struct ink_condition *a = parse_one(p);
 
+	if (!a || a->kind == INK_NOT)
+		return a ? a->a : NULL;
+	if (a->kind == INK_ALWAYS || a->kind == INK_NEVER)
+		return a->kind == INK_ALWAYS ? &never : &always;
 	return join(p, INK_NOT, a, a);
 }
 
@@ -568,9 +622,9 @@ static const struct ink_condition *parse_one(struct ink_parser *p)
 {
 	const struct ink_condition *a;
 
-	if (p->nesting == INK_NESTING_MOST) {
+	if (p->nesting == INK_NESTING_MAX) {
 		ink_text_error(p->text, p->now.at, "more than %d parentheses and 'not's around each other",
-			       INK_NESTING_MOST);
+			       INK_NESTING_MAX);
 		return NULL;
 	}
 	p->nesting++;

@@ -18,11 +18,11 @@
  *
  *     0: tcp ? 1 : none                  1: syn ? event syn : event other
  *
- * Two ways that come to the same plain node and agree in all that can still be
- * asked there share what follows. The result can be larger than the plain
+ * Two paths that reach the same plain node and agree in all that can still be
+ * tested there share what follows. The result can be larger than the plain
  * program; past a limit the plain one is used.
  *
- * An event at which no way ends can never happen.
+ * An event at which no path ends can never happen.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,10 +31,10 @@
 #include "machine/tree.h"
 
 enum {
-	PLAIN_MOST = 32768,   /* nodes */
-	KNOWING_MOST = 4096,  /* nodes; 48 KiB of them, where two or three are usual */
-	STEPS_MOST = 1 << 22, /* plain nodes passed over, in all */
-	WORDS = INK_TESTS_MOST / 64,
+	PLAIN_MAX = 32768,   /* nodes */
+	KNOWING_MAX = 4096,  /* nodes; 48 KiB of them, where two or three are usual */
+	STEPS_MAX = 1 << 22, /* plain nodes passed over, in all */
+	WORDS = INK_TESTS_MAX / 64,
 	BUCKETS = 8192
 };
 
@@ -66,6 +66,7 @@ struct walked {
 
 struct decider {
 	struct ink_machine *m;
+	struct ink_text *text;
 	struct ink_node *plain;
 	struct set *ahead; /* for each plain node: the tests that can be made from there on */
 	unsigned n_plain;
@@ -96,10 +97,15 @@ static int inside(const struct ink_test *a, const struct ink_test *b)
 
 static int apart(const struct ink_test *a, const struct ink_test *b)
 {
-	for (unsigned i = 0; i < a->n_ranges; i++)
-		for (unsigned j = 0; j < b->n_ranges; j++)
-			if (a->ranges[i].low <= b->ranges[j].high && b->ranges[j].low <= a->ranges[i].high)
-				return 0;
+	unsigned i = 0, j = 0;
+
+	while (i < a->n_ranges && j < b->n_ranges)
+		if (a->ranges[i].high < b->ranges[j].low)
+			i++;
+		else if (b->ranges[j].high < a->ranges[i].low)
+			j++;
+		else
+			return 0;
 	return 1;
 }
 
@@ -177,8 +183,8 @@ static int only_two(const struct ink_test *a, const struct ink_test *b)
 	       apart(a, b);
 }
 
-/* Does b hold if a has this result? 1 yes, 0 no, -1 nobody knows. */
-static int said(const struct ink_test *a, int result, const struct ink_test *b)
+/* Does b hold if a has this result? 1 yes, 0 no, -1 that does not follow. */
+static int implied(const struct ink_test *a, int result, const struct ink_test *b)
 {
 	struct ink_test pa = protocols_of(a), pb = protocols_of(b);
 	int same = a->field == b->field && has_ranges(a->field);
@@ -207,14 +213,20 @@ static int said(const struct ink_test *a, int result, const struct ink_test *b)
 	return -1;
 }
 
-static void work_out(struct decider *d)
+/* The price of comparing two tests: their ranges are visited in order. */
+static int pay(struct decider *d, const struct ink_test *a, const struct ink_test *b)
+{
+	return ink_text_work(d->text, d->text->at, 1 + (a->n_ranges + b->n_ranges) / 4);
+}
+
+static void find_implications(struct decider *d)
 {
 	const struct ink_test *t = d->m->tests;
 
 	for (unsigned a = 0; a < d->m->n_tests; a++)
 		for (int result = 0; result < 2; result++)
-			for (unsigned b = 0; b < d->m->n_tests; b++) {
-				int holds = a == b ? result : said(&t[a], result, &t[b]);
+			for (unsigned b = 0; b < d->m->n_tests && !pay(d, &t[a], &t[b]); b++) {
+				int holds = a == b ? result : implied(&t[a], result, &t[b]);
 
 				if (holds >= 0)
 					add(&d->follows[a][result].known, b);
@@ -230,7 +242,7 @@ static int32_t plain_node(struct decider *d, unsigned test, int32_t yes, int32_t
 	struct ink_node *n = &d->plain[d->n_plain];
 	struct set *ahead = &d->ahead[d->n_plain];
 
-	if (d->n_plain == PLAIN_MOST) {
+	if (d->n_plain == PLAIN_MAX) {
 		d->too_large = 1;
 		return yes;
 	}
@@ -256,17 +268,29 @@ static int32_t plain_condition(struct decider *d, const struct ink_condition *c,
 		return plain_condition(d, c->a, no, yes);
 	case INK_ALWAYS:
 		return yes;
+	case INK_NEVER:
+		return no;
 	default:
 		return plain_node(d, c->test, yes, no);
 	}
 }
 
+/* The node at which the program begins; a program that is too long is reported at the event that made it so. */
 static int32_t plain_program(struct decider *d)
 {
 	int32_t first = ~(int32_t)d->m->n_events;
 
-	for (unsigned e = d->m->n_events; e-- > 0;)
-		first = plain_condition(d, d->m->events[e].condition, ~(int32_t)e, first);
+	for (unsigned e = d->m->n_events; e-- > 0 && !d->too_large;) {
+		const struct ink_event *event = &d->m->events[e];
+
+		first = plain_condition(d, event->condition, ~(int32_t)e, first);
+		if (d->too_large)
+			ink_text_error(
+				d->text, event->at,
+				"the conditions are too long: those of this event and the ones behind it "
+				"have more than %d tests",
+				PLAIN_MAX);
+	}
 	return first;
 }
 
@@ -314,7 +338,7 @@ static struct facts learn(const struct decider *d, const struct facts *facts, un
 	return f;
 }
 
-/* Each level of the recursion decides a test that was open: it is at most INK_TESTS_MOST deep. */
+/* Each level of the recursion decides a test that was open: it is at most INK_TESTS_MAX deep. */
 static int32_t walk(struct decider *d, int32_t plain, const struct facts *facts)
 {
 	struct facts f, learnt;
@@ -323,7 +347,7 @@ static int32_t walk(struct decider *d, int32_t plain, const struct facts *facts)
 
 	while (plain >= 0 && has(&facts->known, d->plain[plain].test)) {
 		plain = d->plain[plain].next[has(&facts->holds, d->plain[plain].test)];
-		d->too_large |= ++d->steps > STEPS_MOST;
+		d->too_large |= ++d->steps > STEPS_MAX || ink_text_work(d->text, d->text->at, 1);
 	}
 	if (plain < 0 || d->too_large)
 		return plain;
@@ -332,7 +356,7 @@ static int32_t walk(struct decider *d, int32_t plain, const struct facts *facts)
 	node = walked_before(d, plain, &f, bucket);
 	if (node >= 0)
 		return node;
-	d->too_large |= d->n_nodes == KNOWING_MOST;
+	d->too_large |= d->n_nodes == KNOWING_MAX;
 	if (d->too_large)
 		return plain;
 	test = d->plain[plain].test;
@@ -396,17 +420,17 @@ static int keep(struct decider *d, const struct ink_node *nodes, unsigned n, int
 	return 0;
 }
 
-static int decide(struct decider *d, struct ink_text *text, uint8_t *happens)
+static int decide(struct decider *d, uint8_t *happens)
 {
 	struct facts nothing = {{{0}}, {{0}}};
 	int32_t plain = plain_program(d), first;
 
-	if (d->too_large) {
-		ink_text_error(text, 0, "the conditions are too long: more than %d tests", PLAIN_MOST);
+	if (d->too_large)
 		return -EINVAL;
-	}
-	work_out(d);
+	find_implications(d);
 	first = walk(d, plain, &nothing);
+	if (d->text->stopped)
+		return d->text->stopped;
 	if (d->too_large) {
 		mark_ends(d->plain, d->n_plain, plain, happens);
 		return keep(d, d->plain, d->n_plain, plain);
@@ -418,18 +442,18 @@ static int decide(struct decider *d, struct ink_text *text, uint8_t *happens)
 
 int ink_decide(struct ink_machine *m, struct ink_text *text, uint8_t *happens)
 {
-	struct decider d = {.m = m};
+	struct decider d = {.m = m, .text = text};
 	int error = -ENOMEM;
 
-	d.plain = calloc(PLAIN_MOST, sizeof *d.plain);
-	d.ahead = calloc(PLAIN_MOST, sizeof *d.ahead);
-	d.nodes = calloc(KNOWING_MOST, sizeof *d.nodes);
-	d.walked = calloc(KNOWING_MOST, sizeof *d.walked);
+	d.plain = calloc(PLAIN_MAX, sizeof *d.plain);
+	d.ahead = calloc(PLAIN_MAX, sizeof *d.ahead);
+	d.nodes = calloc(KNOWING_MAX, sizeof *d.nodes);
+	d.walked = calloc(KNOWING_MAX, sizeof *d.walked);
 	d.buckets = malloc(BUCKETS * sizeof *d.buckets);
-	d.follows = calloc(INK_TESTS_MOST, sizeof *d.follows);
+	d.follows = calloc(INK_TESTS_MAX, sizeof *d.follows);
 	if (d.plain && d.ahead && d.nodes && d.walked && d.buckets && d.follows) {
 		memset(d.buckets, 0xff, BUCKETS * sizeof *d.buckets);
-		error = decide(&d, text, happens);
+		error = decide(&d, happens);
 	}
 	free(d.plain);
 	free(d.ahead);

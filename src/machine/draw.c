@@ -55,7 +55,7 @@ static void put_trigger(FILE *out, const struct ink_trigger *t)
 		fputs("end", out);
 		break;
 	default:
-		put_text(out, t->kind == INK_ON_ANY ? "*" : t->name);
+		put_text(out, t->kind == INK_ON_ANY ? "*" : t->name->text);
 		fputs(sides[t->from], out);
 	}
 }
@@ -65,7 +65,7 @@ static void put_actions(FILE *out, const struct ink_machine *m, const struct ink
 	const struct ink_action *a = &row->action;
 
 	for (unsigned i = 0; i < a->n_countings; i++)
-		fprintf(out, "\\n/ count %s", m->counters[a->countings[i].counter].name);
+		fprintf(out, "\\n/ count %s", m->counters[a->countings[i].counter].name->text);
 	if (a->report) {
 		fputs("\\n/ report ", out);
 		put_text(out, a->report);

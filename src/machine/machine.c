@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "machine/bundled.h"
 #include "machine/tree.h"
 
@@ -15,16 +16,24 @@
 static int compile(struct ink_machine *m, struct ink_text *text)
 {
 	uint8_t *happens = ink_arena_get(&m->arena, m->n_events + 1);
-	int error;
+	int error = happens ? ink_decide(m, text, happens) : -ENOMEM;
 
-	if (!happens)
-		return -ENOMEM;
-	error = ink_decide(m, text, happens);
 	if (!error)
 		error = ink_compile(m, text);
 	if (!error)
 		ink_check_flow(m, text, happens);
-	return error;
+	return error ? error : text->warnings && text->options->strict ? -EINVAL : 0;
+}
+
+/* Why a stage ended early, or 0. An arena that is full is reported at the place of the latest work. */
+static int failure(const struct ink_machine *m, struct ink_text *text)
+{
+	if (m->arena.failed == -E2BIG)
+		ink_text_error(text, text->at, "the machine is too large: it takes more than %zu MiB",
+			       INK_ARENA_MAX >> 20);
+	if (m->arena.failed == -ENOMEM)
+		return -ENOMEM;
+	return text->stopped ? text->stopped : text->errors ? -EINVAL : 0;
 }
 
 static int make(struct ink_machine *m, struct ink_text *text)
@@ -32,17 +41,13 @@ static int make(struct ink_machine *m, struct ink_text *text)
 	int error;
 
 	ink_machine_parse(m, text);
-	if (m->arena.failed)
-		return -ENOMEM;
-	ink_check_names(m, text);
-	if (m->arena.failed)
-		return -ENOMEM;
-	if (text->errors)
-		return -EINVAL;
+	if (!m->arena.failed && !text->stopped)
+		ink_check_names(m, text);
+	error = failure(m, text);
+	if (error)
+		return error;
 	error = compile(m, text);
-	if (!error && text->warnings && text->options && text->options->strict)
-		error = -EINVAL;
-	return error;
+	return m->arena.failed ? failure(m, text) : error;
 }
 
 static int begins(const struct ink_text *text, const char *mark)
@@ -50,7 +55,7 @@ static int begins(const struct ink_text *text, const char *mark)
 	return text->length >= strlen(mark) && !memcmp(text->bytes, mark, strlen(mark));
 }
 
-/* What would else be told by a complaint for each of its lines. */
+/* What would otherwise cause a complaint for each line. */
 static int check_text(struct ink_text *text, size_t length)
 {
 	const char *zero = text->length ? memchr(text->bytes, 0, text->length) : NULL;
@@ -59,7 +64,7 @@ static int check_text(struct ink_text *text, size_t length)
 		ink_text_error(text, 0, "this is UTF-16: a machine is written in UTF-8");
 	else if (zero)
 		ink_text_error(text, (uint32_t)(zero - text->bytes), "this is no text: it has a 0 here");
-	else if (length > INK_TEXT_MOST)
+	else if (length > INK_TEXT_MAX)
 		ink_text_error(text, 0, "the file has more than 1 MiB");
 	else if (ink_token_at(text, 0).kind == TOKEN_END)
 		ink_text_error(text, 0, "there is no machine in it: %s",
@@ -67,13 +72,13 @@ static int check_text(struct ink_text *text, size_t length)
 	return text->errors ? -EINVAL : 0;
 }
 
-/* Some editors put the mark of UTF-8 in front of all else; it is none of the text. */
+/* Some editors put the mark of UTF-8 in front of all else; it is not part of the text. */
 static struct ink_text text_of(const char *bytes, size_t length, const struct ink_machine_options *o)
 {
 	struct ink_text text = {.bytes = bytes,
-				.length = length < INK_TEXT_MOST ? (uint32_t)length : INK_TEXT_MOST,
+				.length = length < INK_TEXT_MAX ? (uint32_t)length : INK_TEXT_MAX,
 				.options = o,
-				.file = o && o->file ? o->file : "machine"};
+				.file = o->file ? o->file : "machine"};
 
 	if (begins(&text, "\xef\xbb\xbf")) {
 		text.bytes += 3;
@@ -82,15 +87,24 @@ static struct ink_text text_of(const char *bytes, size_t length, const struct in
 	return text;
 }
 
-struct ink_machine *ink_machine_make(const char *bytes, size_t length, const struct ink_machine_options *o)
+enum { OPTIONS_FIRST = 56 }; /* bytes of the first struct ink_machine_options */
+
+/* The caller's options, or the defaults. */
+static int read_options(const struct ink_machine_options *theirs, struct ink_machine_options *o,
+			struct ink_why *why)
+{
+	static const struct ink_struct options = {"machine options", OPTIONS_FIRST, sizeof *o};
+
+	*o = (struct ink_machine_options){.size = sizeof *o};
+	return theirs ? ink_struct_read(&options, o, theirs, why) : 0;
+}
+
+static struct ink_machine *make_machine(const char *bytes, size_t length, const struct ink_machine_options *o)
 {
 	struct ink_text text = text_of(bytes, length, o);
-	struct ink_machine *m;
+	struct ink_machine *m = calloc(1, sizeof *m);
 	int error;
 
-	if (o && o->size < sizeof *o)
-		return errno = EINVAL, NULL;
-	m = calloc(1, sizeof *m);
 	error = m ? check_text(&text, length) : -ENOMEM;
 	if (!error)
 		error = make(m, &text);
@@ -99,6 +113,16 @@ struct ink_machine *ink_machine_make(const char *bytes, size_t length, const str
 	ink_machine_free(m);
 	errno = -error;
 	return NULL;
+}
+
+struct ink_machine *ink_machine_make(const char *bytes, size_t length,
+				     const struct ink_machine_options *options)
+{
+	struct ink_machine_options o;
+
+	if (read_options(options, &o, NULL) || (!bytes && length))
+		return errno = EINVAL, NULL;
+	return make_machine(bytes, length, &o);
 }
 
 void ink_machine_free(struct ink_machine *m)
@@ -127,14 +151,14 @@ static int is_file(const char *name)
 	return strchr(name, '/') || (length >= 4 && !strcmp(name + length - 4, ".fsm"));
 }
 
-/* All of the file, or as much as is too much. */
+/* All of the file, or one byte more than is allowed. */
 static int read_all(FILE *f, char **text, size_t *length)
 {
-	*text = malloc(INK_TEXT_MOST + 1);
+	*text = malloc(INK_TEXT_MAX + 1);
 	if (!*text)
 		return -ENOMEM;
 	errno = EIO; /* unless it says better: a directory can be opened, and not read */
-	*length = fread(*text, 1, INK_TEXT_MOST + 1, f);
+	*length = fread(*text, 1, INK_TEXT_MAX + 1, f);
 	return ferror(f) ? -errno : 0;
 }
 
@@ -151,7 +175,7 @@ static struct ink_machine *load_file(const char *path, const struct ink_machine_
 		error = read_all(f, &text, &length);
 	if (error)
 		ink_fail(why, error, "%s: %s", path, strerror(-error));
-	else if ((m = ink_machine_make(text, length, o)) == NULL)
+	else if ((m = make_machine(text, length, o)) == NULL)
 		error = -errno;
 	free(text);
 	if (f)
@@ -170,7 +194,7 @@ static struct ink_machine *load_bundled(const char *name, const struct ink_machi
 		const struct ink_bundled *b = &ink_bundled_machines[i];
 
 		if (!strcmp(b->name, name))
-			return ink_machine_make(b->text, b->length, o);
+			return make_machine(b->text, b->length, o);
 		ink_suggest_offer(&near, b->name);
 	}
 	if (access(name, F_OK) == 0)
@@ -185,23 +209,23 @@ static struct ink_machine *load_bundled(const char *name, const struct ink_machi
 struct ink_machine *ink_machine_load(const char *name, const struct ink_machine_options *options,
 				     struct ink_why *why)
 {
-	struct ink_machine_options o = {.size = sizeof o};
-	struct ink_why said = {""};
+	struct ink_machine_options o;
+	struct ink_why reason = {""};
 	struct ink_machine *m;
 
-	if (options && options->size < sizeof o) {
-		errno = -ink_fail(why, -EINVAL, "machine: size is %zu, the struct has %zu bytes",
-				     options->size, sizeof o);
-		return NULL;
-	}
-	if (options)
-		o = *options;
+	if (!name)
+		return errno = -ink_fail(why, -EINVAL, "machine: NULL is no name"), NULL;
+	if (read_options(options, &o, why))
+		return errno = EINVAL, NULL;
 	if (!o.file)
 		o.file = name;
-	m = is_file(name) ? load_file(name, &o, &said) : load_bundled(name, &o, &said);
-	if (!m && said.text[0])
-		ink_fail(why, 0, "%s", said.text);
+	m = is_file(name) ? load_file(name, &o, &reason) : load_bundled(name, &o, &reason);
+	if (!m && reason.text[0])
+		ink_fail(why, 0, "%s", reason.text);
 	else if (!m)
-		ink_fail(why, 0, "%s: %s", name, errno == ENOMEM ? "no memory" : "not a machine");
+		ink_fail(why, 0, "%s: %s", name,
+			 errno == ENOMEM      ? "no memory"
+			 : errno == ECANCELED ? "cancelled"
+					      : "not a machine");
 	return m;
 }

@@ -5,9 +5,9 @@
  * The grammar is that of docs/machine-language.md, and needs to look at two
  * tokens: a state's line is known by the ":" or "," behind its name. After a
  * mistake the parser looks for the next "|" (in a state) or the next line that
- * begins with an item, and goes on there; so one run finds many mistakes. A
- * name whose definition is wrong is known all the same, or everybody who uses
- * it would be wrong too.
+ * begins with an item, and continues there; so one run finds many mistakes. A
+ * name whose definition is wrong is known all the same, or every use of it would
+ * be reported too.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ static const char *const item_words[] = {"machine", "key",     "remember", "let"
 
 enum { ITEM_WORDS = sizeof item_words / sizeof item_words[0] };
 
-/* -------------------------------------------------------------- where to go on */
+/* ------------------------------------------------------------ where to continue */
 
 int ink_parser_sees_item(const struct ink_parser *p)
 {
@@ -73,13 +73,15 @@ static int parse_machine(struct ink_parser *p)
 {
 	struct ink_machine *m = p->m;
 	uint32_t at = p->now.at;
+	struct ink_name *name;
 
 	m->tried_name = 1;
-	if (ink_parse_name(p, "the machine's name", &m->name))
+	if (ink_parse_name(p, "the machine's name", &name))
 		return -1;
 	if (m->has_name)
 		return twice(p, at, "the name of the machine", m->name_at);
 	m->has_name = 1;
+	m->name = name->text;
 	m->name_at = at;
 	return 0;
 }
@@ -144,12 +146,12 @@ static int parse_expendable(struct ink_parser *p)
 	struct ink_machine *m = p->m;
 
 	do {
-		if (!APPEND(p, m->expendables, m->n_expendables))
+		uint32_t at = p->now.at;
+		struct ink_name *name;
+
+		if (ink_parse_name(p, "a state", &name) || !APPEND(p, m->expendables, m->n_expendables))
 			return -1;
-		m->expendables[m->n_expendables].at = p->now.at;
-		if (ink_parse_name(p, "a state", &m->expendables[m->n_expendables].name))
-			return -1;
-		m->n_expendables++;
+		m->expendables[m->n_expendables++] = (struct ink_named){name, at};
 	} while (ink_parser_takes(p, ","));
 	return 0;
 }
@@ -166,57 +168,77 @@ static int ends_condition(struct ink_parser *p)
 				     : ink_parser_expected(p, "'and', 'or' or a new line with another item");
 }
 
+static int add_let(struct ink_parser *p, struct ink_name *name, const struct ink_let *let)
+{
+	struct ink_machine *m = p->m;
+
+	if (!APPEND(p, m->lets, m->n_lets))
+		return -1;
+	m->lets[m->n_lets++] = *let;
+	name->let = m->n_lets;
+	return let->condition ? ends_condition(p) : -1;
+}
+
 static int parse_let(struct ink_parser *p)
 {
 	struct ink_machine *m = p->m;
 	struct ink_let let = {.at = p->now.at};
+	struct ink_name *name;
 
-	if (ink_parse_name(p, "a name", &let.name))
+	if (ink_parse_name(p, "a name", &name))
 		return -1;
-	for (unsigned i = 0; i < m->n_lets; i++)
-		if (!strcmp(m->lets[i].name, let.name))
-			return twice(p, let.at, let.name, m->lets[i].at);
-	if (!ink_parser_wants(p, "="))
-		let.condition = ink_parse_condition(p);
-	if (!APPEND(p, m->lets, m->n_lets))
-		return -1;
-	m->lets[m->n_lets++] = let;
-	return let.condition ? ends_condition(p) : -1;
-}
-
-static int check_event_name(struct ink_parser *p, const struct ink_event *e)
-{
-	if (!strcmp(e->name, "timeout") || !strcmp(e->name, "end")) {
-		ink_text_error(p->text, e->at, "an event cannot be called '%s'", e->name);
+	let.name = name->text;
+	if (name->let)
+		return twice(p, let.at, let.name, m->lets[name->let - 1].at);
+	if (m->n_lets == INK_LETS_MAX) {
+		ink_text_error(p->text, let.at, "more than %d lets", INK_LETS_MAX);
 		return -1;
 	}
-	for (unsigned i = 0; i < p->m->n_events; i++)
-		if (!strcmp(p->m->events[i].name, e->name))
-			return twice(p, e->at, e->name, p->m->events[i].at);
-	return 0;
+	if (!ink_parser_wants(p, "="))
+		let.condition = ink_parse_condition(p);
+	return add_let(p, name, &let);
+}
+
+static int check_event_name(struct ink_parser *p, const struct ink_name *name, uint32_t at)
+{
+	if (!strcmp(name->text, "timeout") || !strcmp(name->text, "end")) {
+		ink_text_error(p->text, at, "an event cannot be called '%s'", name->text);
+		return -1;
+	}
+	if (name->event)
+		return twice(p, at, name->text, p->m->events[name->event - 1].at);
+	if (p->m->n_events < INK_MAX_EVENTS)
+		return 0;
+	ink_text_error(p->text, at, "more than %d events", INK_MAX_EVENTS);
+	return -1;
+}
+
+static int add_event(struct ink_parser *p, struct ink_name *name, const struct ink_event *e)
+{
+	struct ink_machine *m = p->m;
+
+	if (!APPEND(p, m->events, m->n_events))
+		return -1;
+	m->events[m->n_events++] = *e;
+	name->event = m->n_events;
+	return e->condition ? ends_condition(p) : -1;
 }
 
 static int parse_event(struct ink_parser *p)
 {
-	struct ink_machine *m = p->m;
 	struct ink_event e = {.start = ink_parser_takes(p, "start"),
 			      .reverse = ink_parser_takes(p, "reverse")};
+	struct ink_name *name;
 
 	if (ink_parser_wants(p, "event"))
 		return -1;
 	e.at = p->now.at;
-	if (ink_parse_name(p, "the event's name", &e.name) || check_event_name(p, &e))
+	if (ink_parse_name(p, "the event's name", &name) || check_event_name(p, name, e.at))
 		return -1;
-	if (m->n_events == INK_MAX_EVENTS) {
-		ink_text_error(p->text, e.at, "more than %d events", INK_MAX_EVENTS);
-		return -1;
-	}
+	e.name = name->text;
 	if (!ink_parser_wants(p, "="))
 		e.condition = ink_parse_condition(p);
-	if (!APPEND(p, m->events, m->n_events))
-		return -1;
-	m->events[m->n_events++] = e;
-	return e.condition ? ends_condition(p) : -1;
+	return add_event(p, name, &e);
 }
 
 /* ----------------------------------------------------------------- actions */
@@ -237,21 +259,22 @@ static int parse_amount(struct ink_parser *p, struct ink_counting *c)
 	return ink_parser_expected(p, "'I', 'P' or 'B'");
 }
 
-/* A counter is made by whoever first counts it. */
-static int counter_number(struct ink_parser *p, const char *name, uint32_t at, unsigned *number)
+/* A counter comes into being where the text first counts it. */
+static int counter_number(struct ink_parser *p, struct ink_name *name, uint32_t at, unsigned *number)
 {
 	struct ink_machine *m = p->m;
 
-	for (*number = 0; *number < m->n_counters; (*number)++)
-		if (!strcmp(m->counters[*number].name, name))
-			return 0;
-	if (m->n_counters == INK_COUNTERS_MOST) {
-		ink_text_error(p->text, at, "more than %d counters", INK_COUNTERS_MOST);
+	if (!name->counter && m->n_counters == INK_COUNTERS_MAX) {
+		ink_text_error(p->text, at, "more than %d counters", INK_COUNTERS_MAX);
 		return -1;
 	}
-	if (!APPEND(p, m->counters, m->n_counters))
-		return -1;
-	m->counters[m->n_counters++] = (struct ink_named){name, at};
+	if (!name->counter) {
+		if (!APPEND(p, m->counters, m->n_counters))
+			return -1;
+		m->counters[m->n_counters++] = (struct ink_named){name, at};
+		name->counter = m->n_counters;
+	}
+	*number = name->counter - 1;
 	return 0;
 }
 
@@ -259,7 +282,7 @@ static int parse_count(struct ink_parser *p, struct ink_written_row *row)
 {
 	struct ink_counting c = {.amount = INK_AMOUNT_NUMBER, .number = 1}, *all;
 	uint32_t at = p->now.at;
-	const char *name;
+	struct ink_name *name;
 
 	if (ink_parse_name(p, "a counter's name", &name) || counter_number(p, name, at, &c.counter))
 		return -1;
@@ -378,6 +401,8 @@ static int parse_side(struct ink_parser *p, struct ink_trigger *t)
 
 static int parse_trigger(struct ink_parser *p, struct ink_trigger *t)
 {
+	struct ink_name *name;
+
 	t->at = p->now.at;
 	if (ink_parser_takes(p, "timeout"))
 		return t->kind = INK_ON_TIMEOUT, ink_parse_time(p, &t->time);
@@ -386,8 +411,9 @@ static int parse_trigger(struct ink_parser *p, struct ink_trigger *t)
 	if (ink_parser_takes(p, "*"))
 		return t->kind = INK_ON_ANY, parse_side(p, t);
 	t->kind = INK_ON_EVENT;
-	if (ink_parse_name(p, "an event, 'timeout', 'end' or '*'", &t->name))
+	if (ink_parse_name(p, "an event, 'timeout', 'end' or '*'", &name))
 		return -1;
+	t->name = name;
 	return parse_side(p, t);
 }
 
@@ -401,6 +427,8 @@ static int parse_triggers(struct ink_parser *p, struct ink_written_row *row)
 		memset(&all[row->n_triggers], 0, sizeof *all);
 		if (parse_trigger(p, &all[row->n_triggers]))
 			return -1;
+		row->kinds |= 1u << all[row->n_triggers].kind;
+		row->froms |= 1u << all[row->n_triggers].from;
 		row->n_triggers++;
 	} while (ink_parser_takes(p, ","));
 	row->triggers = all;
@@ -409,12 +437,15 @@ static int parse_triggers(struct ink_parser *p, struct ink_written_row *row)
 
 static int parse_target(struct ink_parser *p, struct ink_written_row *row)
 {
+	struct ink_name *name;
+
 	row->target_at = p->now.at;
-	if (ink_parse_name(p, "a state, 'absent' or 'next'", &row->target_name))
+	if (ink_parse_name(p, "a state, 'absent' or 'next'", &name))
 		return -1;
-	row->target = !strcmp(row->target_name, "absent") ? INK_TO_ABSENT
-		      : !strcmp(row->target_name, "next") ? INK_TO_NEXT
-							  : INK_TO_STATE;
+	row->target = !strcmp(name->text, "absent") ? INK_TO_ABSENT
+		      : !strcmp(name->text, "next") ? INK_TO_NEXT
+						    : INK_TO_STATE;
+	row->target_name = name;
 	return 0;
 }
 
@@ -449,28 +480,28 @@ static struct ink_written_row *parse_row(struct ink_parser *p)
 /* ------------------------------------------------------------------ states */
 
 /* The state of that name, made if need be; NULL without memory or room. */
-static struct ink_state *state_named(struct ink_parser *p, const char *name, uint32_t at)
+static struct ink_state *state_named(struct ink_parser *p, struct ink_name *name, uint32_t at)
 {
 	struct ink_machine *m = p->m;
 
-	for (unsigned i = 0; i < m->n_states; i++)
-		if (!strcmp(m->states[i].name, name))
-			return &m->states[i];
+	if (name->state)
+		return &m->states[name->state - 1];
 	if (m->n_states == INK_MAX_STATES) {
 		ink_text_error(p->text, at, "more than %d states", INK_MAX_STATES);
 		return NULL;
 	}
 	if (!APPEND(p, m->states, m->n_states))
 		return NULL;
-	m->states[m->n_states] = (struct ink_state){.name = name, .at = at};
-	return &m->states[m->n_states++];
+	m->states[m->n_states++] = (struct ink_state){.name = name->text, .at = at};
+	name->state = m->n_states;
+	return &m->states[m->n_states - 1];
 }
 
 static struct ink_state *parse_state(struct ink_parser *p)
 {
 	struct ink_machine *m = p->m;
 	uint32_t at = p->now.at;
-	const char *name;
+	struct ink_name *name;
 
 	if (ink_parser_takes(p, "*"))
 		return m->star.at = at, &m->star;
@@ -485,7 +516,7 @@ static struct ink_state *parse_state(struct ink_parser *p)
 
 static int add_row(struct ink_parser *p, struct ink_state *s, struct ink_written_row *row)
 {
-	if (!APPEND(p, s->rows, s->n_rows))
+	if (ink_text_work(p->text, row->at, 1 + row->n_triggers) || !APPEND(p, s->rows, s->n_rows))
 		return -1;
 	s->rows[s->n_rows++] = row;
 	s->n_own = s->n_rows;

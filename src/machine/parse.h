@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The parser's hands: the token under them, and how values are read.
+ * The parser's state, the current token, and how values are read.
  *
  * Every function that reads something returns 0, or -1 after it has complained
- * (or run out of memory); then the token that could not be read is the current
- * one, and the item's loop looks for a place to go on.
+ * (or run out of memory or steps); then the token that could not be read is the
+ * current one, and the item's loop looks for a place to continue. A parser that
+ * was stopped sees the end of the text.
  */
 #ifndef INKLING_MACHINE_PARSE_H
 #define INKLING_MACHINE_PARSE_H
@@ -41,7 +42,7 @@ int ink_parser_expected_near(struct ink_parser *p, const char *expected, const s
 /* Complains about a sign for which this language has a word, and returns 1. 0: there is none. */
 int ink_parser_foreign(struct ink_parser *p);
 
-int ink_parse_name(struct ink_parser *p, const char *what, const char **name);
+int ink_parse_name(struct ink_parser *p, const char *what, struct ink_name **name);
 int ink_parse_number(struct ink_parser *p, const char *what, uint64_t *number);
 int ink_parse_share(struct ink_parser *p, double *share);
 int ink_parse_time(struct ink_parser *p, uint64_t *nanoseconds);

@@ -2,6 +2,7 @@
 #include "machine/text.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static struct ink_token name_at(const struct ink_text *t, uint32_t at)
 
 	while (is_word(byte_at(t, end)) || (byte_at(t, end) == '-' && is_word(byte_at(t, end + 1))))
 		end++;
-	if (end - at > INK_NAME_MOST)
+	if (end - at > INK_NAME_MAX)
 		return bad(at, end - at, "a name of more than 63 characters");
 	return (struct ink_token){TOKEN_NAME, at, end - at, NULL};
 }
@@ -83,8 +84,9 @@ static struct ink_token string_at(const struct ink_text *t, uint32_t at)
 
 	while (end < t->length && byte_at(t, end) != '"' && byte_at(t, end) != '\n')
 		end += byte_at(t, end) == '\\' && byte_at(t, end + 1) != '\n' ? 2 : 1;
-	if (end >= t->length || byte_at(t, end) != '"')
-		return bad(at, 1, "a string must end on its line");
+	end = end < t->length ? end : t->length; /* a backslash may be the last byte */
+	if (byte_at(t, end) != '"')
+		return bad(at, end - at, "a string must end on its line");
 	return (struct ink_token){TOKEN_STRING, at, end + 1 - at, NULL};
 }
 
@@ -145,25 +147,30 @@ int ink_token_first(const struct ink_text *t, const struct ink_token *token)
 
 /* ------------------------------------------------------------- complaints */
 
-unsigned ink_text_line(const struct ink_text *t, uint32_t at)
+/* Finds the line of a place, from the one before if that is nearer: places are mostly visited in order. */
+static void find_line(struct ink_text *t, uint32_t at)
 {
-	unsigned line = 1;
+	const char *end;
 
-	for (uint32_t i = 0; i < at && i < t->length; i++)
-		line += t->bytes[i] == '\n';
-	return line;
+	if (at < t->line_start)
+		t->line_start = t->line = 0;
+	while (at > t->line_start &&
+	       (end = memchr(t->bytes + t->line_start, '\n', at - t->line_start)) != NULL) {
+		t->line_start = (uint32_t)(end + 1 - t->bytes);
+		t->line++;
+	}
 }
 
-static uint32_t line_start(const struct ink_text *t, uint32_t at)
+unsigned ink_text_line(struct ink_text *t, uint32_t at)
 {
-	while (at > 0 && t->bytes[at - 1] != '\n')
-		at--;
-	return at;
+	find_line(t, at);
+	return t->line + 1;
 }
 
-unsigned ink_text_column(const struct ink_text *t, uint32_t at)
+unsigned ink_text_column(struct ink_text *t, uint32_t at)
 {
-	return at - line_start(t, at) + 1;
+	find_line(t, at);
+	return at - t->line_start + 1;
 }
 
 static uint32_t line_end(const struct ink_text *t, uint32_t at)
@@ -175,18 +182,19 @@ static uint32_t line_end(const struct ink_text *t, uint32_t at)
 	return at;
 }
 
-static void tell(struct ink_text *t, enum ink_severity severity, uint32_t at, const char *words)
+static void report(struct ink_text *t, enum ink_severity severity, uint32_t at, const char *words)
 {
-	uint32_t start = line_start(t, at), end = line_end(t, at);
+	unsigned line = ink_text_line(t, at);
+	uint32_t start = t->line_start, end = line_end(t, at);
 	struct ink_complaint c = {.severity = severity,
 				  .file = t->file,
-				  .line = ink_text_line(t, at),
-				  .column = ink_text_column(t, at),
+				  .line = line,
+				  .column = at - start + 1,
 				  .text = words,
 				  .source = t->bytes + start,
 				  .source_length = end > start ? end - start : 0};
 
-	if (t->told++ < INK_COMPLAINTS_MOST && t->options && t->options->complain)
+	if (t->reported++ < INK_COMPLAINTS_MAX && t->options->complain)
 		t->options->complain(&c, t->options->user);
 }
 
@@ -195,11 +203,14 @@ void ink_text_error(struct ink_text *t, uint32_t at, const char *format, ...)
 	char words[300];
 	va_list args;
 
+	if (t->stopped)
+		return;
 	va_start(args, format);
 	vsnprintf(words, sizeof words, format, args);
 	va_end(args);
-	t->errors++;
-	tell(t, INK_ERROR, at, words);
+	report(t, INK_ERROR, at, words);
+	if (++t->errors == INK_COMPLAINTS_MAX)
+		t->stopped = -EINVAL;
 }
 
 void ink_text_warning(struct ink_text *t, uint32_t at, const char *format, ...)
@@ -207,12 +218,39 @@ void ink_text_warning(struct ink_text *t, uint32_t at, const char *format, ...)
 	char words[300];
 	va_list args;
 
+	t->warnings++;
+	if (t->reported >= INK_COMPLAINTS_MAX)
+		return;
 	va_start(args, format);
 	vsnprintf(words, sizeof words, format, args);
 	va_end(args);
-	t->warnings++;
-	tell(t, t->options && t->options->strict ? INK_ERROR : INK_WARNING, at, words);
+	report(t, t->options->strict ? INK_ERROR : INK_WARNING, at, words);
 }
+
+/* ------------------------------------------------------------------- work */
+
+static int is_cancelled(const struct ink_text *t, uint32_t steps)
+{
+	return t->steps / INK_STEPS_POLL != (t->steps + steps) / INK_STEPS_POLL && t->options->cancelled &&
+	       t->options->cancelled(t->options->user);
+}
+
+int ink_text_work(struct ink_text *t, uint32_t at, uint32_t steps)
+{
+	t->at = at;
+	if (!t->stopped && is_cancelled(t, steps))
+		t->stopped = -ECANCELED;
+	if (!t->stopped && steps > INK_STEPS_MAX - t->steps) {
+		ink_text_error(t, at, "the machine is too large: compiling it takes more than %d steps",
+			       INK_STEPS_MAX);
+		t->stopped = -EINVAL;
+	}
+	if (!t->stopped)
+		t->steps += steps;
+	return t->stopped;
+}
+
+/* ---------------------------------------------------------------- showing */
 
 /* The line and the caret; what is not printable stands as "?", and a tab stays one, or the caret would stand wrong. */
 static size_t show_source(const struct ink_complaint *c, char *text, size_t room)

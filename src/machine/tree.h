@@ -5,9 +5,9 @@
  *     text --parse.c--> tree --check.c--> names are known --compile.c--> rules, actions
  *                         \--------------decide.c---------------------> decision program
  *
- * Conditions are trees of tests. Equal tests are one, and have numbers: the
- * decision program names a test by its number, and whoever runs it (the packet
- * classifier) knows how each of them is made.
+ * Conditions are trees of tests. Equal tests are stored once and have numbers.
+ * The decision program names a test by its number; the packet classifier, which
+ * runs the program, knows how to evaluate each of them.
  */
 #ifndef INKLING_MACHINE_TREE_H
 #define INKLING_MACHINE_TREE_H
@@ -18,11 +18,27 @@
 #include "machine/text.h"
 
 enum {
-	INK_TESTS_MOST = 256, /* different ones; bit sets of them are four words */
-	INK_COUNTERS_MOST = 64,
-	INK_DEPTH_MOST = 1000, /* conditions in conditions; bounds recursion */
-	INK_NESTING_MOST = 64, /* parentheses and nots */
-	INK_TAILS = 6          /* 0 to 5 bytes of a picture's start code */
+	INK_TESTS_MAX = 256, /* different ones; bit sets of them are four words */
+	INK_COUNTERS_MAX = 64,
+	INK_LETS_MAX = 4096,
+	INK_DEPTH_MAX = 1000, /* conditions in conditions; bounds recursion */
+	INK_NESTING_MAX = 64, /* parentheses and nots */
+	/*
+	 * Bytes of one filter, and of all different ones. libpcap's compiler is cubic: the worst filter of 256 bytes
+	 * takes 0.06 s, one of 4 KiB takes 8 s.
+	 */
+	INK_FILTER_MAX = 256,
+	INK_FILTERS_MAX = 2048,
+	INK_NAME_CHAINS = 1024,
+	INK_TAILS = 6 /* 0 to 5 bytes of a picture's start code */
+};
+
+/* A name, stored once, and the numbers of what has it: from 1, 0 is none. */
+struct ink_name {
+	struct ink_name *next; /* in its chain */
+	uint32_t let, event, state, counter;
+	uint32_t length;
+	char text[]; /* a 0 behind it */
 };
 
 /* ------------------------------------------------------------------ tests */
@@ -72,7 +88,7 @@ enum ink_compare { INK_EQ, INK_NE, INK_LT, INK_LE, INK_GT, INK_GE };
 
 /* A counter beside a number, or beside a share of another counter. */
 struct ink_against {
-	const char *name, *other_name; /* other_name NULL: a number */
+	const struct ink_name *name, *other_name; /* other_name NULL: a number */
 	uint32_t at, other_at;         /* in the text */
 	unsigned counter, other;
 	enum ink_compare compare;
@@ -86,14 +102,15 @@ struct ink_test {
 	const struct ink_range *ranges; /* sorted, apart from each other */
 	const struct ink_prefix *prefixes;
 	const char *bytes;  /* INK_FIELD_BEGINS, INK_FIELD_FILTER; a 0 behind them */
-	const char *place;  /* INK_FIELD_FILTER: "file:line:column", for those who cannot compile it */
+	const char *place;  /* INK_FIELD_FILTER: "file:line:column", for errors when the link is known */
 	uint64_t threshold; /* INK_FIELD_CHANCE: of 2^64; UINT64_MAX: always. Its number is in length */
 	struct ink_against against; /* INK_FIELD_COUNTER */
 };
 
 /* ------------------------------------------------------------- conditions */
 
-enum ink_condition_kind { INK_TEST, INK_ALWAYS, INK_AND, INK_OR, INK_NOT };
+/* INK_ALWAYS and INK_NEVER stand alone: they are folded into what they would be a part of. */
+enum ink_condition_kind { INK_TEST, INK_ALWAYS, INK_NEVER, INK_AND, INK_OR, INK_NOT };
 
 struct ink_condition {
 	enum ink_condition_kind kind;
@@ -126,9 +143,9 @@ enum ink_trigger_kind { INK_ON_EVENT, INK_ON_ANY, INK_ON_TIMEOUT, INK_ON_END };
 struct ink_trigger {
 	enum ink_trigger_kind kind;
 	enum ink_from from;
-	const char *name; /* of the event */
-	unsigned event;   /* its number, once known */
-	uint64_t time;    /* INK_ON_TIMEOUT: nanoseconds */
+	const struct ink_name *name; /* of the event */
+	unsigned event;              /* its number, once known */
+	uint64_t time;               /* INK_ON_TIMEOUT: nanoseconds */
 	uint32_t at, from_at;
 };
 
@@ -137,8 +154,9 @@ enum ink_target_kind { INK_TO_SAME, INK_TO_STATE, INK_TO_ABSENT, INK_TO_NEXT };
 struct ink_written_row {
 	const struct ink_trigger *triggers;
 	unsigned n_triggers;
+	unsigned kinds, froms; /* bit sets: what the triggers are, where they come from */
 	enum ink_target_kind target;
-	const char *target_name;
+	const struct ink_name *target_name;
 	unsigned state; /* INK_TO_STATE, once known */
 	uint32_t at, target_at;
 	uint32_t packet_action_at;
@@ -156,6 +174,8 @@ struct ink_state {
 	struct ink_written_row **rows;
 	unsigned n_rows, n_own;
 	uint8_t *taken; /* n_rows: the row serves some event, time-out or end here */
+	struct ink_written_row *on_timeout, *on_end; /* the rows for these, or NULL */
+	uint64_t time;                               /* of on_timeout: nanoseconds */
 	int expendable;
 	int splits;    /* remembers the initiator */
 	int tails;     /* remembers the tail */
@@ -163,7 +183,7 @@ struct ink_state {
 };
 
 struct ink_named {
-	const char *name;
+	const struct ink_name *name;
 	uint32_t at;
 };
 
@@ -184,6 +204,7 @@ struct ink_machine {
 	struct ink_rules rules;
 	struct ink_arena arena;
 
+	struct ink_name *names[INK_NAME_CHAINS];
 	const char *name;
 	enum ink_key key;
 	uint32_t name_at, key_at, initiator_at, tail_at;
@@ -203,15 +224,20 @@ struct ink_machine {
 	unsigned n_expendables;
 	struct ink_named *counters;
 	unsigned n_counters;
+	unsigned filter_bytes;
 
 	/* compiled */
 	struct ink_decision decision;
 	uint32_t *event_base; /* the first compiled event of each */
 	uint8_t *event_sides; /* 1, or 2: from the low end, from the high end */
+	int all_sides;        /* every event has 2 */
 	unsigned tails;       /* 1, or INK_TAILS: compiled events for each side */
 	int one_by_one;       /* classifying needs the state or the counters: no batches */
 	uint8_t *tail_of;     /* compiled states: what they remember */
 };
+
+/* The name that a token is, which may be new. NULL without memory, or if the work is too much. */
+struct ink_name *ink_name_at(struct ink_machine *m, struct ink_text *text, const struct ink_token *token);
 
 /* Fills the machine from the text; complains. */
 void ink_machine_parse(struct ink_machine *m, struct ink_text *text);
@@ -225,7 +251,7 @@ int ink_decide(struct ink_machine *m, struct ink_text *text, uint8_t *happens);
 /* Makes rules and actions. 0 or -errno. */
 int ink_compile(struct ink_machine *m, struct ink_text *text);
 
-/* Warns of what can be reached by nobody and of what nobody leaves. */
+/* Warns of states that no flow reaches and of states that no flow leaves. */
 void ink_check_flow(struct ink_machine *m, struct ink_text *text, const uint8_t *happens);
 
 /* Offers the words that conditions are made of. */
@@ -255,19 +281,7 @@ static inline unsigned ink_row_leads(const struct ink_machine *m, const struct i
 
 static inline int ink_row_has(const struct ink_written_row *row, enum ink_trigger_kind kind)
 {
-	for (unsigned i = 0; i < row->n_triggers; i++)
-		if (row->triggers[i].kind == kind)
-			return 1;
-	return 0;
-}
-
-/* The row that a state has for its time-out or its end, or NULL. */
-static inline struct ink_written_row *ink_row_for(const struct ink_state *s, enum ink_trigger_kind kind)
-{
-	for (unsigned i = 0; i < s->n_rows; i++)
-		if (ink_row_has(s->rows[i], kind))
-			return s->rows[i];
-	return NULL;
+	return row->kinds >> kind & 1;
 }
 
 #endif

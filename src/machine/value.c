@@ -8,13 +8,19 @@
 
 #include "machine/parse.h"
 
-/* --------------------------------------------------------------- the hands */
+/* ------------------------------------------------------------------ tokens */
+
+static int is_stopped(const struct ink_parser *p)
+{
+	return p->m->arena.failed || p->text->stopped;
+}
 
 void ink_parser_next(struct ink_parser *p)
 {
 	p->before = p->now.at + p->now.length;
-	p->now = ink_token_at(p->text, p->now.at + p->now.length);
-	if (p->m->arena.failed)
+	p->now = ink_token_at(p->text, p->before);
+	ink_text_work(p->text, p->now.at, 1);
+	if (is_stopped(p))
 		p->now = (struct ink_token){TOKEN_END, p->text->length, 0, NULL};
 }
 
@@ -48,7 +54,7 @@ int ink_parser_expected_near(struct ink_parser *p, const char *expected, const s
 	unsigned length = p->now.length < 40 ? p->now.length : 40;
 	char hint[96] = "";
 
-	if (p->m->arena.failed)
+	if (is_stopped(p))
 		return -1;
 	if (near)
 		ink_suggest_hint(near, hint);
@@ -100,11 +106,11 @@ int ink_parser_wants(struct ink_parser *p, const char *word)
 
 /* ----------------------------------------------------------- names, numbers */
 
-int ink_parse_name(struct ink_parser *p, const char *what, const char **name)
+int ink_parse_name(struct ink_parser *p, const char *what, struct ink_name **name)
 {
 	if (p->now.kind != TOKEN_NAME)
 		return ink_parser_expected(p, what);
-	*name = ink_arena_string(&p->m->arena, p->text->bytes + p->now.at, p->now.length);
+	*name = ink_name_at(p->m, p->text, &p->now);
 	ink_parser_next(p);
 	return *name ? 0 : -1;
 }
@@ -322,7 +328,7 @@ static int parse_bits(struct ink_parser *p, struct ink_prefix *prefix)
 int ink_parse_prefix(struct ink_parser *p, struct ink_prefix *prefix)
 {
 	struct ink_token address = ink_token_address(p->text, p->now.at);
-	char text[INK_NAME_MOST + 1];
+	char text[INK_NAME_MAX + 1];
 
 	if (address.kind == TOKEN_END || address.length >= sizeof text)
 		return ink_parser_expected(p, "an address such as 10.1.2.3, 10.0.0.0/8 or 2001:db8::/32");

@@ -30,7 +30,7 @@
 
 enum { WAIT_MS = 100 };                  /* for packets of an interface */
 enum { KERNEL_BUFFER = 16 << 20 };       /* of an interface: 10 Gbit/s for 13 ms */
-enum { POOL = 4 * (int)INK_FRAME_MOST }; /* for packets of libpcap */
+enum { POOL = 4 * (int)INK_FRAME_MAX };  /* for packets of libpcap */
 
 struct ink_capture {
 	char *name; /* of the file or the interface */
@@ -154,7 +154,7 @@ static int read_one(struct ink_capture *c, struct ink_packets *packets)
 	const u_char *bytes;
 	int said = pcap_next_ex(c->pcap, &header, &bytes);
 
-	if (said == 1 && header->caplen > INK_FRAME_MOST) {
+	if (said == 1 && header->caplen > INK_FRAME_MAX) {
 		c->error = ink_fail(&c->why, -EILSEQ, "%s: a packet of %u bytes", c->name, header->caplen);
 		return -1;
 	}
@@ -171,8 +171,7 @@ static void read_pcap(struct ink_capture *c, struct ink_packets *packets)
 	int said = 1;
 
 	c->pooled = 0;
-	while (packets->n < packets->room && said == 1 && POOL - c->pooled >= INK_FRAME_MOST &&
-	       !is_stopped(c))
+	while (packets->n < packets->room && said == 1 && POOL - c->pooled >= INK_FRAME_MAX && !is_stopped(c))
 		said = read_one(c, packets);
 	packets->end = !packets->n && !c->error && (is_stopped(c) || said == PCAP_ERROR_BREAK);
 }
@@ -285,7 +284,7 @@ static int open_interface(struct ink_capture *c, const struct ink_capture_option
 	c->pcap = pcap_create(o->interface, text);
 	if (!c->pcap)
 		return ink_fail(why, -EIO, "%s: %s", c->name, text);
-	pcap_set_snaplen(c->pcap, o->snaplen ? (int)o->snaplen : (int)INK_FRAME_MOST);
+	pcap_set_snaplen(c->pcap, o->snaplen ? (int)o->snaplen : (int)INK_FRAME_MAX);
 	pcap_set_promisc(c->pcap, !o->not_promiscuous);
 	pcap_set_timeout(c->pcap, WAIT_MS);
 	pcap_set_buffer_size(c->pcap, o->buffer ? (int)o->buffer : KERNEL_BUFFER);
@@ -352,7 +351,7 @@ static int check(const struct ink_capture_options *o, struct ink_why *why)
 		return ink_fail(why, -EINVAL, "capture: either a file or an interface");
 	if (o->parse & ~INK_OUTERMOST)
 		return ink_fail(why, -EINVAL, "capture: no such way to parse: %u", o->parse);
-	if (o->snaplen > INK_FRAME_MOST || o->buffer > INT32_MAX)
+	if (o->snaplen > INK_FRAME_MAX || o->buffer > INT32_MAX)
 		return ink_fail(why, -EINVAL, "capture: snaplen %u or buffer %u is too large", o->snaplen,
 				   o->buffer);
 	return 0;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What capture.c needs of filter.c besides what users see. */
+/* What the library itself needs of filter.c. */
 #ifndef INKLING_PACKET_FILTER_H
 #define INKLING_PACKET_FILTER_H
 
 #include <inkling/packet.h>
 
 struct bpf_program;
+
+/* As ink_filter_compile, in a time that is bounded by the square of the text's length. */
+struct ink_filter *ink_filter_compile_quickly(const char *text, enum ink_link link, struct ink_why *why);
 
 /* For the kernel; belongs to the filter. */
 struct bpf_program *ink_filter_program(struct ink_filter *filter);

@@ -29,7 +29,7 @@
 enum { RECORD_HEADER = 16 };
 
 /* Twice the longest packet; it stays in the second level cache. */
-enum { BUFFER = 2 * (INK_FRAME_MOST + RECORD_HEADER) };
+enum { BUFFER = 2 * (INK_FRAME_MAX + RECORD_HEADER) };
 
 /* Of the stream that libpcap reads from. */
 enum { STREAM_BUFFER = 1 << 17 };
@@ -177,7 +177,7 @@ int ink_reader_next(struct ink_reader *r, struct ink_packet *p, struct ink_why *
 	if (left < RECORD_HEADER)
 		return 0;
 	captured = number32(r, record + 8);
-	if (captured > INK_FRAME_MOST)
+	if (captured > INK_FRAME_MAX)
 		return impossible(r, captured, why);
 	if (left - RECORD_HEADER < captured)
 		return 0;
@@ -198,7 +198,7 @@ static size_t wanted(const struct ink_reader *r)
 	if (r->filled - r->at < RECORD_HEADER)
 		return RECORD_HEADER;
 	captured = number32(r, r->buffer + r->at + 8);
-	return RECORD_HEADER + (captured < INK_FRAME_MOST ? captured : INK_FRAME_MOST);
+	return RECORD_HEADER + (captured < INK_FRAME_MAX ? captured : INK_FRAME_MAX);
 }
 
 static int cut_off(const struct ink_reader *r, struct ink_why *why)

@@ -11,7 +11,7 @@
 
 enum { INK_FILE_HEADER = 24 }; /* bytes; a pcapng file begins with more */
 
-#define INK_FRAME_MOST 262144u /* the longest that libpcap takes for a packet, too */
+#define INK_FRAME_MAX 262144u /* the longest that libpcap takes for a packet, too */
 
 struct ink_reader {
 	const char *name; /* for complaints; belongs to the caller */

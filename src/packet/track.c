@@ -40,7 +40,7 @@ struct ink_track {
 	uint64_t first;  /* the table's tick when the first packet came */
 	uint64_t now;    /* the tick it is */
 	uint64_t due;    /* how long after the origin the next tick comes */
-	uint64_t counters[INK_COUNTERS_MOST], counters_beside[INK_COUNTERS_MOST];
+	uint64_t counters[INK_COUNTERS_MAX], counters_beside[INK_COUNTERS_MAX];
 	struct ink_track_stats stats;
 
 	size_t n; /* steps that wait */
@@ -438,7 +438,7 @@ static int exchange_rules(struct ink_track *k, const struct ink_machine_view *ne
 static void keep_counters(const struct ink_machine_view *old, const struct ink_machine_view *new,
 			  uint64_t *counters)
 {
-	uint64_t kept[INK_COUNTERS_MOST] = {0};
+	uint64_t kept[INK_COUNTERS_MAX] = {0};
 
 	for (unsigned i = 0; i < new->counters; i++)
 		for (unsigned j = 0; j < old->counters; j++)

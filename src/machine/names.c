@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The names of a text, each stored once. A name knows what it was given to, so
+ * that a row with thousands of events costs one lookup for each of them. Chains
+ * are paid for like all work that the text decides (text.h): names that were
+ * chosen to collide end in a complaint.
+ */
+#include <string.h>
+
+#include "machine/tree.h"
+
+/* FNV-1a. */
+static uint32_t hash(const char *bytes, uint32_t length)
+{
+	uint32_t h = 2166136261u;
+
+	for (uint32_t i = 0; i < length; i++)
+		h = (h ^ (unsigned char)bytes[i]) * 16777619u;
+	return h;
+}
+
+static struct ink_name *add(struct ink_machine *m, struct ink_name **chain, const char *bytes,
+			    uint32_t length)
+{
+	struct ink_name *name = ink_arena_get(&m->arena, sizeof *name + length + 1);
+
+	if (!name)
+		return NULL;
+	memcpy(name->text, bytes, length);
+	name->length = length;
+	name->next = *chain;
+	*chain = name;
+	return name;
+}
+
+struct ink_name *ink_name_at(struct ink_machine *m, struct ink_text *text, const struct ink_token *token)
+{
+	const char *bytes = text->bytes + token->at;
+	struct ink_name **chain = &m->names[hash(bytes, token->length) % INK_NAME_CHAINS];
+
+	for (struct ink_name *n = *chain; n; n = n->next) {
+		if (n->length == token->length && !memcmp(n->text, bytes, n->length))
+			return n;
+		if (ink_text_work(text, token->at, 1))
+			return NULL;
+	}
+	return add(m, chain, bytes, token->length);
+}
