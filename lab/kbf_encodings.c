@@ -347,7 +347,7 @@ static int one_job(struct lab *lab, void *context, size_t number)
 		run_second(lab, s, number - JOB_SECOND);
 	if (number != JOB_GREEDY)
 		return 0;
-	found = ink_greedy_search(s->greedy->codes, MOST_CODES, s->greedy->bits);
+	found = ink_greedy_search(s->greedy->codes, MOST_CODES, s->greedy->bits, &ink_own_allocator);
 	s->greedy->found = found < 0 ? 0 : (uint32_t)found;
 	return found < 0 ? lab_fail(lab, found, "greedy codes of %u bits", s->greedy->bits) : 0;
 }

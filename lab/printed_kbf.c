@@ -16,9 +16,10 @@ int printed_codes_make(struct printed_codes *codes, uint32_t count)
 	int error;
 
 	*codes = (struct printed_codes){.codes = lab_alloc(count, sizeof *codes->codes), .count = count};
-	error = ink_greedy_codes(codes->codes, count);
+	error = ink_greedy_codes(codes->codes, count, &ink_own_allocator);
+	codes->index = (struct ink_greedy_index){.allocator = &ink_own_allocator, .codes = codes->codes};
 	if (!error)
-		error = ink_greedy_index_make(&codes->index, codes->codes, count);
+		error = ink_greedy_index_make(&codes->index, count);
 	for (uint32_t i = 0; i < count && !error; i++)
 		error = ink_greedy_index_add(&codes->index);
 	return error;

@@ -38,10 +38,10 @@ static void greedy_codes_are_those_of_algorithm_1(void **state)
 	(void)state;
 	sums[0] = 1; /* the sum of equals */
 	algorithm_1(expected, N, sums);
-	assert_int_equal(ink_greedy_codes(codes, N), 0);
+	assert_int_equal(ink_greedy_codes(codes, N, &ink_own_allocator), 0);
 	assert_memory_equal(codes, expected, sizeof codes);
 	for (uint32_t n = 1; n < 40; n++) {
-		assert_int_equal(ink_greedy_codes(codes, n), 0);
+		assert_int_equal(ink_greedy_codes(codes, n, &ink_own_allocator), 0);
 		assert_memory_equal(codes, expected, n * sizeof *codes);
 	}
 	free(sums);
@@ -53,15 +53,15 @@ static void a_search_finds_all_codes_of_so_many_bits_and_no_others(void **state)
 	uint32_t all[N], codes[N];
 
 	(void)state;
-	assert_int_equal(ink_greedy_codes(all, N), 0);
+	assert_int_equal(ink_greedy_codes(all, N, &ink_own_allocator), 0);
 	for (unsigned bits = 1; bits <= 18; bits++) {
 		uint32_t below = 0;
 
 		while (all[below] >> bits == 0)
 			below++;
-		assert_int_equal(ink_greedy_search(codes, N, bits), below);
+		assert_int_equal(ink_greedy_search(codes, N, bits, &ink_own_allocator), below);
 		assert_memory_equal(codes, all, below * sizeof *codes);
-		assert_int_equal(ink_greedy_search(codes, below - 1, bits), below - 1);
+		assert_int_equal(ink_greedy_search(codes, below - 1, bits, &ink_own_allocator), below - 1);
 	}
 }
 
@@ -80,7 +80,7 @@ static void three_thousand_greedy_codes_are_found(void **state)
 	double start = cpu_seconds();
 
 	(void)state;
-	assert_int_equal(ink_greedy_codes(codes, 3000), 0);
+	assert_int_equal(ink_greedy_codes(codes, 3000, &ink_own_allocator), 0);
 	print_message("%.2f s\n", cpu_seconds() - start);
 	assert_int_equal(codes[2999], 176456236);
 }
@@ -100,7 +100,7 @@ static void all_sums_of_one_and_two_greedy_codes_are_different(void **state)
 	uint64_t *seen = calloc(1, 1u << (INK_GREEDY_BITS - 3));
 
 	(void)state;
-	assert_int_equal(ink_greedy_codes(codes, n), 0);
+	assert_int_equal(ink_greedy_codes(codes, n, &ink_own_allocator), 0);
 	assert_false(is_marked(seen, 0));
 	for (uint32_t i = 0; i < n; i++) {
 		assert_false(is_marked(seen, codes[i]));
@@ -118,7 +118,7 @@ static void as_many_greedy_codes_fit_as_the_header_says(void **state)
 
 	(void)state;
 	if (test_scale() == 1) {
-		assert_int_equal(ink_greedy_codes(codes, INK_GREEDY_VALUES + 1), -ERANGE);
+		assert_int_equal(ink_greedy_codes(codes, INK_GREEDY_VALUES + 1, &ink_own_allocator), -ERANGE);
 		assert_true(codes[INK_GREEDY_VALUES - 1] && !codes[INK_GREEDY_VALUES]);
 		assert_true(codes[3293] < 1u << 28 && codes[3294] >= 1u << 28);
 	}

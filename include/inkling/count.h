@@ -75,6 +75,7 @@ struct ink_count_options {
 	double error; /* ceiling for false positives; default 1/1024, or none where items and f or m are given */
 	uint64_t seed; /* 0 = the secret is random */
 	struct ink_count_geometry geometry;
+	const struct ink_allocator *allocator; /* NULL = the library's own */
 };
 
 /* What a set with these options will be, when it holds `items` different items, each of them once. */
@@ -173,6 +174,9 @@ int ink_count_merge(struct ink_count *into, const struct ink_count *from, struct
 
 /* --------------------------------------------------------------- looking */
 
+/* All that the set has allocated. Does not walk it. */
+uint64_t ink_count_bytes(const struct ink_count *set);
+
 struct ink_count_stats {
 	size_t size;
 	uint64_t bytes;     /* allocated */
@@ -205,13 +209,47 @@ int ink_count_check(const struct ink_count *set, struct ink_why *why);
  */
 int ink_count_save(const struct ink_count *set, const char *path, struct ink_why *why);
 
+/* The same with options; NULL = defaults, as in all calls below. -EINVAL: the options are wrong. */
+int ink_count_save_with(const struct ink_count *set, const char *path, const struct ink_save_options *options,
+			struct ink_why *why);
+
+/* Writes the same bytes to a sink; returns its error if it has one. */
+int ink_count_save_to(const struct ink_count *set, const struct ink_sink *sink,
+		      const struct ink_save_options *options, struct ink_why *why);
+
+/* Writes the same bytes to memory. -ENOSPC: more room is needed; buffer->used says how much. */
+int ink_count_save_buffer(const struct ink_count *set, struct ink_buffer *buffer,
+			  const struct ink_save_options *options, struct ink_why *why);
+
+/* How many bytes these calls write. */
+int ink_count_save_bytes(const struct ink_count *set, const struct ink_save_options *options, uint64_t *bytes,
+			 struct ink_why *why);
+
 /*
  * Makes a set from a file; ink_count_free it. NULL with errno: EBADMSG (not
  * such a file, damaged, or unsound), ENOTSUP (a version or kind of file that
- * is no counting set, as far as this library knows), EINVAL (no such way of
- * loading), ENOMEM, or what the system said.
+ * is no counting set, as far as this library knows), EINVAL (the options are
+ * wrong), EFBIG (more than `bytes` of the options), ENOMEM, or what the system
+ * or the source said.
  */
 struct ink_count *ink_count_load(const char *path, enum ink_load how, struct ink_why *why);
+struct ink_count *ink_count_load_with(const char *path, const struct ink_load_options *options,
+				      struct ink_why *why);
+
+/* From a source, which may go on behind the snapshot. */
+struct ink_count *ink_count_load_from(const struct ink_source *source, const struct ink_load_options *options,
+				      struct ink_why *why);
+
+/* From memory, which holds the snapshot and no more. */
+struct ink_count *ink_count_load_buffer(const void *bytes, size_t n, const struct ink_load_options *options,
+					struct ink_why *why);
+
+/*
+ * A second set that is in all as the first, secret and counters of failures
+ * included; ink_count_free it. NULL with errno: ENOMEM, EINVAL (the allocator).
+ */
+struct ink_count *ink_count_copy(const struct ink_count *set, const struct ink_allocator *allocator,
+				 struct ink_why *why);
 
 #ifdef __cplusplus
 }

@@ -81,6 +81,7 @@ struct ink_kbf_dict_options {
 	uint32_t values;       /* most that it takes; default: as many as the encoding has (GREEDY: 3,000) */
 	uint32_t value_length; /* bytes of the longest value; default 65,536, at most 2^30 */
 	uint64_t seed;         /* 0 = the secret is random */
+	const struct ink_allocator *allocator; /* NULL = the library's own */
 };
 
 /*
@@ -108,6 +109,9 @@ int ink_kbf_dict_find(const struct ink_kbf_dict *dict, struct ink_bytes value, u
 /* The value of a symbol, in memory of the dictionary that never moves; -ENOENT: there is none. */
 int ink_kbf_dict_value(const struct ink_kbf_dict *dict, uint32_t symbol, struct ink_bytes *value);
 
+/* All that the dictionary has allocated. */
+uint64_t ink_kbf_dict_bytes(const struct ink_kbf_dict *dict);
+
 struct ink_kbf_dict_stats {
 	size_t size;
 	enum ink_kbf_encoding encoding;
@@ -120,11 +124,36 @@ struct ink_kbf_dict_stats {
 /* `stats->size` must be set: 0, or -EINVAL. */
 int ink_kbf_dict_stats(const struct ink_kbf_dict *dict, struct ink_kbf_dict_stats *stats);
 
-/* As ink_save: mode 0600, for the secret is in the file. */
+/* As ink_save and its variants: mode 0600, for the secret is in the file. */
 int ink_kbf_dict_save(const struct ink_kbf_dict *dict, const char *path, struct ink_why *why);
+int ink_kbf_dict_save_with(const struct ink_kbf_dict *dict, const char *path,
+			   const struct ink_save_options *options, struct ink_why *why);
+int ink_kbf_dict_save_to(const struct ink_kbf_dict *dict, const struct ink_sink *sink,
+			 const struct ink_save_options *options, struct ink_why *why);
+int ink_kbf_dict_save_buffer(const struct ink_kbf_dict *dict, struct ink_buffer *buffer,
+			     const struct ink_save_options *options, struct ink_why *why);
+int ink_kbf_dict_save_bytes(const struct ink_kbf_dict *dict, const struct ink_save_options *options,
+			    uint64_t *bytes, struct ink_why *why);
 
-/* Makes a dictionary from such a file; ink_kbf_dict_free it. NULL with errno as ink_load. */
+/*
+ * Makes a dictionary from such a snapshot; ink_kbf_dict_free it. NULL with errno
+ * as ink_load and its variants. Its values are added one by one, so `trust` makes
+ * no difference.
+ */
 struct ink_kbf_dict *ink_kbf_dict_load(const char *path, struct ink_why *why);
+struct ink_kbf_dict *ink_kbf_dict_load_with(const char *path, const struct ink_load_options *options,
+					    struct ink_why *why);
+struct ink_kbf_dict *ink_kbf_dict_load_from(const struct ink_source *source,
+					    const struct ink_load_options *options, struct ink_why *why);
+struct ink_kbf_dict *ink_kbf_dict_load_buffer(struct ink_bytes snapshot,
+					      const struct ink_load_options *options, struct ink_why *why);
+
+/*
+ * A second dictionary with the same secret and the same values, which grows on
+ * its own; ink_kbf_dict_free it. NULL with errno: ENOMEM, EINVAL (the allocator).
+ */
+struct ink_kbf_dict *ink_kbf_dict_copy(const struct ink_kbf_dict *dict, const struct ink_allocator *allocator,
+				       struct ink_why *why);
 
 /* --------------------------------------------------------------- the plan */
 
@@ -152,6 +181,7 @@ struct ink_kbf_options {
 	uint32_t links;         /* for ink_kbf_plan: errors of a chain of that many full links; default 1 */
 	double grow_at;         /* a link is added beyond this share of the planned keys; 0 = never */
 	uint32_t pending;       /* most keys in the side table; default 1,024 + a sixteenth of the keys */
+	const struct ink_allocator *allocator; /* NULL = the library's own; the dictionary has its own */
 };
 
 struct ink_kbf_plan {
@@ -310,6 +340,9 @@ int ink_kbf_subtract(struct ink_kbf *filter, const struct ink_kbf *other, enum i
 
 /* ---------------------------------------------------------------- looking */
 
+/* All that the filter has allocated, the dictionary apart. Does not walk it. */
+uint64_t ink_kbf_bytes(const struct ink_kbf *filter);
+
 struct ink_kbf_stats {
 	size_t size;
 	uint32_t links;
@@ -342,18 +375,39 @@ int ink_kbf_check(const struct ink_kbf *filter, struct ink_why *why);
 /* -------------------------------------------------------------- snapshots */
 
 /*
- * As ink_save: all or nothing, mode 0600. The side table is saved, with the
- * keys in it; the dictionary is not, it has a file of its own. Needs as much
- * memory again.
+ * As ink_save and its variants: all or nothing, mode 0600. The side table is
+ * saved, with the keys in it; the dictionary is not, it has a file of its own. A
+ * filter with several links or waiting keys needs as much memory again.
  */
 int ink_kbf_save(const struct ink_kbf *filter, const char *path, struct ink_why *why);
+int ink_kbf_save_with(const struct ink_kbf *filter, const char *path, const struct ink_save_options *options,
+		      struct ink_why *why);
+int ink_kbf_save_to(const struct ink_kbf *filter, const struct ink_sink *sink,
+		    const struct ink_save_options *options, struct ink_why *why);
+int ink_kbf_save_buffer(const struct ink_kbf *filter, struct ink_buffer *buffer,
+			const struct ink_save_options *options, struct ink_why *why);
+int ink_kbf_save_bytes(const struct ink_kbf *filter, const struct ink_save_options *options, uint64_t *bytes,
+		       struct ink_why *why);
 
 /*
  * Makes a filter from a snapshot; ink_kbf_free it. `dict` is that of the filter,
  * or one that begins with all of it; the filter shares it. NULL with errno as
- * ink_load, or EINVAL: the dictionary is not the filter's.
+ * ink_load and its variants, or EINVAL: the dictionary is not the filter's.
  */
 struct ink_kbf *ink_kbf_load(const char *path, struct ink_kbf_dict *dict, enum ink_load how,
+			     struct ink_why *why);
+struct ink_kbf *ink_kbf_load_with(const char *path, struct ink_kbf_dict *dict,
+				  const struct ink_load_options *options, struct ink_why *why);
+struct ink_kbf *ink_kbf_load_from(const struct ink_source *source, struct ink_kbf_dict *dict,
+				  const struct ink_load_options *options, struct ink_why *why);
+struct ink_kbf *ink_kbf_load_buffer(struct ink_bytes snapshot, struct ink_kbf_dict *dict,
+				    const struct ink_load_options *options, struct ink_why *why);
+
+/*
+ * A second filter that is in all as the first, waiting keys included; it shares
+ * the dictionary. ink_kbf_free it. NULL with errno: ENOMEM, EINVAL (the allocator).
+ */
+struct ink_kbf *ink_kbf_copy(const struct ink_kbf *filter, const struct ink_allocator *allocator,
 			     struct ink_why *why);
 
 #ifdef __cplusplus

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The public calls of counting sets: making and freeing, and the way from a call to its kind. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/grow.h"
-#include "base/pages.h"
 #include "base/secret.h"
 #include "base/siphash.h"
 #include "count/set.h"
 
 /* --------------------------------------------------------------- making, freeing */
+
+struct ink_count *ink_count_alloc(const struct ink_allocator *a)
+{
+	struct ink_count *c = ink_alloc(a, sizeof *c);
+
+	if (c)
+		c->allocator = *a;
+	return c;
+}
 
 void ink_count_attach(struct ink_count *c)
 {
@@ -32,7 +40,7 @@ static int build(struct ink_count *c, const struct ink_count_options *o, struct 
 	if (error)
 		return error;
 	ink_count_attach(c);
-	c->body = ink_body_alloc(c->body_bytes);
+	c->body = ink_alloc(&c->allocator, c->body_bytes);
 	return c->body ? 0
 		       : ink_fail(why, -ENOMEM, "no memory for %llu bytes",
 				  (unsigned long long)c->body_bytes);
@@ -41,9 +49,14 @@ static int build(struct ink_count *c, const struct ink_count_options *o, struct 
 struct ink_count *ink_count_create(const struct ink_count_options *options, struct ink_why *why)
 {
 	struct ink_count_options o;
+	struct ink_allocator a;
+	struct ink_count *c = NULL;
 	int error = ink_count_read_options(&o, options, why);
-	struct ink_count *c = error ? NULL : calloc(1, sizeof *c);
 
+	if (!error)
+		error = ink_allocator_copy(&a, o.allocator, why);
+	if (!error)
+		c = ink_count_alloc(&a);
 	if (!error)
 		error = c ? build(c, &o, why) : ink_fail(why, -ENOMEM, "no memory for a counting set");
 	if (!error)
@@ -53,12 +66,66 @@ struct ink_count *ink_count_create(const struct ink_count_options *options, stru
 	return NULL;
 }
 
+void ink_count_release_body(struct ink_count *c)
+{
+	ink_file_release(&c->allocator, &(struct ink_body){c->body, c->body_bytes, c->is_mapped});
+	c->body = NULL;
+	c->is_mapped = 0;
+}
+
 void ink_count_free(struct ink_count *c)
 {
+	struct ink_allocator a;
+
 	if (!c)
 		return;
-	ink_body_free(c->body, c->body_bytes);
-	free(c);
+	ink_count_release_body(c);
+	a = c->allocator;
+	ink_release(&a, c, sizeof *c);
+}
+
+/* 0, or -ENOMEM. */
+static int copy_body(struct ink_count *c, const struct ink_count *from)
+{
+	c->body = ink_alloc_unset(&c->allocator, from->body_bytes);
+	if (!c->body)
+		return -ENOMEM;
+	memcpy(c->body, from->body, from->body_bytes);
+	return 0;
+}
+
+/* The struct as it is, but for what belongs to the other's memory. */
+static struct ink_count *copy_struct(const struct ink_count *from, const struct ink_allocator *a)
+{
+	struct ink_count *c = ink_count_alloc(a);
+
+	if (c) {
+		*c = *from;
+		c->allocator = *a;
+		c->body = NULL;
+		c->is_mapped = 0;
+	}
+	return c;
+}
+
+struct ink_count *ink_count_copy(const struct ink_count *set, const struct ink_allocator *allocator,
+				 struct ink_why *why)
+{
+	struct ink_allocator a;
+	struct ink_count *c = NULL;
+	int error = ink_allocator_copy(&a, allocator, why);
+
+	if (!error) {
+		c = copy_struct(set, &a);
+		if (!c || copy_body(c, set))
+			error = ink_fail(why, -ENOMEM, "no memory for a copy of %llu bytes",
+					 (unsigned long long)ink_count_bytes(set));
+	}
+	if (!error)
+		return c;
+	ink_count_free(c);
+	errno = -error;
+	return NULL;
 }
 
 /* ------------------------------------------------------------------------ ids */
@@ -142,12 +209,17 @@ int ink_count_merge(struct ink_count *into, const struct ink_count *from, struct
 
 /* --------------------------------------------------------------------- looking */
 
+uint64_t ink_count_bytes(const struct ink_count *c)
+{
+	return sizeof *c + c->body_bytes;
+}
+
 enum { FIRST_STATS = 88 }; /* bytes of the struct's first version */
 
 int ink_count_stats(const struct ink_count *c, struct ink_count_stats *stats)
 {
 	static const struct ink_struct form = {"stats", FIRST_STATS, sizeof *stats};
-	struct ink_count_stats full = {.bytes = sizeof *c + c->body_bytes,
+	struct ink_count_stats full = {.bytes = ink_count_bytes(c),
 				       .items = c->items,
 				       .cells = c->cells,
 				       .limit = c->limit,

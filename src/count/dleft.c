@@ -54,7 +54,6 @@
 #include <errno.h>
 
 #include "count/verbs.h"
-#include "base/pages.h"
 
 enum {
 	CHUNK_BITS = 128 - 7, /* that are loaded from any bit of a byte on */
@@ -378,12 +377,13 @@ static int merge(struct ink_count *into, const struct ink_count *from)
 	struct ink_count copy = *into;
 	int error;
 
-	copy.body = ink_body_alloc(into->body_bytes);
+	copy.is_mapped = 0;
+	copy.body = ink_alloc_unset(&into->allocator, into->body_bytes);
 	if (!copy.body)
 		return -ENOMEM;
 	memcpy(copy.body, into->body, into->body_bytes);
 	error = put_all(&copy, from);
-	ink_body_free(error ? copy.body : into->body, into->body_bytes);
+	ink_count_release_body(error ? &copy : into);
 	if (!error)
 		into->body = copy.body;
 	return error;

@@ -23,6 +23,8 @@
 
 #include <inkling/count.h>
 
+#include "base/allocator.h"
+
 /* For what a batch does to each item: a call would cost as much as the work. */
 #define COUNT_HOT __attribute__((always_inline)) static inline
 
@@ -57,10 +59,12 @@ struct ink_count_lanes {
 
 struct ink_count {
 	const struct ink_count_ops *ops;
+	struct ink_allocator allocator;
 	struct ink_count_plan plan;
 	uint64_t secret[2];
 	unsigned char *body;
 	uint64_t body_bytes;
+	int is_mapped; /* the body, from a file; else it is the allocator's */
 	uint64_t cells;
 	uint32_t cell_bits;
 	uint32_t limit;      /* the highest value of a counter: there it sticks */
@@ -121,6 +125,12 @@ void ink_count_expect(struct ink_count_plan *plan);
 
 /* Gives a set whose plan is made all that follows from it, the body apart. */
 void ink_count_attach(struct ink_count *c);
+
+/* An empty struct of that allocator, or NULL. */
+struct ink_count *ink_count_alloc(const struct ink_allocator *a);
+
+/* Frees the body. */
+void ink_count_release_body(struct ink_count *c);
 
 /* ------------------------------------------------------------------- cells */
 

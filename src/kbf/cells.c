@@ -12,14 +12,14 @@ uint64_t ink_kbf_link_bytes(const struct ink_kbf *f)
 
 int ink_kbf_link_make(const struct ink_kbf *f, struct ink_kbf_link *link)
 {
-	*link = (struct ink_kbf_link){.cells = ink_body_alloc(ink_kbf_link_bytes(f)), .owned = 1};
+	*link = (struct ink_kbf_link){.cells = ink_alloc(&f->allocator, ink_kbf_link_bytes(f)), .owned = 1};
 	return link->cells ? 0 : -ENOMEM;
 }
 
 void ink_kbf_link_free(const struct ink_kbf *f, struct ink_kbf_link *link)
 {
 	if (link->owned)
-		ink_body_free(link->cells, ink_kbf_link_bytes(f));
+		ink_release(&f->allocator, link->cells, ink_kbf_link_bytes(f));
 	*link = (struct ink_kbf_link){0};
 }
 
@@ -157,6 +157,30 @@ INK_PER_ENCODING void subtract_all(const struct ink_kbf *f, enum ink_kbf_encodin
 		ink_kbf_cell_put(
 			f, e, to, i,
 			without(f, e, ink_kbf_cell_get(f, e, to, i), ink_kbf_cell_get(f, e, from, i)));
+}
+
+INK_PER_ENCODING struct ink_kbf_scan scan_all(const struct ink_kbf *f, enum ink_kbf_encoding e,
+					      const void *cells)
+{
+	uint32_t prime = e == INK_KBF_GREEDY ? UINT32_MAX : f->dict->field.p;
+	struct ink_kbf_scan scan = {0, 0};
+
+	for (uint64_t i = 0; i < ink_kbf_cells(f); i++) {
+		struct ink_kbf_cell c = ink_kbf_cell_get(f, e, cells, i);
+
+		scan.stuck += c.count == f->stuck_at;
+		scan.is_beyond |= c.sums.s1 >= prime || c.sums.s2 >= prime;
+	}
+	return scan;
+}
+
+struct ink_kbf_scan ink_kbf_link_scan(const struct ink_kbf *f, const struct ink_kbf_link *link)
+{
+	if (f->encoding == INK_KBF_POWER_SUMS)
+		return scan_all(f, INK_KBF_POWER_SUMS, link->cells);
+	if (f->encoding == INK_KBF_POWER_SUMS_WIDE)
+		return scan_all(f, INK_KBF_POWER_SUMS_WIDE, link->cells);
+	return scan_all(f, INK_KBF_GREEDY, link->cells);
 }
 
 uint64_t ink_kbf_link_add(const struct ink_kbf *f, struct ink_kbf_link *to, const struct ink_kbf_link *from)

@@ -2,7 +2,6 @@
 #include "kbf/dict.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -18,15 +17,21 @@ struct ink_dict_chunk {
 	unsigned char bytes[];
 };
 
-enum { CHUNK = 1 << 16, FIRST_ROOM = 16 };
+enum { CHUNK = (1 << 16) - sizeof(struct ink_dict_chunk), FIRST_ROOM = 16 };
 
-/* n zeros of `size` bytes, counted. */
-static void *take(struct ink_kbf_dict *d, size_t n, size_t size)
+/* Zeros, counted. */
+static void *take(struct ink_kbf_dict *d, size_t bytes)
 {
-	void *memory = calloc(n, size);
+	void *memory = ink_alloc(&d->allocator, bytes);
 
-	d->bytes += memory ? n * size : 0;
+	d->bytes += memory ? bytes : 0;
 	return memory;
+}
+
+static void give_back(struct ink_kbf_dict *d, void *memory, size_t bytes)
+{
+	ink_release(&d->allocator, memory, bytes);
+	d->bytes -= memory ? bytes : 0;
 }
 
 static struct ink_dict_chunk *chunk_for(struct ink_kbf_dict *d, size_t length)
@@ -36,7 +41,7 @@ static struct ink_dict_chunk *chunk_for(struct ink_kbf_dict *d, size_t length)
 
 	if (c && c->size - c->used >= length)
 		return c;
-	c = take(d, 1, sizeof *c + size);
+	c = take(d, sizeof *c + size);
 	if (!c)
 		return NULL;
 	c->size = size;
@@ -114,33 +119,27 @@ struct arrays {
 	uint32_t *slots, *by_element;
 };
 
-static uint64_t arrays_bytes(const struct ink_kbf_dict *d, uint64_t room)
+static void free_arrays(struct ink_kbf_dict *d, const struct arrays *a, size_t room)
 {
-	uint64_t tables = d->encoding == INK_KBF_POWER_SUMS_WIDE ? 2 : 1;
-
-	return room *
-	       (sizeof *d->values + sizeof *d->codes + sizeof *d->chain + 2 * tables * sizeof *d->slots);
+	give_back(d, a->values, room * sizeof *a->values);
+	give_back(d, a->codes, room * sizeof *a->codes);
+	give_back(d, a->chain, room * sizeof *a->chain);
+	give_back(d, a->slots, 2 * room * sizeof *a->slots);
+	give_back(d, a->by_element, 2 * room * sizeof *a->by_element);
 }
 
-static void free_arrays(struct arrays *a)
+static int make_arrays(struct ink_kbf_dict *d, struct arrays *a, size_t room)
 {
-	free(a->values);
-	free(a->codes);
-	free(a->chain);
-	free(a->slots);
-	free(a->by_element);
-}
+	int wide = d->encoding == INK_KBF_POWER_SUMS_WIDE;
 
-static int make_arrays(struct arrays *a, uint32_t room, int wide)
-{
-	a->values = calloc(room, sizeof *a->values);
-	a->codes = calloc(room, sizeof *a->codes);
-	a->chain = calloc(room, sizeof *a->chain);
-	a->slots = calloc(2 * (size_t)room, sizeof *a->slots);
-	a->by_element = wide ? calloc(2 * (size_t)room, sizeof *a->by_element) : NULL;
+	a->values = take(d, room * sizeof *a->values);
+	a->codes = take(d, room * sizeof *a->codes);
+	a->chain = take(d, room * sizeof *a->chain);
+	a->slots = take(d, 2 * room * sizeof *a->slots);
+	a->by_element = wide ? take(d, 2 * room * sizeof *a->by_element) : NULL;
 	if (a->values && a->codes && a->chain && a->slots && (a->by_element || !wide))
 		return 0;
-	free_arrays(a);
+	free_arrays(d, a, room);
 	return -ENOMEM;
 }
 
@@ -165,19 +164,18 @@ static void fill_arrays(struct ink_kbf_dict *d)
 /* Room for one more symbol. Room is a power of two, so that slots are found by a mask. */
 static int make_room(struct ink_kbf_dict *d)
 {
-	uint32_t room = d->room ? 2 * d->room : FIRST_ROOM;
+	uint32_t room = d->room ? 2 * d->room : FIRST_ROOM, old_room = d->room;
 	struct arrays old = {d->values, d->codes, d->chain, d->slots, d->by_element}, a;
 
 	if (d->count < d->room)
 		return 0;
-	if (make_arrays(&a, room, d->encoding == INK_KBF_POWER_SUMS_WIDE))
+	if (make_arrays(d, &a, room))
 		return -ENOMEM;
 	if (d->count) {
 		memcpy(a.values, d->values, d->count * sizeof *a.values);
 		memcpy(a.codes, d->codes, d->count * sizeof *a.codes);
 		memcpy(a.chain, d->chain, d->count * sizeof *a.chain);
 	}
-	d->bytes += arrays_bytes(d, room) - arrays_bytes(d, d->room);
 	d->values = a.values;
 	d->codes = a.codes;
 	d->chain = a.chain;
@@ -185,7 +183,7 @@ static int make_room(struct ink_kbf_dict *d)
 	d->by_element = a.by_element;
 	d->room = room;
 	fill_arrays(d);
-	free_arrays(&old);
+	free_arrays(d, &old, old_room);
 	return 0;
 }
 
@@ -300,20 +298,30 @@ int ink_kbf_dict_add(struct ink_kbf_dict *d, struct ink_bytes value, uint32_t *s
 
 static void free_all(struct ink_kbf_dict *d)
 {
+	const struct ink_allocator allocator = d->allocator;
 	struct arrays a = {d->values, d->codes, d->chain, d->slots, d->by_element};
 
 	while (d->chunks) {
-		struct ink_dict_chunk *next = d->chunks->next;
+		struct ink_dict_chunk *c = d->chunks;
 
-		free(d->chunks);
-		d->chunks = next;
+		d->chunks = c->next;
+		give_back(d, c, sizeof *c + c->size);
 	}
-	free_arrays(&a);
-	free(d->roots);
-	free(d->of_element);
-	free(d->greedy);
+	free_arrays(d, &a, d->room);
+	give_back(d, d->roots, INK_DICT_SMALL_FIELD * sizeof *d->roots);
+	give_back(d, d->of_element, INK_DICT_SMALL_FIELD * sizeof *d->of_element);
+	give_back(d, d->greedy, d->most * sizeof *d->greedy);
 	ink_greedy_index_free(&d->index);
-	free(d);
+	ink_release(&allocator, d, sizeof *d);
+}
+
+struct ink_kbf_dict *ink_dict_alloc(const struct ink_allocator *a)
+{
+	struct ink_kbf_dict *d = ink_alloc(a, sizeof *d);
+
+	if (d)
+		d->allocator = *a;
+	return d;
 }
 
 struct ink_kbf_dict *ink_dict_share(struct ink_kbf_dict *d)
@@ -335,8 +343,8 @@ static int make_field(struct ink_kbf_dict *d)
 	uint32_t p = d->encoding == INK_KBF_POWER_SUMS ? INK_DICT_SMALL_FIELD : INK_DICT_LARGE_FIELD;
 
 	if (d->encoding == INK_KBF_POWER_SUMS) {
-		d->roots = take(d, p, sizeof *d->roots);
-		d->of_element = take(d, p, sizeof *d->of_element);
+		d->roots = take(d, p * sizeof *d->roots);
+		d->of_element = take(d, p * sizeof *d->of_element);
 		if (!d->roots || !d->of_element)
 			return -ENOMEM;
 	}
@@ -348,12 +356,13 @@ static int make_greedy(struct ink_kbf_dict *d)
 {
 	int error;
 
-	d->greedy = take(d, d->most, sizeof *d->greedy);
+	d->greedy = take(d, d->most * sizeof *d->greedy);
 	if (!d->greedy)
 		return -ENOMEM;
-	error = ink_greedy_codes(d->greedy, d->most);
+	error = ink_greedy_codes(d->greedy, d->most, &d->allocator);
+	d->index = (struct ink_greedy_index){.allocator = &d->allocator, .codes = d->greedy};
 	if (!error)
-		error = ink_greedy_index_make(&d->index, d->greedy, d->most);
+		error = ink_greedy_index_make(&d->index, d->most);
 	if (!error)
 		d->bytes += ink_greedy_index_bytes(&d->index);
 	return error;
@@ -413,14 +422,9 @@ static int read_options(struct ink_kbf_dict_options *ours, const struct ink_kbf_
 	return theirs ? ink_struct_read(&form, ours, theirs, why) : 0;
 }
 
-struct ink_kbf_dict *ink_kbf_dict_create(const struct ink_kbf_dict_options *options, struct ink_why *why)
+/* What is left of a dictionary that could not be made is freed. */
+static struct ink_kbf_dict *made(struct ink_kbf_dict *d, int error)
 {
-	struct ink_kbf_dict_options o;
-	int error = read_options(&o, options, why);
-	struct ink_kbf_dict *d = error ? NULL : calloc(1, sizeof *d);
-
-	if (!error)
-		error = d ? build(d, &o, why) : ink_fail(why, -ENOMEM, "no memory for a dictionary");
 	if (!error)
 		return ink_dict_share(d);
 	if (d)
@@ -429,10 +433,31 @@ struct ink_kbf_dict *ink_kbf_dict_create(const struct ink_kbf_dict_options *opti
 	return NULL;
 }
 
+struct ink_kbf_dict *ink_kbf_dict_create(const struct ink_kbf_dict_options *options, struct ink_why *why)
+{
+	struct ink_kbf_dict_options o;
+	struct ink_allocator a;
+	struct ink_kbf_dict *d = NULL;
+	int error = read_options(&o, options, why);
+
+	if (!error)
+		error = ink_allocator_copy(&a, o.allocator, why);
+	if (!error) {
+		d = ink_dict_alloc(&a);
+		error = d ? build(d, &o, why) : ink_fail(why, -ENOMEM, "no memory for a dictionary");
+	}
+	return made(d, error);
+}
+
 void ink_kbf_dict_free(struct ink_kbf_dict *d)
 {
 	if (d && __atomic_sub_fetch(&d->references, 1, __ATOMIC_ACQ_REL) == 0)
 		free_all(d);
+}
+
+uint64_t ink_kbf_dict_bytes(const struct ink_kbf_dict *d)
+{
+	return d->bytes;
 }
 
 int ink_kbf_dict_stats(const struct ink_kbf_dict *d, struct ink_kbf_dict_stats *stats)
@@ -464,4 +489,33 @@ int ink_dict_extend(struct ink_kbf_dict *d, const struct ink_kbf_dict *longer)
 	while (!error && d->count < longer->count)
 		error = ink_kbf_dict_add(d, longer->values[d->count], NULL);
 	return error;
+}
+
+/* Symbols follow from the order of the values, codes from the symbols and the secret. */
+static int fill_copy(struct ink_kbf_dict *d, const struct ink_kbf_dict *from)
+{
+	int error;
+
+	d->encoding = from->encoding;
+	d->most = from->most;
+	d->value_length = from->value_length;
+	memcpy(d->secret, from->secret, sizeof d->secret);
+	error = ink_dict_prepare(d);
+	return error ? error : ink_dict_extend(d, from);
+}
+
+struct ink_kbf_dict *ink_kbf_dict_copy(const struct ink_kbf_dict *dict, const struct ink_allocator *allocator,
+				       struct ink_why *why)
+{
+	struct ink_allocator a;
+	struct ink_kbf_dict *d = NULL;
+	int error = ink_allocator_copy(&a, allocator, why);
+
+	if (!error) {
+		d = ink_dict_alloc(&a);
+		error = d ? fill_copy(d, dict) : -ENOMEM;
+		if (error)
+			ink_fail(why, error, "no memory for a copy of the dictionary");
+	}
+	return made(d, error);
 }

@@ -45,6 +45,7 @@ enum {
 struct ink_dict_chunk;
 
 struct ink_kbf_dict {
+	struct ink_allocator allocator;
 	uint32_t references;
 	enum ink_kbf_encoding encoding;
 	uint32_t most, value_length;
@@ -67,6 +68,9 @@ struct ink_kbf_dict {
 	uint32_t *greedy;     /* GREEDY: the codes of all symbols to come */
 	struct ink_greedy_index index;
 };
+
+/* A dictionary of that allocator, all else 0 and nobody's yet; NULL: no memory. */
+struct ink_kbf_dict *ink_dict_alloc(const struct ink_allocator *a);
 
 /* All that follows from encoding, most and secret, which are given; -ENOMEM: free it. */
 int ink_dict_prepare(struct ink_kbf_dict *dict);

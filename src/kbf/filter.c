@@ -23,12 +23,10 @@
  * call had found nothing; so nothing is what comes of it.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/grow.h"
-#include "base/pages.h"
 #include "kbf/filter.h"
 
 /* ----------------------------------------------------------------- life */
@@ -71,14 +69,30 @@ void ink_kbf_shape(struct ink_kbf *f, const struct ink_kbf_options *o, const str
 		o->pending ? o->pending : (uint32_t)(pending < UINT32_MAX / 4 ? pending : UINT32_MAX / 4);
 }
 
+struct ink_kbf *ink_kbf_alloc(const struct ink_allocator *a)
+{
+	struct ink_kbf *f = ink_alloc(a, sizeof *f);
+
+	if (f) {
+		f->allocator = *a;
+		f->pending.allocator = &f->allocator;
+	}
+	return f;
+}
+
 struct ink_kbf *ink_kbf_create(const struct ink_kbf_options *options, struct ink_why *why)
 {
 	struct ink_kbf_options o;
+	struct ink_allocator a;
+	struct ink_kbf *f = NULL;
 	int error = ink_kbf_read_options(&o, options, why);
-	struct ink_kbf *f = error ? NULL : calloc(1, sizeof *f);
 
 	if (!error)
+		error = ink_allocator_copy(&a, o.allocator, why);
+	if (!error) {
+		f = ink_kbf_alloc(&a);
 		error = f ? build(f, &o, why) : ink_fail(why, -ENOMEM, "no memory for a filter");
+	}
 	if (!error)
 		return f;
 	ink_kbf_free(f);
@@ -88,14 +102,72 @@ struct ink_kbf *ink_kbf_create(const struct ink_kbf_options *options, struct ink
 
 void ink_kbf_free(struct ink_kbf *f)
 {
+	struct ink_allocator a;
+
 	if (!f)
 		return;
+	a = f->allocator;
 	for (uint32_t i = 0; i < f->links; i++)
 		ink_kbf_link_free(f, &f->link[i]);
-	ink_body_free(f->body, f->body_bytes);
+	ink_file_release(&a, &f->body);
 	ink_pending_free(&f->pending);
 	ink_kbf_dict_free(f->dict);
-	free(f);
+	ink_release(&a, f, sizeof *f);
+}
+
+static int copy_links(struct ink_kbf *f, const struct ink_kbf *from)
+{
+	for (uint32_t i = 0; i < from->links; i++) {
+		struct ink_kbf_link *link = &f->link[i];
+
+		link->owned = 1;
+		link->keys = from->link[i].keys;
+		link->cells = ink_alloc_unset(&f->allocator, ink_kbf_link_bytes(from));
+		if (!link->cells)
+			return -ENOMEM;
+		memcpy(link->cells, from->link[i].cells, ink_kbf_link_bytes(from));
+		f->links++;
+	}
+	return 0;
+}
+
+/* The struct as it is, but for what has memory of its own: links and waiting keys are copied. */
+static int fill_copy(struct ink_kbf *f, const struct ink_kbf *from)
+{
+	const struct ink_allocator a = f->allocator;
+	int error;
+
+	*f = *from;
+	f->allocator = a;
+	f->body = (struct ink_body){0};
+	f->links = 0;
+	f->pending = (struct ink_pending){.allocator = &f->allocator, .most = from->pending.most};
+	ink_dict_share(f->dict);
+	error = copy_links(f, from);
+	if (!error)
+		error = ink_pending_add_all(&f->pending, &from->pending);
+	f->pending.next = from->pending.next;
+	return error;
+}
+
+struct ink_kbf *ink_kbf_copy(const struct ink_kbf *filter, const struct ink_allocator *allocator,
+			     struct ink_why *why)
+{
+	struct ink_allocator a;
+	struct ink_kbf *f = NULL;
+	int error = ink_allocator_copy(&a, allocator, why);
+
+	if (!error) {
+		f = ink_kbf_alloc(&a);
+		if (!f || fill_copy(f, filter))
+			error = ink_fail(why, -ENOMEM, "no memory for a copy of %llu bytes",
+					 (unsigned long long)ink_kbf_bytes(filter));
+	}
+	if (!error)
+		return f;
+	ink_kbf_free(f);
+	errno = -error;
+	return NULL;
 }
 
 struct ink_kbf_dict *ink_kbf_dict_of(const struct ink_kbf *f)
@@ -449,6 +521,15 @@ int ink_kbf_insert_batch(struct ink_kbf *f, const struct ink_kbf_batch *b)
 
 /* ------------------------------------------------------------------- looking */
 
+uint64_t ink_kbf_bytes(const struct ink_kbf *f)
+{
+	uint64_t bytes = sizeof *f + f->body.bytes + f->pending.bytes;
+
+	for (uint32_t i = 0; i < f->links; i++)
+		bytes += f->link[i].owned ? ink_kbf_link_bytes(f) : 0;
+	return bytes;
+}
+
 static void count_pending(const struct ink_kbf *f, struct ink_kbf_stats *s)
 {
 	s->pending = f->pending.count;
@@ -474,7 +555,7 @@ static struct ink_kbf_stats all_stats(const struct ink_kbf *f)
 		.links = f->links,
 		.k = f->k,
 		.cells = ink_kbf_cells(f),
-		.bytes = sizeof *f + f->links * ink_kbf_link_bytes(f) + f->pending.bytes,
+		.bytes = ink_kbf_bytes(f),
 		.keys = keys_of(f),
 		.planned_keys = f->planned,
 		.load = (double)f->link[newest(f)].keys * per_key,

@@ -27,6 +27,7 @@
 #ifndef INKLING_KBF_FILTER_H
 #define INKLING_KBF_FILTER_H
 
+#include "base/file.h"
 #include "base/mix.h"
 #include "base/siphash.h"
 #include "kbf/dict.h"
@@ -47,6 +48,7 @@ struct ink_kbf_counters {
 };
 
 struct ink_kbf {
+	struct ink_allocator allocator;
 	struct ink_kbf_dict *dict;
 	enum ink_kbf_encoding encoding; /* the dictionary's */
 	enum ink_kbf_decoding decoding;
@@ -62,8 +64,7 @@ struct ink_kbf {
 	uint64_t stuck;                               /* cells, in all links */
 	struct ink_pending pending;
 	struct ink_kbf_counters counters;
-	void *body; /* of a snapshot: cells that are not owned lie in it */
-	uint64_t body_bytes;
+	struct ink_body body; /* of a snapshot: cells that are not owned are in it */
 };
 
 static inline uint64_t ink_kbf_cells(const struct ink_kbf *f)
@@ -183,6 +184,14 @@ void ink_kbf_exchange(struct ink_kbf *f, const struct ink_kbf_place *p, struct i
 /* A number that changes when a cell of the key does; never 0. */
 uint64_t ink_kbf_imprint(const struct ink_kbf *f, const struct ink_kbf_place *p);
 
+/* All cells of a link: how many are stuck, and whether a sum is not below the prime. */
+struct ink_kbf_scan {
+	uint64_t stuck;
+	int is_beyond;
+};
+
+struct ink_kbf_scan ink_kbf_link_scan(const struct ink_kbf *f, const struct ink_kbf_link *link);
+
 /* to += from, or to -= from; the number of cells that became stuck. */
 uint64_t ink_kbf_link_add(const struct ink_kbf *f, struct ink_kbf_link *to, const struct ink_kbf_link *from);
 void ink_kbf_link_subtract(const struct ink_kbf *f, struct ink_kbf_link *to, const struct ink_kbf_link *from);
@@ -199,7 +208,10 @@ int ink_kbf_read_options(struct ink_kbf_options *ours, const struct ink_kbf_opti
 /* ink_kbf_plan for structs of this version. */
 int ink_kbf_find_plan(const struct ink_kbf_options *options, struct ink_kbf_plan *plan, struct ink_why *why);
 
-/* Gives the filter its shape, all but the cells; filter.c. */
+/* A filter of that allocator, all else 0; NULL: no memory. filter.c, as the next. */
+struct ink_kbf *ink_kbf_alloc(const struct ink_allocator *a);
+
+/* Gives the filter its shape, all but the cells. */
 void ink_kbf_shape(struct ink_kbf *f, const struct ink_kbf_options *o, const struct ink_kbf_plan *plan);
 
 #endif

@@ -2,7 +2,6 @@
 #include "kbf/greedy.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------ bitmaps */
@@ -166,11 +165,12 @@ static void search_block(struct search *s)
 		add_sums(s);
 }
 
-int32_t ink_greedy_search(uint32_t *codes, uint32_t n, unsigned bits)
+int32_t ink_greedy_search(uint32_t *codes, uint32_t n, unsigned bits, const struct ink_allocator *a)
 {
 	uint32_t last_top = 1u << ((bits < MOST_BITS ? bits : MOST_BITS) - 1);
-	struct search *s = calloc(1, sizeof *s);
-	uint64_t *sums = calloc(last_top / 64 + 2, sizeof *sums); /* the smallest windows have two words */
+	size_t sums_bytes = (last_top / 64 + 2) * sizeof(uint64_t); /* the smallest windows have two words */
+	struct search *s = ink_alloc(a, sizeof *s);
+	uint64_t *sums = ink_alloc(a, sums_bytes);
 	int32_t found = -ENOMEM;
 
 	if (s && sums) {
@@ -183,14 +183,14 @@ int32_t ink_greedy_search(uint32_t *codes, uint32_t n, unsigned bits)
 			search_block(s);
 		found = (int32_t)s->found;
 	}
-	free(sums);
-	free(s);
+	ink_release(a, sums, sums_bytes);
+	ink_release(a, s, sizeof *s);
 	return found;
 }
 
-int ink_greedy_codes(uint32_t *codes, uint32_t n)
+int ink_greedy_codes(uint32_t *codes, uint32_t n, const struct ink_allocator *a)
 {
-	int32_t found = ink_greedy_search(codes, n, INK_GREEDY_BITS);
+	int32_t found = ink_greedy_search(codes, n, INK_GREEDY_BITS, a);
 
 	if (found < 0)
 		return found;
@@ -218,18 +218,24 @@ static uint32_t bits_for(uint64_t entries)
 	return bits;
 }
 
-int ink_greedy_index_make(struct ink_greedy_index *x, const uint32_t *codes, uint32_t most)
+static size_t slots_bytes(uint32_t bits)
 {
-	*x = (struct ink_greedy_index){.codes = codes, .code_bits = bits_for(most), .sum_bits = bits_for(1)};
-	x->of_code = calloc((size_t)1 << x->code_bits, sizeof *x->of_code);
-	x->of_sum = calloc((size_t)1 << x->sum_bits, sizeof *x->of_sum);
+	return sizeof(uint16_t) << bits;
+}
+
+int ink_greedy_index_make(struct ink_greedy_index *x, uint32_t most)
+{
+	x->code_bits = bits_for(most);
+	x->sum_bits = bits_for(1);
+	x->of_code = ink_alloc(x->allocator, slots_bytes(x->code_bits));
+	x->of_sum = ink_alloc(x->allocator, slots_bytes(x->sum_bits));
 	return x->of_code && x->of_sum ? 0 : -ENOMEM;
 }
 
 void ink_greedy_index_free(struct ink_greedy_index *x)
 {
-	free(x->of_code);
-	free(x->of_sum);
+	ink_release(x->allocator, x->of_code, slots_bytes(x->code_bits));
+	ink_release(x->allocator, x->of_sum, slots_bytes(x->sum_bits));
 	*x = (struct ink_greedy_index){0};
 }
 
@@ -247,12 +253,12 @@ static int make_room(struct ink_greedy_index *x, uint64_t symbols)
 
 	if (bits <= x->sum_bits)
 		return 0;
-	slots = calloc((size_t)1 << bits, sizeof *slots);
+	slots = ink_alloc(x->allocator, slots_bytes(bits));
 	if (!slots)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < x->symbols; i++)
 		put_sums_of(slots, bits, x->codes, i);
-	free(x->of_sum);
+	ink_release(x->allocator, x->of_sum, slots_bytes(x->sum_bits));
 	x->of_sum = slots;
 	x->sum_bits = bits;
 	return 0;
@@ -272,5 +278,5 @@ int ink_greedy_index_add(struct ink_greedy_index *x)
 
 uint64_t ink_greedy_index_bytes(const struct ink_greedy_index *x)
 {
-	return (sizeof *x->of_code << x->code_bits) + (sizeof *x->of_sum << x->sum_bits);
+	return slots_bytes(x->code_bits) + slots_bytes(x->sum_bits);
 }

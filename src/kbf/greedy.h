@@ -27,6 +27,8 @@
 
 #include <stdint.h>
 
+#include "base/allocator.h"
+
 enum {
 	INK_GREEDY_BITS = 29,      /* of a code: the paper's cell */
 	INK_GREEDY_VALUES = 4213,  /* that fit them; tests/test_kbf_codes.c */
@@ -34,10 +36,10 @@ enum {
 };
 
 /* As many of the first n codes as have at most `bits` bits, 1 .. 31; how many they are, or -ENOMEM. */
-int32_t ink_greedy_search(uint32_t *codes, uint32_t n, unsigned bits);
+int32_t ink_greedy_search(uint32_t *codes, uint32_t n, unsigned bits, const struct ink_allocator *a);
 
 /* Fills in the first n codes; -ENOMEM, or -ERANGE: they need more than INK_GREEDY_BITS. */
-int ink_greedy_codes(uint32_t *codes, uint32_t n);
+int ink_greedy_codes(uint32_t *codes, uint32_t n, const struct ink_allocator *a);
 
 /*
  * From sums to codes. Both tables hold symbol numbers + 1 and are searched from
@@ -48,7 +50,8 @@ int ink_greedy_codes(uint32_t *codes, uint32_t n);
  *     code -> symbol       sum of two different codes -> one of them
  */
 struct ink_greedy_index {
-	const uint32_t *codes; /* of all symbols; the caller's */
+	const struct ink_allocator *allocator; /* the caller's, as the codes are */
+	const uint32_t *codes;                 /* of all symbols */
 	uint16_t *of_code, *of_sum;
 	uint32_t code_bits, sum_bits; /* log2 of the slots */
 	uint32_t symbols;             /* that are in it */
@@ -56,8 +59,8 @@ struct ink_greedy_index {
 
 _Static_assert(INK_GREEDY_VALUES < UINT16_MAX, "symbols fit the slots");
 
-/* An empty one; free it in any case. */
-int ink_greedy_index_make(struct ink_greedy_index *x, const uint32_t *codes, uint32_t most);
+/* An empty one for `most` symbols, whose allocator and codes are set; free it in any case. -ENOMEM. */
+int ink_greedy_index_make(struct ink_greedy_index *x, uint32_t most);
 void ink_greedy_index_free(struct ink_greedy_index *x);
 
 /* Takes in the next symbol; -ENOMEM: it is as it was. */

@@ -25,18 +25,9 @@ int ink_kbf_grow(struct ink_kbf *f)
 	return error;
 }
 
-static uint64_t stuck_in(const struct ink_kbf *f, const struct ink_kbf_link *link)
-{
-	uint64_t stuck = 0;
-
-	for (uint64_t i = 0; i < ink_kbf_cells(f); i++)
-		stuck += ink_kbf_cell_at(f, link, i).count == f->stuck_at;
-	return stuck;
-}
-
 static void drop_link(struct ink_kbf *f, uint32_t i)
 {
-	f->stuck -= stuck_in(f, &f->link[i]);
+	f->stuck -= ink_kbf_link_scan(f, &f->link[i]).stuck;
 	ink_kbf_link_free(f, &f->link[i]);
 	memmove(&f->link[i], &f->link[i + 1], (f->links - i - 1) * sizeof *f->link);
 	f->links--;
@@ -89,19 +80,6 @@ static int check_pending_apart(const struct ink_kbf *f, const struct ink_kbf *ot
 	return 0;
 }
 
-/* Copies of the keys that wait; none of them, if there is no memory for all. */
-static int add_pending(struct ink_pending *to, const struct ink_pending *from)
-{
-	uint32_t before = to->count;
-	int error = ink_pending_reserve(to, from->count);
-
-	for (uint32_t i = 0; i < from->count && !error; i++)
-		error = ink_pending_add(to, &from->entries[i]);
-	while (error && to->count > before)
-		ink_pending_remove(to, &to->entries[to->count - 1]);
-	return error;
-}
-
 /* Empty links at the end, until there are as many. */
 static int add_links(struct ink_kbf *f, uint32_t links)
 {
@@ -129,7 +107,7 @@ static int make_ready(struct ink_kbf *f, const struct ink_kbf *other, struct ink
 	if (!error)
 		error = add_links(f, other->links);
 	if (!error)
-		error = add_pending(&f->pending, &other->pending);
+		error = ink_pending_add_all(&f->pending, &other->pending);
 	while (error && f->links > links)
 		drop_link(f, f->links - 1);
 	return error ? ink_fail(why, error,

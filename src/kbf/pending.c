@@ -2,7 +2,6 @@
 #include "kbf/pending.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/shift.h"
@@ -46,29 +45,43 @@ static void put_slot(struct ink_pending *p, uint32_t number)
 	p->slots[i] = number + 1;
 }
 
-static uint64_t arrays_bytes(uint64_t room)
+static size_t entries_bytes(size_t room)
 {
-	return room * (sizeof(struct ink_pending_entry) + 2 * sizeof(uint32_t));
+	return room * sizeof(struct ink_pending_entry);
+}
+
+static size_t slots_bytes(size_t room)
+{
+	return 2 * room * sizeof(uint32_t);
+}
+
+uint64_t ink_pending_arrays_bytes(uint32_t room)
+{
+	return entries_bytes(room) + slots_bytes(room);
+}
+
+static void free_arrays(struct ink_pending *p)
+{
+	ink_release(p->allocator, p->entries, entries_bytes(p->room));
+	ink_release(p->allocator, p->slots, slots_bytes(p->room));
 }
 
 static int resize(struct ink_pending *p, uint32_t room)
 {
-	struct ink_pending_entry *entries = calloc(room, sizeof *entries);
-	uint32_t *slots = calloc(2 * (size_t)room, sizeof *slots);
+	struct ink_pending larger = *p;
 
-	if (!entries || !slots) {
-		free(entries);
-		free(slots);
+	larger.room = room;
+	larger.entries = ink_alloc(p->allocator, entries_bytes(room));
+	larger.slots = ink_alloc(p->allocator, slots_bytes(room));
+	if (!larger.entries || !larger.slots) {
+		free_arrays(&larger);
 		return -ENOMEM;
 	}
 	if (p->count)
-		memcpy(entries, p->entries, p->count * sizeof *entries);
-	free(p->entries);
-	free(p->slots);
-	p->bytes += arrays_bytes(room) - arrays_bytes(p->room);
-	p->entries = entries;
-	p->slots = slots;
-	p->room = room;
+		memcpy(larger.entries, p->entries, entries_bytes(p->count));
+	larger.bytes += ink_pending_arrays_bytes(room) - ink_pending_arrays_bytes(p->room);
+	free_arrays(p);
+	*p = larger;
 	for (uint32_t i = 0; i < p->count; i++)
 		put_slot(p, i);
 	return 0;
@@ -88,7 +101,7 @@ int ink_pending_reserve(struct ink_pending *p, uint32_t more)
 int ink_pending_add(struct ink_pending *p, const struct ink_pending_entry *entry)
 {
 	int error = ink_pending_reserve(p, 1);
-	void *copy = error ? NULL : malloc(entry->key.length + 1);
+	void *copy = error ? NULL : ink_alloc_unset(p->allocator, entry->key.length + 1);
 
 	if (!copy)
 		return error ? error : -ENOMEM;
@@ -102,6 +115,11 @@ int ink_pending_add(struct ink_pending *p, const struct ink_pending_entry *entry
 }
 
 /* ------------------------------------------------------------------ removing */
+
+static void free_key(const struct ink_pending *p, const struct ink_pending_entry *e)
+{
+	ink_release(p->allocator, (void *)(uintptr_t)e->key.bytes, e->key.length + 1);
+}
 
 static uint32_t slot_of(const struct ink_pending *p, uint32_t number)
 {
@@ -139,7 +157,7 @@ void ink_pending_remove(struct ink_pending *p, struct ink_pending_entry *entry)
 
 	free_slot(p, slot_of(p, number));
 	p->bytes -= entry->key.length + 1;
-	free((void *)(uintptr_t)entry->key.bytes);
+	free_key(p, entry);
 	if (number != last) {
 		p->slots[slot_of(p, last)] = number + 1;
 		*entry = p->entries[last];
@@ -147,11 +165,21 @@ void ink_pending_remove(struct ink_pending *p, struct ink_pending_entry *entry)
 	p->count--;
 }
 
+int ink_pending_add_all(struct ink_pending *to, const struct ink_pending *from)
+{
+	uint32_t before = to->count;
+	int error = ink_pending_reserve(to, from->count);
+
+	for (uint32_t i = 0; i < from->count && !error; i++)
+		error = ink_pending_add(to, &from->entries[i]);
+	while (error && to->count > before)
+		ink_pending_remove(to, &to->entries[to->count - 1]);
+	return error;
+}
+
 void ink_pending_free(struct ink_pending *p)
 {
 	for (uint32_t i = 0; i < p->count; i++)
-		free((void *)(uintptr_t)p->entries[i].key.bytes);
-	free(p->entries);
-	free(p->slots);
-	*p = (struct ink_pending){0};
+		free_key(p, &p->entries[i]);
+	free_arrays(p);
 }

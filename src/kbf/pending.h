@@ -18,6 +18,8 @@
 
 #include <inkling/kbf.h>
 
+#include "base/allocator.h"
+
 enum ink_claim { INK_CLAIM_NEW = 1, INK_CLAIM_STORED = 2, INK_CLAIM_MAYBE = 3 };
 
 #define INK_PENDING_GONE UINT32_MAX
@@ -27,11 +29,11 @@ struct ink_pending_entry {
 	struct ink_bytes key; /* a copy */
 	uint32_t symbol;      /* or INK_PENDING_GONE */
 	enum ink_claim claim;
-	uint64_t
-		imprint; /* of its cells, when it was tried last: as long as they stay, it need not be again */
+	uint64_t imprint; /* of its cells when it was tried last: while they stay, it is not tried again */
 };
 
 struct ink_pending {
+	const struct ink_allocator *allocator; /* the filter's */
 	struct ink_pending_entry *entries;
 	uint32_t *slots; /* a power of two; at most half of them taken */
 	uint32_t count, room, most;
@@ -44,11 +46,17 @@ void ink_pending_free(struct ink_pending *p);
 /* The key's entry, or NULL. Pointers hold until something is added or removed. */
 struct ink_pending_entry *ink_pending_find(const struct ink_pending *p, uint64_t id, struct ink_bytes key);
 
+/* Bytes of the arrays that have room for so many entries. */
+uint64_t ink_pending_arrays_bytes(uint32_t room);
+
 /* Room for that many more; -ENOSPC, -ENOMEM. */
 int ink_pending_reserve(struct ink_pending *p, uint32_t more);
 
 /* Adds a key that is not there, with a copy of its bytes; -ENOSPC, -ENOMEM. */
 int ink_pending_add(struct ink_pending *p, const struct ink_pending_entry *entry);
+
+/* Adds copies of all entries of another side table, none of which is here; -ENOSPC, -ENOMEM: none is added. */
+int ink_pending_add_all(struct ink_pending *to, const struct ink_pending *from);
 
 void ink_pending_remove(struct ink_pending *p, struct ink_pending_entry *entry);
 

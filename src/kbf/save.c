@@ -1,256 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Snapshots of filters and of dictionaries; docs/format.md, kinds 32 and 33.
+ * Snapshots of filters; docs/format.md, kind 32.
  *
- *     filter        header | cells of link 0 | ... | keys that wait
- *     dictionary    header | values
+ *     header | cells of link 0 | ... | keys that wait | zeros to a whole page
  *
- * A filter's cells mean nothing without its dictionary, so the file says which
- * that is: a mark made of the secret, the number of values, and their chain.
+ * A filter's cells mean nothing without its dictionary, so the file identifies
+ * it: by a mark made of the secret, the number of values, and their chain.
  * Loading takes a dictionary that begins with these.
  *
- * As with tables, no byte is trusted: every number is held against what a
- * filter can be before anything is allocated, every cell and every waiting key
- * is looked at afterwards.
+ * No byte is trusted. Before anything is allocated, every number is compared
+ * with what a filter can have; afterwards every cell and every waiting key is
+ * checked. If the caller trusts the checksum, the cells are not. Then sums are
+ * compared with the prime alone, since they are indices of the dictionary's
+ * tables.
  */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/pages.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "kbf/filter.h"
+#include "kbf/words.h"
 
-#define STANDS_AT(type, field, byte)                                                                         \
-	_Static_assert(offsetof(struct type, field) == byte, "docs/format.md: " #byte)
-
-/* Strings in a body are filled up to words of 32 bits. */
-static uint64_t padded(uint64_t length)
-{
-	return (length + 3) / 4 * 4;
-}
-
-/* Where a body is written, or read, word by word. */
-struct cursor {
-	unsigned char *at;
-	uint64_t left;
-};
-
-static void write_word(struct cursor *c, uint32_t word)
-{
-	memcpy(c->at, &word, sizeof word);
-	c->at += sizeof word;
-}
-
-/* The padding is there as zeros. */
-static void write_string(struct cursor *c, struct ink_bytes s)
-{
-	if (s.length)
-		memcpy(c->at, s.bytes, s.length);
-	c->at += padded(s.length);
-}
-
-/* 0 if the body ends before. */
-static int read_word(struct cursor *c, uint32_t *word)
-{
-	if (c->left < sizeof *word)
-		return 0;
-	memcpy(word, c->at, sizeof *word);
-	c->at += sizeof *word;
-	c->left -= sizeof *word;
-	return 1;
-}
-
-static int read_string(struct cursor *c, uint32_t length, struct ink_bytes *s)
-{
-	if (c->left < padded(length))
-		return 0;
-	*s = (struct ink_bytes){c->at, length};
-	for (uint64_t i = length; i < padded(length); i++)
-		if (c->at[i])
-			return 0;
-	c->at += padded(length);
-	c->left -= padded(length);
-	return 1;
-}
-
-/* ------------------------------------------------------------- the dictionary */
-
-struct dict_header {
-	INK_FILE_FIRST;
-	uint32_t encoding;
-	uint32_t most, value_length;
-	uint32_t values, zero;
-	uint64_t secret[2];
-	uint64_t chain;
-	uint64_t value_bytes; /* in the body, before the padding to a page */
-	unsigned char reserved[112];
-	INK_FILE_LENGTHS;
-	unsigned char more[3848];
-	INK_FILE_LAST;
-};
-
-INK_FILE_CHECK(struct dict_header);
-STANDS_AT(dict_header, encoding, 20);
-STANDS_AT(dict_header, values, 32);
-STANDS_AT(dict_header, secret, 40);
-STANDS_AT(dict_header, value_bytes, 64);
-STANDS_AT(dict_header, reserved, 72);
-STANDS_AT(dict_header, more, 208);
-
-static uint64_t value_bytes(const struct ink_kbf_dict *d)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t i = 0; i < d->count; i++)
-		bytes += sizeof(uint32_t) + padded(d->values[i].length);
-	return bytes;
-}
-
-/* A body has one page at least. */
-static uint64_t dict_body_bytes(uint64_t bytes)
-{
-	return ink_body_round(bytes ? bytes : 1);
-}
-
-static void write_values(const struct ink_kbf_dict *d, void *body)
-{
-	struct cursor c = {.at = body};
-
-	for (uint32_t i = 0; i < d->count; i++) {
-		write_word(&c, (uint32_t)d->values[i].length);
-		write_string(&c, d->values[i]);
-	}
-}
-
-int ink_kbf_dict_save(const struct ink_kbf_dict *d, const char *path, struct ink_why *why)
-{
-	struct dict_header h = {.kind = INK_FILE_KBF_DICT,
-				.encoding = d->encoding,
-				.most = d->most,
-				.value_length = d->value_length,
-				.values = d->count,
-				.secret = {d->secret[0], d->secret[1]},
-				.chain = ink_dict_chain(d, d->count),
-				.value_bytes = value_bytes(d)};
-	void *body;
-	int error;
-
-	h.body_bytes = dict_body_bytes(h.value_bytes);
-	body = ink_body_alloc(h.body_bytes);
-	if (!body)
-		return ink_fail(why, -ENOMEM, "no memory to save %llu bytes",
-				(unsigned long long)h.body_bytes);
-	write_values(d, body);
-	error = ink_file_save(&(struct ink_file_target){.path = path, .why = why}, &h, body);
-	ink_body_free(body, h.body_bytes);
-	return error;
-}
-
-static int check_dict_header(const struct ink_file *f, const struct dict_header *h)
-{
-	int error;
-
-	if (h->kind != INK_FILE_KBF_DICT)
-		return ink_file_wrong(f, -ENOTSUP, "holds kind %u, not a kBF dictionary (%d)", h->kind,
-				      INK_FILE_KBF_DICT);
-	error = ink_file_reserved(f, h, offsetof(struct dict_header, more));
-	for (unsigned i = 0; i < sizeof h->reserved && !error; i++)
-		if (h->reserved[i])
-			error = ink_file_wrong(f, -EBADMSG, "a reserved byte of the header is not 0");
-	if (error)
-		return error;
-	if (h->encoding < INK_KBF_POWER_SUMS || h->encoding > INK_KBF_GREEDY)
-		return ink_file_wrong(f, -ENOTSUP, "encoding %u (byte 20) is unknown", h->encoding);
-	if (h->most < 1 || h->most > ink_encoding_values((enum ink_kbf_encoding)h->encoding) ||
-	    h->values > h->most || h->value_length < 1 || h->value_length > INK_DICT_MOST_LENGTH || h->zero)
-		return ink_file_wrong(f, -EBADMSG,
-				      "%u values of %u, %u bytes each: the dictionary cannot be so",
-				      h->values, h->most, h->value_length);
-	if (h->value_bytes > h->body_bytes || h->body_bytes != dict_body_bytes(h->value_bytes))
-		return ink_file_wrong(f, -EBADMSG,
-				      "the length of the values (byte 64) is not that of the body");
-	return 0;
-}
-
-/* Each value must be new, and the last one end the body. */
-static int read_values(const struct ink_file *f, const struct dict_header *h, void *body,
-		       struct ink_kbf_dict *d)
-{
-	struct cursor c = {.at = body, .left = h->value_bytes};
-
-	for (uint32_t i = 0; i < h->values; i++) {
-		struct ink_bytes value;
-		uint32_t length, symbol;
-		int error;
-
-		if (!read_word(&c, &length) || !read_string(&c, length, &value))
-			return ink_file_wrong(f, -EBADMSG, "value %u does not fit into the body", i);
-		error = ink_kbf_dict_add(d, value, &symbol);
-		if (error == -ENOMEM)
-			return ink_file_wrong(f, error, "no memory for its values");
-		if (error || symbol != i)
-			return ink_file_wrong(f, -EBADMSG, "value %u is too long, or there twice", i);
-	}
-	if (c.left)
-		return ink_file_wrong(f, -EBADMSG, "%llu bytes lie behind the last value",
-				      (unsigned long long)c.left);
-	return ink_dict_chain(d, d->count) == h->chain
-		       ? 0
-		       : ink_file_wrong(f, -EBADMSG, "the chain of the values (byte 56) is wrong");
-}
-
-static int fill_dict(const struct ink_file *f, const struct dict_header *h, struct ink_body *body,
-		     struct ink_kbf_dict *d)
-{
-	int error = ink_file_padding(f, body, h->value_bytes);
-
-	if (error)
-		return error;
-	d->encoding = (enum ink_kbf_encoding)h->encoding;
-	d->most = h->most;
-	d->value_length = h->value_length;
-	memcpy(d->secret, h->secret, sizeof d->secret);
-	error = ink_dict_prepare(d);
-	return error ? ink_file_wrong(f, error, "no memory for a dictionary") : read_values(f, h, body->at, d);
-}
-
-static int load_dict(struct ink_file *f, struct ink_kbf_dict *d)
-{
-	struct dict_header h;
-	struct ink_body body = {NULL, 0, 0};
-	int error = ink_file_open(f, &h);
-
-	if (!error)
-		error = check_dict_header(f, &h);
-	if (!error)
-		error = ink_file_body(f, &h, &body);
-	if (!error)
-		error = fill_dict(f, &h, &body, d);
-	ink_file_release(&f->allocator, &body);
-	return error;
-}
-
-struct ink_kbf_dict *ink_kbf_dict_load(const char *path, struct ink_why *why)
-{
-	struct ink_file f = {.path = path, .why = why};
-	struct ink_kbf_dict *d = calloc(1, sizeof *d);
-	int error = d ? load_dict(&f, ink_dict_share(d))
-		      : ink_file_wrong(&f, -ENOMEM, "no memory for a dictionary");
-
-	ink_file_close(&f);
-	if (!error)
-		return d;
-	ink_kbf_dict_free(d);
-	errno = -error;
-	return NULL;
-}
-
-/* ------------------------------------------------------------------ the filter */
-
-struct filter_header {
+struct header {
 	INK_FILE_FIRST;
 	uint32_t encoding, decoding, counter_bits;
 	uint32_t k, links;
@@ -270,18 +43,21 @@ struct filter_header {
 	INK_FILE_LAST;
 };
 
-INK_FILE_CHECK(struct filter_header);
-STANDS_AT(filter_header, encoding, 20);
-STANDS_AT(filter_header, k, 32);
-STANDS_AT(filter_header, part, 40);
-STANDS_AT(filter_header, grow_at, 56);
-STANDS_AT(filter_header, dict_mark, 64);
-STANDS_AT(filter_header, dict_values, 80);
-STANDS_AT(filter_header, pending_bytes, 88);
-STANDS_AT(filter_header, counters, 104);
-STANDS_AT(filter_header, reserved, 136);
-STANDS_AT(filter_header, keys, 208);
-STANDS_AT(filter_header, more, 720);
+INK_FILE_CHECK(struct header);
+
+#define STANDS_AT(field, byte)                                                                               \
+	_Static_assert(offsetof(struct header, field) == byte, "docs/format.md: " #byte)
+STANDS_AT(encoding, 20);
+STANDS_AT(k, 32);
+STANDS_AT(part, 40);
+STANDS_AT(grow_at, 56);
+STANDS_AT(dict_mark, 64);
+STANDS_AT(dict_values, 80);
+STANDS_AT(pending_bytes, 88);
+STANDS_AT(counters, 104);
+STANDS_AT(reserved, 136);
+STANDS_AT(keys, 208);
+STANDS_AT(more, 720);
 
 /* Tells secrets apart without showing them. */
 static uint64_t mark_of(const struct ink_kbf_dict *d)
@@ -296,69 +72,114 @@ static uint64_t pending_bytes(const struct ink_pending *p)
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < p->count; i++)
-		bytes += ENTRY_WORDS * sizeof(uint32_t) + padded(p->entries[i].key.length);
+		bytes += ENTRY_WORDS * sizeof(uint32_t) + ink_words_padded(p->entries[i].key.length);
 	return bytes;
 }
 
 static void write_pending(const struct ink_pending *p, unsigned char *to)
 {
-	struct cursor c = {.at = to};
+	struct ink_words c = {.at = to};
 
 	for (uint32_t i = 0; i < p->count; i++) {
-		write_word(&c, p->entries[i].symbol);
-		write_word(&c, p->entries[i].claim);
-		write_word(&c, (uint32_t)p->entries[i].key.length);
-		write_string(&c, p->entries[i].key);
+		ink_words_put(&c, p->entries[i].symbol);
+		ink_words_put(&c, p->entries[i].claim);
+		ink_words_put(&c, (uint32_t)p->entries[i].key.length);
+		ink_words_put_string(&c, p->entries[i].key);
 	}
 }
 
-static struct filter_header header_of(const struct ink_kbf *f)
+static uint64_t body_bytes(const struct ink_kbf *f)
 {
-	struct filter_header h = {.kind = INK_FILE_KBF,
-				  .encoding = f->encoding,
-				  .decoding = f->decoding,
-				  .counter_bits = f->counter_bits,
-				  .k = f->k,
-				  .links = f->links,
-				  .part = f->part,
-				  .planned = f->planned,
-				  .grow_at = f->grow_at,
-				  .dict_mark = mark_of(f->dict),
-				  .dict_chain = ink_dict_chain(f->dict, f->dict->count),
-				  .dict_values = f->dict->count,
-				  .pending = f->pending.count,
-				  .pending_bytes = pending_bytes(&f->pending),
-				  .pending_most = f->pending.most,
-				  .pending_next = f->pending.next,
-				  .counters = f->counters};
+	return f->links * ink_kbf_link_bytes(f) + ink_body_round(pending_bytes(&f->pending));
+}
 
-	h.body_bytes = f->links * ink_kbf_link_bytes(f) + ink_body_round(h.pending_bytes);
+static struct header header_of(const struct ink_kbf *f)
+{
+	struct header h = {.kind = INK_FILE_KBF,
+			   .encoding = f->encoding,
+			   .decoding = f->decoding,
+			   .counter_bits = f->counter_bits,
+			   .k = f->k,
+			   .links = f->links,
+			   .part = f->part,
+			   .planned = f->planned,
+			   .grow_at = f->grow_at,
+			   .dict_mark = mark_of(f->dict),
+			   .dict_chain = ink_dict_chain(f->dict, f->dict->count),
+			   .dict_values = f->dict->count,
+			   .pending = f->pending.count,
+			   .pending_bytes = pending_bytes(&f->pending),
+			   .pending_most = f->pending.most,
+			   .pending_next = f->pending.next,
+			   .counters = f->counters};
+
+	h.body_bytes = body_bytes(f);
 	for (uint32_t i = 0; i < f->links; i++)
 		h.keys[i] = f->link[i].keys;
 	return h;
 }
 
-int ink_kbf_save(const struct ink_kbf *f, const char *path, struct ink_why *why)
+/* All links and the keys that wait, in one piece. NULL: no memory. */
+static void *gather(const struct ink_kbf *f, const struct header *h)
 {
-	struct filter_header h = header_of(f);
 	uint64_t bytes = ink_kbf_link_bytes(f);
-	unsigned char *body = ink_body_alloc(h.body_bytes);
-	int error;
+	unsigned char *body = ink_alloc(&f->allocator, h->body_bytes);
+
+	for (uint32_t i = 0; body && i < f->links; i++)
+		memcpy(body + i * bytes, f->link[i].cells, bytes);
+	if (body)
+		write_pending(&f->pending, body + f->links * bytes);
+	return body;
+}
+
+/* The cells of a single link, with no key that waits, are the body. */
+static int save(const struct ink_kbf *f, struct ink_file_target to)
+{
+	struct header h = header_of(f);
+	int is_one_piece = f->links == 1 && !f->pending.count, error;
+	void *body = is_one_piece ? f->link[0].cells : gather(f, &h);
 
 	if (!body)
-		return ink_fail(why, -ENOMEM, "no memory to save %llu bytes",
+		return ink_fail(to.why, -ENOMEM, "no memory to save %llu bytes",
 				(unsigned long long)h.body_bytes);
-	for (uint32_t i = 0; i < f->links; i++)
-		memcpy(body + i * bytes, f->link[i].cells, bytes);
-	write_pending(&f->pending, body + f->links * bytes);
-	error = ink_file_save(&(struct ink_file_target){.path = path, .why = why}, &h, body);
-	ink_body_free(body, h.body_bytes);
+	error = ink_file_save(&to, &h, body);
+	if (!is_one_piece)
+		ink_release(&f->allocator, body, h.body_bytes);
 	return error;
+}
+
+int ink_kbf_save(const struct ink_kbf *f, const char *path, struct ink_why *why)
+{
+	return save(f, (struct ink_file_target){.path = path, .why = why});
+}
+
+int ink_kbf_save_with(const struct ink_kbf *f, const char *path, const struct ink_save_options *options,
+		      struct ink_why *why)
+{
+	return save(f, (struct ink_file_target){.path = path, .options = options, .why = why});
+}
+
+int ink_kbf_save_to(const struct ink_kbf *f, const struct ink_sink *sink,
+		    const struct ink_save_options *options, struct ink_why *why)
+{
+	return save(f, (struct ink_file_target){.sink = sink, .options = options, .why = why});
+}
+
+int ink_kbf_save_buffer(const struct ink_kbf *f, struct ink_buffer *buffer,
+			const struct ink_save_options *options, struct ink_why *why)
+{
+	return save(f, (struct ink_file_target){.buffer = buffer, .options = options, .why = why});
+}
+
+int ink_kbf_save_bytes(const struct ink_kbf *f, const struct ink_save_options *options, uint64_t *bytes,
+		       struct ink_why *why)
+{
+	return ink_file_bytes(options, body_bytes(f), bytes, why);
 }
 
 /* --------------------------------------------------------- loading: the header */
 
-static int check_shape(const struct ink_file *f, const struct filter_header *h)
+static int check_shape(const struct ink_file *f, const struct header *h)
 {
 	if (h->kind != INK_FILE_KBF)
 		return ink_file_wrong(f, -ENOTSUP, "holds kind %u, not a kBF (%d)", h->kind, INK_FILE_KBF);
@@ -378,9 +199,9 @@ static int check_shape(const struct ink_file *f, const struct filter_header *h)
 	return 0;
 }
 
-static int check_rest(const struct ink_file *f, const struct filter_header *h)
+static int check_rest(const struct ink_file *f, const struct header *h)
 {
-	int error = ink_file_reserved(f, h, offsetof(struct filter_header, more));
+	int error = ink_file_reserved(f, h, offsetof(struct header, more));
 
 	for (unsigned i = 0; i < sizeof h->reserved && !error; i++)
 		if (h->reserved[i])
@@ -401,7 +222,7 @@ static int check_rest(const struct ink_file *f, const struct filter_header *h)
 	return 0;
 }
 
-static int check_dict(const struct ink_file *f, const struct filter_header *h, const struct ink_kbf_dict *d)
+static int check_dict(const struct ink_file *f, const struct header *h, const struct ink_kbf_dict *d)
 {
 	if (d->encoding == h->encoding && mark_of(d) == h->dict_mark && d->count >= h->dict_values &&
 	    ink_dict_chain(d, h->dict_values) == h->dict_chain)
@@ -410,7 +231,7 @@ static int check_dict(const struct ink_file *f, const struct filter_header *h, c
 			      "was saved with another dictionary, or this one lacks values of it");
 }
 
-static int check_lengths(const struct ink_file *file, const struct filter_header *h, const struct ink_kbf *f)
+static int check_lengths(const struct ink_file *file, const struct header *h, const struct ink_kbf *f)
 {
 	uint64_t cells = h->links * ink_kbf_link_bytes(f);
 
@@ -423,7 +244,7 @@ static int check_lengths(const struct ink_file *file, const struct filter_header
 
 /* --------------------------------------------------------- loading: the filter */
 
-static void fill_shape(struct ink_kbf *f, const struct filter_header *h, struct ink_kbf_dict *d)
+static void fill_shape(struct ink_kbf *f, const struct header *h, struct ink_kbf_dict *d)
 {
 	struct ink_kbf_options o = {.dict = d,
 				    .decoding = (enum ink_kbf_decoding)h->decoding,
@@ -436,17 +257,22 @@ static void fill_shape(struct ink_kbf *f, const struct filter_header *h, struct 
 	f->counters = h->counters;
 }
 
-/* What ink_kbf_check compares with what it counts is counted here. */
-static void attach_links(struct ink_kbf *f, const struct filter_header *h)
+static int attach_links(const struct ink_file *file, struct ink_kbf *f, const struct header *h)
 {
 	for (f->links = 0; f->links < h->links; f->links++) {
 		struct ink_kbf_link *link = &f->link[f->links];
+		struct ink_kbf_scan scan;
 
-		link->cells = (unsigned char *)f->body + f->links * ink_kbf_link_bytes(f);
+		link->cells = (unsigned char *)f->body.at + f->links * ink_kbf_link_bytes(f);
 		link->keys = h->keys[f->links];
-		for (uint64_t i = 0; i < ink_kbf_cells(f); i++)
-			f->stuck += ink_kbf_cell_at(f, link, i).count == f->stuck_at;
+		scan = ink_kbf_link_scan(f, link);
+		if (scan.is_beyond)
+			return ink_file_wrong(file, -EBADMSG,
+					      "the body is unsound: in link %u a sum is not below the prime",
+					      f->links);
+		f->stuck += scan.stuck;
 	}
+	return 0;
 }
 
 /* Between a link's last cell and its page's end there must be zeros. */
@@ -462,12 +288,12 @@ static int check_ends(const struct ink_file *file, const struct ink_kbf *f)
 	return 0;
 }
 
-static int read_entry(struct cursor *c, const struct ink_kbf *f, struct ink_pending_entry *e)
+static int read_entry(struct ink_words *c, const struct ink_kbf *f, struct ink_pending_entry *e)
 {
 	uint32_t claim, length;
 
-	if (!read_word(c, &e->symbol) || !read_word(c, &claim) || !read_word(c, &length) ||
-	    !read_string(c, length, &e->key))
+	if (!ink_words_get(c, &e->symbol) || !ink_words_get(c, &claim) || !ink_words_get(c, &length) ||
+	    !ink_words_get_string(c, length, &e->key))
 		return 0;
 	e->claim = (enum ink_claim)claim;
 	e->id = ink_kbf_id(f, e->key);
@@ -477,9 +303,10 @@ static int read_entry(struct cursor *c, const struct ink_kbf *f, struct ink_pend
 					     : e->symbol < f->dict->count && e->symbol < f->symbols;
 }
 
-static int read_pending(const struct ink_file *file, const struct filter_header *h, struct ink_kbf *f)
+static int read_pending(const struct ink_file *file, const struct header *h, struct ink_kbf *f)
 {
-	struct cursor c = {(unsigned char *)f->body + f->links * ink_kbf_link_bytes(f), h->pending_bytes};
+	struct ink_words c = {(unsigned char *)f->body.at + f->links * ink_kbf_link_bytes(f),
+			      h->pending_bytes};
 
 	for (uint32_t i = 0; i < h->pending; i++) {
 		struct ink_pending_entry e = {0};
@@ -493,60 +320,98 @@ static int read_pending(const struct ink_file *file, const struct filter_header 
 	return c.left ? ink_file_wrong(file, -EBADMSG, "bytes lie behind the last waiting key") : 0;
 }
 
-static int check_body(const struct ink_file *file, const struct filter_header *h, struct ink_kbf *f)
+static int check_body(const struct ink_file *file, const struct header *h, const struct ink_kbf *f)
 {
 	struct ink_why reason;
-	int error = ink_file_padding(file, &(struct ink_body){f->body, h->body_bytes, 0},
-				     f->links * ink_kbf_link_bytes(f) + h->pending_bytes);
+	int error = ink_file_padding(file, &f->body, f->links * ink_kbf_link_bytes(f) + h->pending_bytes);
 
 	if (!error)
 		error = check_ends(file, f);
 	if (!error && ink_kbf_check(f, &reason))
 		error = ink_file_wrong(file, -EBADMSG, "the body is unsound: %s", reason.text);
+	return error;
+}
+
+/* Of the body and of the side table, whose arrays have room for a power of two. */
+static uint64_t memory_for(const struct header *h)
+{
+	return sizeof(struct ink_kbf) + h->body_bytes + ink_pending_arrays_bytes(2 * h->pending) +
+	       h->pending_bytes;
+}
+
+static int check_header(const struct ink_file *file, const struct header *h, const struct ink_kbf_dict *d)
+{
+	int error = check_shape(file, h);
+
+	if (!error)
+		error = check_rest(file, h);
+	return error ? error : check_dict(file, h, d);
+}
+
+static int fill(struct ink_file *file, const struct header *h, struct ink_kbf *f, struct ink_kbf_dict *d)
+{
+	int error;
+
+	fill_shape(f, h, d);
+	error = check_lengths(file, h, f);
+	if (!error)
+		error = ink_file_limit(file, memory_for(h));
+	if (!error)
+		error = ink_file_body(file, h, &f->body);
+	if (!error)
+		error = attach_links(file, f, h);
+	if (!error && !file->trust)
+		error = check_body(file, h, f);
 	return error ? error : read_pending(file, h, f);
 }
 
-/* Nothing is allocated for the body before its length has been checked. */
-static int load_filter(struct ink_file *file, struct ink_kbf *f, struct ink_kbf_dict *d)
+static struct ink_kbf *load(struct ink_file file, struct ink_kbf_dict *dict)
 {
-	struct filter_header h;
-	struct ink_body body;
-	int error = ink_file_open(file, &h);
+	struct ink_kbf *f = NULL;
+	struct header h;
+	int error = ink_file_open(&file, &h);
 
+	if (!error && !dict)
+		error = ink_file_wrong(&file, -EINVAL, "no dictionary is given");
 	if (!error)
-		error = check_shape(file, &h);
-	if (!error)
-		error = check_rest(file, &h);
-	if (!error)
-		error = check_dict(file, &h, d);
-	if (error)
-		return error;
-	fill_shape(f, &h, d);
-	error = check_lengths(file, &h, f);
-	if (!error)
-		error = ink_file_body(file, &h, &body);
-	if (error)
-		return error;
-	f->body = body.at;
-	f->body_bytes = h.body_bytes;
-	attach_links(f, &h);
-	return check_body(file, &h, f);
-}
-
-struct ink_kbf *ink_kbf_load(const char *path, struct ink_kbf_dict *dict, enum ink_load how,
-			     struct ink_why *why)
-{
-	struct ink_load_options o = {.size = sizeof o, .how = how};
-	struct ink_file file = {.path = path, .load = &o, .why = why};
-	struct ink_kbf *f = calloc(1, sizeof *f);
-	int error = !f      ? ink_file_wrong(&file, -ENOMEM, "no memory for a filter")
-		    : !dict ? ink_file_wrong(&file, -EINVAL, "no dictionary is given")
-			    : load_filter(&file, f, dict);
-
+		error = check_header(&file, &h, dict);
+	if (!error) {
+		f = ink_kbf_alloc(&file.allocator);
+		error = f ? fill(&file, &h, f, dict)
+			  : ink_file_wrong(&file, -ENOMEM, "no memory for a filter");
+	}
 	ink_file_close(&file);
 	if (!error)
 		return f;
 	ink_kbf_free(f);
 	errno = -error;
 	return NULL;
+}
+
+struct ink_kbf *ink_kbf_load(const char *path, struct ink_kbf_dict *dict, enum ink_load how,
+			     struct ink_why *why)
+{
+	const struct ink_load_options o = {.size = sizeof o, .how = how};
+
+	return ink_kbf_load_with(path, dict, &o, why);
+}
+
+struct ink_kbf *ink_kbf_load_with(const char *path, struct ink_kbf_dict *dict,
+				  const struct ink_load_options *options, struct ink_why *why)
+{
+	return load((struct ink_file){.path = path, .load = options, .why = why}, dict);
+}
+
+struct ink_kbf *ink_kbf_load_from(const struct ink_source *source, struct ink_kbf_dict *dict,
+				  const struct ink_load_options *options, struct ink_why *why)
+{
+	return load((struct ink_file){.source = source, .load = options, .why = why}, dict);
+}
+
+struct ink_kbf *ink_kbf_load_buffer(struct ink_bytes snapshot, struct ink_kbf_dict *dict,
+				    const struct ink_load_options *options, struct ink_why *why)
+{
+	return load(
+		(struct ink_file){.bytes = snapshot.bytes, .n = snapshot.length, .load = options, .why = why},
+		dict);
 }
