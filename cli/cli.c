@@ -91,9 +91,16 @@ const char *cli_kind_name(enum ink_kind kind)
 
 /* -------------------------------------------------------------------- machines */
 
+/* For the callbacks of a compilation. */
+struct compilation {
+	int (*cancelled)(void);
+	int reported;
+};
+
 /* The library's three lines, the first of which quotes the file's name and words of its text. */
-static void complain(const struct ink_complaint *complaint, void *reported)
+static void complain(const struct ink_complaint *complaint, void *user)
 {
+	struct compilation *c = user;
 	struct ink_complaint unnamed = *complaint;
 	char text[1024], *line;
 
@@ -104,22 +111,30 @@ static void complain(const struct ink_complaint *complaint, void *reported)
 	fprintf(stderr, "%.*s", (int)(line - text), text);
 	sim_put_visible(complaint->text, stderr);
 	fprintf(stderr, "%s\n", line);
-	*(int *)reported = 1;
+	c->reported = 1;
+}
+
+static int is_cancelled(void *user)
+{
+	const struct compilation *c = user;
+
+	return c->cancelled && c->cancelled();
 }
 
 struct ink_machine *cli_machine(const char *name, const struct cli_machine_options *options)
 {
-	int reported = 0;
+	struct compilation c = {.cancelled = options ? options->cancelled : NULL};
 	struct ink_machine_options o = {.size = sizeof o,
 					.strict = options && options->strict,
 					.like = options ? options->like : NULL,
 					.complain = complain,
-					.user = &reported,
-					.try_filter = ink_filter_try};
+					.user = &c,
+					.try_filter = ink_filter_try,
+					.cancelled = is_cancelled};
 	struct ink_why why;
 	struct ink_machine *machine = ink_machine_load(name, &o, &why);
 
-	if (!machine && !reported)
+	if (!machine && !c.reported && errno != ECANCELED)
 		cli_failed("%s", why.text);
 	return machine;
 }

@@ -111,9 +111,13 @@ const char *cli_show_share(double share, char *text, size_t size);
 struct cli_machine_options {
 	int strict;                     /* warnings are errors */
 	const struct ink_machine *like; /* the machine whose flows it continues, or NULL */
+	int (*cancelled)(void);         /* non-zero: compiling ends; or NULL */
 };
 
-/* Loads a machine, or reports what is wrong with it: NULL. `options` may be NULL. ink_machine_free it. */
+/*
+ * Loads a machine. NULL: it reported what is wrong, or was cancelled. `options` may be
+ * NULL. ink_machine_free it.
+ */
 struct ink_machine *cli_machine(const char *name, const struct cli_machine_options *options);
 
 /* A file as an option names it: "-" is a standard stream. */

@@ -78,6 +78,22 @@ saving_machine() {
 	machine save 'absent : syn -> seen / save' 'seen : syn | timeout 1h, end -> absent'
 }
 
+slow_machine() { # FILE: as slow to compile as any: it is refused after some 2^25 steps
+	awk 'BEGIN {
+		print "machine slow\nkey connection"
+		for (i = 0; i < 4090; i++) print "event e" i " = port " i % 200 + 1
+		print "event a = any\nabsent: a -> s0"
+		for (i = 0; i < 250; i++) print "s" i ": a"
+		printf "*: a"
+		for (i = 0; i < 200000; i++) printf " | a"
+		print ""
+	}' >"$1"
+}
+
+handles_int() { # PROCESS
+	grep -q '^SigCgt:.*[2367abef]$' "/proc/$1/status"
+}
+
 weaker() { # CAPABILITIES: ./weak is the tool without these, or returns 1
 	command -v setpriv >/dev/null || return 1
 	printf '#!/bin/sh\nexec setpriv --bounding-set %s "%s" "$@"\n' "$1" "$inkling" >weak

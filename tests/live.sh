@@ -136,13 +136,16 @@ same "established" "$(shown established err)" 12
 same "opening" "$(shown opening err)" 5
 same "drops" "$(shown 'dropped by the kernel' err)" 0
 
-# A new machine takes over the flows: it sees established ones close. One that lacks a state is refused.
+# A new machine takes over the flows: it sees established ones close. One that lacks a state, or is too slow to compile, is refused.
 sed -i 's|^established : fin, rst -> closed|& / count closes|' m.fsm
 kill -HUP $runner
 wait_until "the new machine" grep -q 'm.fsm: reloaded' err
 sed 's/^closed /shut /' "$machines/tcp.fsm" >m.fsm
 kill -HUP $runner
 wait_until "the refusal" grep -q "not reloaded: .*; the old machine continues" err
+slow_machine m.fsm
+kill -HUP $runner
+wait_until "another refusal" grep -q "the machine is too large" err
 exec 3>&-
 wait $calls
 wait_until "all that crossed" has_shown_all

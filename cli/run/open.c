@@ -251,9 +251,11 @@ int session_open(struct session *s)
 {
 	int error;
 
-	s->machine = cli_machine(s->request->machine, NULL);
+	s->machine = cli_machine(s->request->machine,
+				 &(struct cli_machine_options){.cancelled = session_interrupted});
 	if (!s->machine)
-		return CLI_FAILED;
+		return session_interrupted() ? cli_failed("%s: interrupted", s->request->machine)
+					     : CLI_FAILED;
 	s->view = ink_machine_view(s->machine);
 	error = check_machine(s);
 	if (!error)

@@ -147,7 +147,12 @@ static void reload_machine(struct session *s)
 		cli_failed("%s: not reloaded: both passes need the same machine", name);
 		return;
 	}
-	machine = cli_machine(name, &(struct cli_machine_options){.like = s->machine});
+	machine = cli_machine(
+		name, &(struct cli_machine_options){.like = s->machine, .cancelled = session_interrupted});
+	if (interrupted) {
+		ink_machine_free(machine);
+		return;
+	}
 	if (machine && exchange(s, machine, &why) == 0) {
 		use_machine(s, machine);
 		return;
