@@ -4,17 +4,25 @@
  * answers. How the numbers come about stands with each family of kinds:
  * buckets.c (line, compact, dleft), bloom.c (stateful, direct), kbf.c, exact.c.
  */
+#include "base/grow.h"
+#include "table/plan.h"
 #include "table/search.h"
 
 /* ----------------------------------------------------------------- options */
 
 #define DEFAULT_ERROR (1.0 / 1024)
 
+/* Their sizes at the first release. */
+static const struct ink_struct options_struct = {"options", 128, sizeof(struct ink_options)};
+static const struct ink_struct plan_struct = {"plan", 128, sizeof(struct ink_plan)};
+
+int ink_options_read(struct ink_options *ours, const struct ink_options *theirs, struct ink_why *why)
+{
+	return ink_struct_read(&options_struct, ours, theirs, why);
+}
+
 static int check_options(const struct ink_options *o, struct ink_why *why)
 {
-	if (o->size < sizeof *o)
-		return ink_fail(why, -EINVAL, "options: size is %zu, the struct has %zu bytes", o->size,
-				   sizeof *o);
 	if ((unsigned)o->kind > INK_KBF || (unsigned)o->full > INK_REPLACE ||
 	    (unsigned)o->simd > INK_SIMD_AVX2)
 		return ink_fail(why, -EINVAL, "options: kind %d, full %d or simd %d is unknown",
@@ -179,19 +187,15 @@ int ink_plan_resolved(const struct ink_options *asked, const struct ink_options 
 
 int ink_plan(const struct ink_options *options, struct ink_plan *plan, struct ink_why *why)
 {
-	struct ink_options resolved;
+	struct ink_options asked, resolved;
 	struct ink_plan made;
-	size_t room = plan->size;
-	int error = ink_resolve(options, &resolved, why);
+	int error = ink_options_read(&asked, options, why);
 
-	if (room < sizeof made)
-		return ink_fail(why, -EINVAL, "plan: size is %zu, the struct has %zu bytes", room,
-				   sizeof made);
 	if (!error)
-		error = ink_plan_resolved(options, &resolved, &made, why);
-	if (error)
-		return error;
-	*plan = made;
-	plan->size = room;
-	return 0;
+		error = ink_struct_check(&plan_struct, plan, why);
+	if (!error)
+		error = ink_resolve(&asked, &resolved, why);
+	if (!error)
+		error = ink_plan_resolved(&asked, &resolved, &made, why);
+	return error ? error : ink_struct_write(&plan_struct, plan, &made, why);
 }

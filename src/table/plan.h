@@ -4,6 +4,9 @@
 
 #include <inkling/inkling.h>
 
+/* Reads the caller's options. 0 or -EINVAL. */
+int ink_options_read(struct ink_options *ours, const struct ink_options *theirs, struct ink_why *why);
+
 /* The options with every default filled in; 0 or -EINVAL, -ENOTSUP. */
 int ink_resolve(const struct ink_options *options, struct ink_options *resolved, struct ink_why *why);
 

@@ -2,10 +2,11 @@
 #include "table/rules.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/allocator.h"
 #include "base/error.h"
+#include "base/grow.h"
 
 /* -------------------------------------------------------------- the checks */
 
@@ -55,25 +56,32 @@ static int check_timing(const struct ink_rules *r, unsigned line, struct ink_why
 	return 0;
 }
 
+/* 40 bytes: at its first release. */
+static const struct ink_struct rules_struct = {"rules", 40, sizeof(struct ink_rules)};
+
 static int check(const struct ink_rules *r, unsigned table_states, struct ink_why *why)
 {
 	int error;
 
-	if (r->size < sizeof *r)
-		return ink_fail(why, -EINVAL, "rules: size is %zu, the struct has %zu bytes", r->size,
-				   sizeof *r);
 	if (r->states < 1 || r->states > table_states)
-		return ink_fail(why, -EINVAL, "rules: %u states, the table has %u", r->states,
-				   table_states);
+		return ink_fail(why, -EINVAL, "rules: %u states, the table has %u", r->states, table_states);
 	if (r->events < 1 || r->events > INK_MAX_EVENTS)
 		return ink_fail(why, -EINVAL, "rules: %u events, 1 to %d are possible", r->events,
-				   INK_MAX_EVENTS);
+				INK_MAX_EVENTS);
 	if (!r->rows)
 		return ink_fail(why, -EINVAL, "rules: no rows");
 	error = check_rows(r, why);
 	for (unsigned line = 0; r->timings && line <= r->states && !error; line++)
 		error = check_timing(r, line, why);
 	return error;
+}
+
+int ink_rules_read(struct ink_rules *ours, const struct ink_rules *theirs, unsigned table_states,
+		   struct ink_why *why)
+{
+	int error = ink_struct_read(&rules_struct, ours, theirs, why);
+
+	return error ? error : check(ours, table_states, why);
 }
 
 /* ---------------------------------------------------------------- the copy */
@@ -85,11 +93,21 @@ struct block {
 	struct ink_row rows[];
 };
 
+/* Codes for states in a cell, or the states with absent and unsure: whichever is more. */
+static size_t lines_for(unsigned states)
+{
+	size_t codes = 1;
+
+	while (codes < states + 1)
+		codes *= 2;
+	return codes > states + 2 ? codes : states + 2;
+}
+
 static void copy_rows(const struct ink_rules *r, unsigned states, struct ink_row *rows)
 {
 	struct ink_row none = {.next = INK_NO_ROW};
 
-	for (size_t i = 0; i < (size_t)(states + 2) * r->events; i++)
+	for (size_t i = 0; i < lines_for(states) * r->events; i++)
 		rows[i] = none;
 	memcpy(rows, r->rows, (size_t)r->states * r->events * sizeof *rows);
 	memcpy(rows + (size_t)states * r->events, r->rows + (size_t)r->states * r->events,
@@ -107,30 +125,49 @@ static void copy_timings(const struct ink_rules *r, unsigned states, struct ink_
 	timings[states] = r->timings ? r->timings[r->states] : each_tick;
 }
 
-struct ink_program *ink_program_make(const struct ink_rules *rules, unsigned table_states,
-				     struct ink_why *why)
+static size_t block_bytes(unsigned states, unsigned events)
 {
-	size_t rows;
-	struct block *b;
-	uint8_t *starts;
-	int error = check(rules, table_states, why);
+	return sizeof(struct block) + lines_for(states) * events * sizeof(struct ink_row) + events;
+}
 
-	if (error)
-		return errno = -error, NULL;
-	rows = (size_t)(table_states + 2) * rules->events;
-	b = calloc(1, sizeof *b + rows * sizeof *b->rows + rules->events);
+/* A block for that many states and events; its arrays are zeros. */
+static struct block *make_block(unsigned states, unsigned events, const struct ink_allocator *a)
+{
+	struct block *b = ink_alloc(a, block_bytes(states, events));
+
+	if (b)
+		b->program = (struct ink_program){states, events, b->rows, b->timings,
+						  (uint8_t *)(b->rows + lines_for(states) * events)};
+	return b;
+}
+
+struct ink_program *ink_program_make(const struct ink_rules *rules, unsigned table_states,
+				     const struct ink_allocator *a)
+{
+	struct block *b = make_block(table_states, rules->events, a);
+
 	if (!b)
-		return errno = -ink_fail(why, -ENOMEM, "rules: no memory"), NULL;
-	starts = (uint8_t *)(b->rows + rows);
+		return NULL;
 	copy_rows(rules, table_states, b->rows);
 	copy_timings(rules, table_states, b->timings);
 	if (rules->starts)
-		memcpy(starts, rules->starts, rules->events);
-	b->program = (struct ink_program){table_states, rules->events, b->rows, b->timings, starts};
+		memcpy((uint8_t *)b->program.starts, rules->starts, rules->events);
 	return &b->program;
 }
 
-void ink_program_free(struct ink_program *program)
+struct ink_program *ink_program_copy(const struct ink_program *from, const struct ink_allocator *a)
 {
-	free(program);
+	size_t head = sizeof(struct ink_program);
+	struct block *b = make_block(from->states, from->events, a);
+
+	if (b)
+		memcpy((char *)b + head, (const char *)from + head,
+		       block_bytes(from->states, from->events) - head);
+	return b ? &b->program : NULL;
+}
+
+void ink_program_free(struct ink_program *program, const struct ink_allocator *a)
+{
+	if (program)
+		ink_release(a, program, block_bytes(program->states, program->events));
 }

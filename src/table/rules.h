@@ -7,8 +7,8 @@
  *
  *     rows[line * events + event]
  *
- * There are as many lines as the table has states, whatever the rules name,
- * so an index taken from a cell needs no check.
+ * There are as many lines as a cell has codes for states, whatever the rules
+ * name: an index taken from a cell needs no check, even if the cell is forged.
  */
 #ifndef INKLING_TABLE_RULES_H
 #define INKLING_TABLE_RULES_H
@@ -18,7 +18,7 @@
 struct ink_program {
 	uint32_t states; /* of the table */
 	uint32_t events;
-	const struct ink_row *rows;       /* states + 2 lines */
+	const struct ink_row *rows;       /* states + 2 lines, or more */
 	struct ink_timing *timings;       /* states + 1 */
 	const uint8_t *starts;            /* events */
 };
@@ -64,10 +64,15 @@ static inline struct ink_move ink_move_unsure(const struct ink_program *p, uint3
 }
 
 #ifndef __bpf__
-/* Checks and copies; NULL with errno. The result is one block: ink_program_free it. */
+/* Reads the caller's rules and checks them for a table with that many states. 0 or -EINVAL. */
+int ink_rules_read(struct ink_rules *ours, const struct ink_rules *theirs, unsigned table_states,
+		   struct ink_why *why);
+
+/* A copy of rules that were checked, in one block: ink_program_free it. NULL: no memory. */
 struct ink_program *ink_program_make(const struct ink_rules *rules, unsigned table_states,
-				     struct ink_why *why);
-void ink_program_free(struct ink_program *program);
+				     const struct ink_allocator *a);
+struct ink_program *ink_program_copy(const struct ink_program *program, const struct ink_allocator *a);
+void ink_program_free(struct ink_program *program, const struct ink_allocator *a);
 #endif
 
 #endif

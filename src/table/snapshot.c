@@ -14,18 +14,19 @@
  */
 #include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/pages.h"
+#include "table/paused.h"
 #include "table/side.h"
 #include "table/epoch.h"
 #include "base/error.h"
 
 /* -------------------------------------------------------------- the header */
 
-enum { WITH_RULES = 1 }; /* in flags: the table had rules */
+/* In flags: the table had rules; a tick in portions was under way (version 6). */
+enum { WITH_RULES = 1, PAUSED = 2 };
 
 /* The common fields are file.h's. */
 struct header {
@@ -50,7 +51,9 @@ struct header {
 	double unsure; /* planned */
 	uint32_t side_id;
 	unsigned char turn[INK_STATE_CODES]; /* see turn.h */
-	unsigned char reserved[3556];
+	uint32_t zero;
+	struct ink_paused paused; /* version 6 */
+	unsigned char reserved[968];
 	INK_FILE_LAST;
 };
 
@@ -73,7 +76,9 @@ STANDS_AT(k, 212);
 STANDS_AT(unsure, 232);
 STANDS_AT(side_id, 240);
 STANDS_AT(turn, 244);
-STANDS_AT(reserved, 500);
+STANDS_AT(zero, 500);
+STANDS_AT(paused, 504);
+STANDS_AT(reserved, 3088);
 
 /* ------------------------------------------------------------------ saving */
 
@@ -113,16 +118,47 @@ static struct header header_of(const struct ink_table *t)
 			       .hand = t->side.hand};
 }
 
-int ink_save(const struct ink_table *t, const char *path, struct ink_why *why)
+static int save(const struct ink_table *t, const struct ink_file_target *to)
 {
-	struct ink_file f = {.path = path, .why = why};
 	struct header h = header_of(t);
 
 	for (unsigned state = 0; ink_has_epochs(t) && state <= t->coding.unsure; state++)
 		h.turn[state] = (unsigned char)ink_epoch_of(t, state);
-	if (t->aging.target != t->aging.now)
-		return ink_file_wrong(&f, -EBUSY, "a tick in portions is under way and must arrive first");
-	return ink_file_save(&(struct ink_file_target){.path = path, .why = why}, &h, t->body);
+	if (ink_is_paused(t)) {
+		h.version = INK_FILE_EXTRA;
+		h.flags |= PAUSED;
+		ink_pause_save(t, &h.paused);
+	}
+	return ink_file_save(to, &h, t->body);
+}
+
+int ink_save(const struct ink_table *t, const char *path, struct ink_why *why)
+{
+	return ink_save_with(t, path, NULL, why);
+}
+
+int ink_save_with(const struct ink_table *t, const char *path, const struct ink_save_options *options,
+		  struct ink_why *why)
+{
+	return save(t, &(struct ink_file_target){.path = path, .options = options, .why = why});
+}
+
+int ink_save_to(const struct ink_table *t, const struct ink_sink *sink,
+		const struct ink_save_options *options, struct ink_why *why)
+{
+	return save(t, &(struct ink_file_target){.sink = sink, .options = options, .why = why});
+}
+
+int ink_save_buffer(const struct ink_table *t, struct ink_buffer *buffer,
+		    const struct ink_save_options *options, struct ink_why *why)
+{
+	return save(t, &(struct ink_file_target){.buffer = buffer, .options = options, .why = why});
+}
+
+int ink_save_bytes(const struct ink_table *t, const struct ink_save_options *options, uint64_t *bytes,
+		   struct ink_why *why)
+{
+	return ink_file_bytes(options, t->body_bytes, bytes, why);
 }
 
 /* --------------------------------------------------- loading: what it may say */
@@ -155,7 +191,7 @@ static const struct field {
 	{"age bits",     AT(age_bits),     SAME(0, INK_AGE_MAX_BITS)},
 	{"writers",      AT(writers),      {{1, ANY},     {1, 1},       {1, 1},       {1, 1},          {1, 1},       {1, 1},      {1, 1}}},
 	{"full policy",  AT(full),         {{1, 3},       {1, 3},       {1, 3},       {1, 3},          {1, 2},       {1, 2},      {1, 2}}},
-	{"flags",        AT(flags),        SAME(0, WITH_RULES)},
+	{"flags",        AT(flags),        SAME(0, WITH_RULES | PAUSED)},
 	{"d",            AT(d),            {{2, 2},       {2, 2},       {1, 8},       {1, 1},          {0, 0},       {0, 0},      {0, 0}}},
 	{"b",            AT(b),            {{1, LINES},   {1, LINES},   {1, LINES},   {256, 1u << 31}, {0, 0},       {0, 0},      {0, 0}}},
 	{"h",            AT(h),            {{16, 32},     {4, 56},      {1, 64},      {1, 1},          {0, 0},       {0, 0},      {1, 8}}},
@@ -356,12 +392,25 @@ static int check_lengths(const struct ink_file *f, const struct header *h)
 	return 0;
 }
 
+/* Up to version 5, and where no tick is under way, there is nothing behind the epochs. */
+static int check_reserved(const struct ink_file *f, const struct header *h)
+{
+	if (h->version < INK_FILE_EXTRA && h->flags & PAUSED)
+		return ink_file_wrong(f, -EBADMSG, "flags (byte 36) are %u; version %u has no tick under way",
+				      h->flags, h->version);
+	if (h->zero)
+		return ink_file_wrong(f, -EBADMSG, "byte 500 of the header is reserved and must be 0");
+	return ink_file_reserved(f, h,
+				 h->flags & PAUSED ? offsetof(struct header, reserved)
+						   : offsetof(struct header, zero));
+}
+
 static int check_header(const struct ink_file *f, const struct header *h)
 {
 	int error = check_kind(f, h);
 
 	if (!error)
-		error = ink_file_reserved(f, h, offsetof(struct header, reserved));
+		error = check_reserved(f, h);
 	if (!error)
 		error = check_fields(f, h);
 	if (!error)
@@ -379,7 +428,7 @@ static int check_header(const struct ink_file *f, const struct header *h)
 
 /*
  * All that the body does not hold. Whether overflow flags are set is not known
- * without looking at every line, so the next tick is told to clear them.
+ * without looking at every line, so the next tick has to clear them.
  */
 static void fill_table(struct ink_table *t, const struct header *h)
 {
@@ -390,64 +439,119 @@ static void fill_table(struct ink_table *t, const struct header *h)
 	t->counters = h->counters;
 	t->aging.now = t->aging.target = h->now;
 	t->aging.flagged = t->aging.ever_flagged = 1;
-	t->body_bytes = h->body_bytes;
-	t->ops = ink_kind_ops(&t->plan, t->writers, INK_SIMD_BEST);
 }
 
-/* No tick is under way, so one of the two tables is read; ticks begin by writing the other. */
-static void turn_table(struct ink_table *t, const struct header *h)
+/* Time, once the shape is there. Of the two tables of epochs one is read; a tick writes the other. */
+static int fill_time(const struct ink_file *f, struct ink_table *t, const struct header *h)
 {
+	const char *wrong;
+
 	for (unsigned state = 0; ink_has_epochs(t) && state <= t->coding.unsure; state++)
 		ink_epoch_set(t, ink_view_table(t->aging.view), state, h->turn[state]);
+	if (!(h->flags & PAUSED))
+		return 0;
+	wrong = ink_pause_check(t, &h->paused);
+	if (wrong)
+		return ink_file_wrong(f, -EBADMSG, "%s", wrong);
+	ink_pause_restore(t, &h->paused);
+	return 0;
 }
 
-static int check_body(const struct ink_file *f, const struct ink_table *t, const struct header *h)
+/* If the checksum is trusted, only what keeps operations inside the table's memory. */
+static const char *body_is_wrong(const struct ink_file *f, const struct ink_table *t)
 {
-	struct ink_why reason;
-	int error = ink_file_padding(f, &(struct ink_body){t->body, t->body_bytes, 0}, h->cells_bytes + ink_side_bytes(t->side.form));
+	const char *wrong;
+
+	if (!f->trust || !t->ops->check_bounds)
+		return t->ops->check(t);
+	wrong = t->ops->check_bounds(t);
+	return wrong ? wrong : ink_side_check(&t->side);
+}
+
+static int check_body(const struct ink_file *f, const struct ink_table *t, const struct ink_body *body,
+		      const struct header *h)
+{
+	int error = ink_file_padding(f, body, h->cells_bytes + ink_side_bytes(t->side.form));
+	const char *wrong;
 
 	if (error)
 		return error;
-	return ink_check(t, &reason) ? ink_file_wrong(f, -EBADMSG, "the body is unsound: %s", reason.text)
-				     : 0;
+	wrong = body_is_wrong(f, t);
+	return wrong ? ink_file_wrong(f, -EBADMSG, "the body is unsound: %s", wrong) : 0;
 }
 
-static int load(struct ink_file *f, const struct header *h, struct ink_table *t)
+static int load_body(struct ink_file *f, struct ink_table *t, const struct header *h)
 {
 	struct ink_body body;
-	int error;
+	int error = ink_file_body(f, h, &body);
 
-	fill_table(t, h);
-	error = ink_file_body(f, h, &body);
-	t->body = body.at;
 	if (error)
 		return error;
+	ink_table_set_body(t, body.at, body.bytes);
+	t->body_is_mapped = body.is_mapped;
 	ink_table_attach(t);
-	turn_table(t, h);
 	t->side.hand = h->hand;
-	return check_body(f, t, h);
+	error = fill_time(f, t, h);
+	return error ? error : check_body(f, t, &body, h);
 }
 
-struct ink_table *ink_load(const char *path, enum ink_load how, struct ink_why *why)
+/* The header has been checked. */
+static int load_table(struct ink_file *f, const struct header *h, struct ink_table **t)
 {
-	struct ink_load_options o = {.size = sizeof o, .how = how};
-	struct ink_file f = {.path = path, .load = &o, .why = why};
+	struct ink_plan plan = plan_of(h);
+	const struct ink_ops *ops = ink_kind_ops(&plan, h->writers, f->options.simd);
+	int error = ink_file_limit(f, plan.bytes);
+
+	if (!ops)
+		return ink_file_wrong(f, -ENOTSUP, "this processor lacks the requested instructions");
+	if (error)
+		return error;
+	*t = ink_table_alloc(&plan, h->writers, &f->allocator);
+	if (!*t)
+		return ink_file_wrong(f, -ENOMEM, "no memory for a table");
+	(*t)->ops = ops;
+	fill_table(*t, h);
+	return load_body(f, *t, h);
+}
+
+static struct ink_table *load(struct ink_file *f)
+{
 	struct ink_table *t = NULL;
 	struct header h;
-	struct ink_plan plan;
-	int error = ink_file_open(&f, &h);
+	int error = ink_file_open(f, &h);
 
 	if (!error)
-		error = check_header(&f, &h);
-	if (!error) {
-		plan = plan_of(&h);
-		t = ink_table_alloc(&plan, h.writers);
-		error = t ? load(&f, &h, t) : ink_file_wrong(&f, -ENOMEM, "no memory for a table");
-	}
-	ink_file_close(&f);
+		error = check_header(f, &h);
+	if (!error)
+		error = load_table(f, &h, &t);
+	ink_file_close(f);
 	if (!error)
 		return t;
 	ink_free(t);
 	errno = -error;
 	return NULL;
+}
+
+struct ink_table *ink_load(const char *path, enum ink_load how, struct ink_why *why)
+{
+	struct ink_load_options o = {.size = sizeof o, .how = how};
+
+	return ink_load_with(path, &o, why);
+}
+
+struct ink_table *ink_load_with(const char *path, const struct ink_load_options *options, struct ink_why *why)
+{
+	return load(&(struct ink_file){.path = path, .load = options, .why = why});
+}
+
+struct ink_table *ink_load_from(const struct ink_source *source, const struct ink_load_options *options,
+				struct ink_why *why)
+{
+	return load(&(struct ink_file){.source = source, .load = options, .why = why});
+}
+
+struct ink_table *ink_load_buffer(const void *bytes, size_t n, const struct ink_load_options *options,
+				  struct ink_why *why)
+{
+	return load(&(struct ink_file){.bytes = bytes, .n = n, .load = options, .why = why});
 }

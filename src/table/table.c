@@ -9,7 +9,7 @@
 
 #include "base/cpu.h"
 #include "base/siphash.h"
-#include "base/pages.h"
+#include "base/file.h"
 #include "table/plan.h"
 #include "base/secret.h"
 #include "base/error.h"
@@ -76,41 +76,64 @@ const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers
 
 /* --------------------------------------------------------------- making, freeing */
 
-struct ink_table *ink_table_alloc(const struct ink_plan *plan, unsigned writers)
+/* What stands behind the struct. */
+static void place_arrays(struct ink_table *t)
 {
-	struct ink_table *t = calloc(1, ink_table_bytes(plan, writers));
+	t->aging.expired = (uint64_t *)(void *)(t->stripes + ink_stripes(&t->plan, t->writers));
+	t->aging.after = (uint16_t *)(t->aging.expired + ink_state_codes(&t->plan));
+}
+
+struct ink_table *ink_table_alloc(const struct ink_plan *plan, unsigned writers,
+				  const struct ink_allocator *a)
+{
+	struct ink_table *t = ink_alloc(a, ink_table_bytes(plan, writers));
 
 	if (t) {
+		t->allocator = *a;
 		t->plan = *plan;
 		t->writers = writers;
 		t->is_far = (uint8_t)ink_is_far(plan);
 		t->locks = ink_locks(plan);
-		t->aging.expired = (uint64_t *)(void *)(t->stripes + ink_stripes(plan, writers));
-		t->aging.after = (uint16_t *)(t->aging.expired + ink_state_codes(plan));
+		place_arrays(t);
 	}
 	return t;
 }
 
-void ink_table_attach(struct ink_table *t)
+/* Shape and side table point into the body. */
+static void place_body(struct ink_table *t)
 {
 	uint64_t cells = ink_cells_bytes(&t->plan, t->full);
 
-	t->coding = ink_coding(t->states, t->plan.age_bits);
 	ink_side_init(&t->side, (unsigned char *)t->body + cells, ink_side_form(&t->plan), t->writers > 1);
+	t->ops->shape(t);
+}
+
+void ink_table_attach(struct ink_table *t)
+{
+	t->coding = ink_coding(t->states, t->plan.age_bits);
 	for (unsigned state = 0; ink_has_epochs(t) && state <= t->coding.unsure; state++) {
 		ink_epoch_set(t, 0, state, 0);
 		ink_epoch_set(t, 1, state, 0);
 	}
-	t->ops->shape(t);
+	place_body(t);
+}
+
+void ink_table_set_body(struct ink_table *t, void *body, uint64_t bytes)
+{
+	struct ink_body old = {t->body, t->body_bytes, t->body_is_mapped};
+
+	ink_file_release(&t->allocator, &old);
+	t->body = body;
+	t->body_bytes = bytes;
+	t->body_is_mapped = 0;
 }
 
 static int make_body(struct ink_table *t, struct ink_why *why)
 {
-	t->body_bytes = t->plan.bytes - ink_table_bytes(&t->plan, t->writers);
-	t->body = ink_body_alloc(t->body_bytes);
-	return t->body ? 0
-		       : ink_fail(why, -ENOMEM, "no memory for %llu bytes",
-				     (unsigned long long)t->body_bytes);
+	uint64_t bytes = t->plan.bytes - ink_table_bytes(&t->plan, t->writers);
+
+	ink_table_set_body(t, ink_alloc(&t->allocator, bytes), bytes);
+	return t->body ? 0 : ink_fail(why, -ENOMEM, "no memory for %llu bytes", (unsigned long long)bytes);
 }
 
 /* `o` is what was asked for, with defaults in place of what was not. */
@@ -135,19 +158,26 @@ static int build(struct ink_table *t, const struct ink_options *o, struct ink_wh
 	return o->rules ? ink_set_rules(t, o->rules, why) : 0;
 }
 
-struct ink_table *ink_create(const struct ink_options *options, struct ink_why *why)
+static int create(const struct ink_options *asked, struct ink_table **t, struct ink_why *why)
 {
-	struct ink_table *t = NULL;
+	struct ink_allocator a;
 	struct ink_options o;
 	struct ink_plan plan;
-	int error = ink_resolve(options, &o, why);
+	int error = ink_resolve(asked, &o, why);
 
 	if (!error)
-		error = ink_plan_resolved(options, &o, &plan, why);
-	if (!error) {
-		t = ink_table_alloc(&plan, o.writers);
-		error = t ? build(t, &o, why) : ink_fail(why, -ENOMEM, "no memory for a table");
-	}
+		error = ink_allocator_copy(&a, o.allocator, why);
+	if (!error)
+		error = ink_plan_resolved(asked, &o, &plan, why);
+	if (error)
+		return error;
+	*t = ink_table_alloc(&plan, o.writers, &a);
+	return *t ? build(*t, &o, why) : ink_fail(why, -ENOMEM, "no memory for a table");
+}
+
+/* The table if all went well; else nothing is left of it, and errno says why. */
+static struct ink_table *table_or_error(struct ink_table *t, int error)
+{
 	if (!error)
 		return t;
 	ink_free(t);
@@ -155,34 +185,102 @@ struct ink_table *ink_create(const struct ink_options *options, struct ink_why *
 	return NULL;
 }
 
+struct ink_table *ink_create(const struct ink_options *options, struct ink_why *why)
+{
+	struct ink_table *t = NULL;
+	struct ink_options asked;
+	int error = ink_options_read(&asked, options, why);
+
+	if (!error)
+		error = create(&asked, &t, why);
+	return table_or_error(t, error);
+}
+
 void ink_free(struct ink_table *t)
 {
+	struct ink_allocator a;
+
 	if (!t)
 		return;
-	ink_program_free(t->program);
-	ink_body_free(t->body, t->body_bytes);
-	free(t);
+	a = t->allocator;
+	ink_program_free(t->program, &a);
+	ink_table_set_body(t, NULL, 0);
+	ink_release(&a, t, ink_table_bytes(&t->plan, t->writers));
+}
+
+static int make_program(const struct ink_table *t, const struct ink_rules *theirs,
+			struct ink_program **program, struct ink_why *why)
+{
+	struct ink_rules rules;
+	int error = ink_rules_read(&rules, theirs, t->states, why);
+
+	if (error)
+		return error;
+	*program = ink_program_make(&rules, t->states, &t->allocator);
+	if (!*program)
+		return ink_fail(why, -ENOMEM, "rules: no memory");
+	return t->ops->adopt ? t->ops->adopt(t, *program, why) : 0;
 }
 
 int ink_set_rules(struct ink_table *t, const struct ink_rules *rules, struct ink_why *why)
 {
 	struct ink_program *program = NULL;
-	int error = 0;
+	int error = rules ? make_program(t, rules, &program, why) : 0;
 
-	if (rules) {
-		program = ink_program_make(rules, t->states, why);
-		if (!program)
-			return -errno;
-	}
-	if (program && t->ops->adopt)
-		error = t->ops->adopt(t, program, why);
 	if (error)
-		return ink_program_free(program), error;
-	ink_program_free(t->program);
+		return ink_program_free(program, &t->allocator), error;
+	ink_program_free(t->program, &t->allocator);
 	t->program = program;
 	if (program)
 		t->rules_expected = 0;
 	return 0;
+}
+
+/* ------------------------------------------------------------------------ a copy */
+
+/* All that is not a pointer is in the struct and the arrays behind it. */
+static void copy_struct(struct ink_table *to, const struct ink_table *from)
+{
+	struct ink_allocator a = to->allocator;
+
+	memcpy(to, from, ink_table_bytes(&from->plan, from->writers));
+	to->allocator = a;
+	to->body = NULL;
+	to->body_bytes = 0;
+	to->program = NULL;
+	to->aging.busy = 0;
+	place_arrays(to);
+}
+
+static int copy_parts(struct ink_table *to, const struct ink_table *from, struct ink_why *why)
+{
+	void *body = ink_alloc_unset(&to->allocator, from->body_bytes);
+
+	copy_struct(to, from);
+	if (!body)
+		return ink_fail(why, -ENOMEM, "no memory for %llu bytes", (unsigned long long)from->body_bytes);
+	memcpy(body, from->body, from->body_bytes);
+	ink_table_set_body(to, body, from->body_bytes);
+	place_body(to);
+	to->side.hand = from->side.hand;
+	to->aging.flagged = from->aging.flagged;
+	if (from->program)
+		to->program = ink_program_copy(from->program, &to->allocator);
+	return from->program && !to->program ? ink_fail(why, -ENOMEM, "rules: no memory") : 0;
+}
+
+struct ink_table *ink_copy(const struct ink_table *table, const struct ink_allocator *allocator,
+			   struct ink_why *why)
+{
+	struct ink_table *t = NULL;
+	struct ink_allocator a;
+	int error = ink_allocator_copy(&a, allocator, why);
+
+	if (!error) {
+		t = ink_table_alloc(&table->plan, table->writers, &a);
+		error = t ? copy_parts(t, table, why) : ink_fail(why, -ENOMEM, "no memory for a table");
+	}
+	return table_or_error(t, error);
 }
 
 /* ------------------------------------------------------------------------- id */

@@ -235,7 +235,9 @@ struct ink_table {
 	uint64_t secret[2];
 	void *body;
 	uint64_t body_bytes;
+	int body_is_mapped;          /* from a file */
 	struct ink_program *program; /* NULL without rules */
+	struct ink_allocator allocator;
 	union {
 		struct ink_line_shape line;
 		struct ink_compact_shape compact;
@@ -380,6 +382,12 @@ struct ink_ops {
 	/* Refuses rules that the kind cannot keep; may give unsure a longer period. NULL: it keeps all. */
 	int (*adopt)(const struct ink_table *t, struct ink_program *p, struct ink_why *why);
 	const char *(*check)(const struct ink_table *t); /* NULL, or what is wrong */
+	/*
+	 * What must hold so that no operation leaves the table's memory, whatever the
+	 * other bits of the body are: all that is checked if the checksum is trusted.
+	 * NULL: as check.
+	 */
+	const char *(*check_bounds)(const struct ink_table *t);
 };
 
 extern const struct ink_ops *const ink_line_portable, *const ink_line_avx2, *const ink_line_common_avx2;
@@ -393,11 +401,15 @@ extern const struct ink_ops *const ink_stateful, *const ink_direct, *const ink_k
 /* The operations for a plan, or NULL where the processor lacks the instructions asked for. */
 const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers, enum ink_simd simd);
 
-/* A table with its plan; all the rest is zeros. Or NULL. */
-struct ink_table *ink_table_alloc(const struct ink_plan *plan, unsigned writers);
+/* A table with its plan and allocator; all the rest is zeros. Or NULL. */
+struct ink_table *ink_table_alloc(const struct ink_plan *plan, unsigned writers,
+				  const struct ink_allocator *a);
 
 /* Gives a table whose plan, operations and body are set its coding, shape and side table. */
 void ink_table_attach(struct ink_table *t);
+
+/* Replaces the body; NULL takes it away. */
+void ink_table_set_body(struct ink_table *t, void *body, uint64_t bytes);
 
 /* `line` and `compact` know the flows of their side table by words; a flow's home is its first line there. */
 static inline struct ink_side_form ink_side_form(const struct ink_plan *p)

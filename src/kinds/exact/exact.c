@@ -36,7 +36,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "base/pages.h"
+#include "base/file.h"
 #include "base/shift.h"
 #include "table/table.h"
 
@@ -109,14 +109,15 @@ static inline struct slot *find(const struct ink_table *t, uint64_t id)
 /* Moves all flows to twice the slots; 0 if there is no memory for them. */
 static int grow(struct ink_table *t)
 {
-	uint64_t slots = slots_of(t), old_bytes = t->body_bytes;
-	uint64_t bytes = ink_body_round(2 * slots * sizeof(struct slot));
-	struct slot *old = t->body, *body = 2 * slots <= MOST_SLOTS ? ink_body_alloc(bytes) : NULL;
+	uint64_t slots = slots_of(t), bytes = ink_body_round(2 * slots * sizeof(struct slot));
+	struct ink_body before = {t->body, t->body_bytes, t->body_is_mapped};
+	struct slot *old = t->body, *body = 2 * slots <= MOST_SLOTS ? ink_alloc(&t->allocator, bytes) : NULL;
 
 	if (!body)
 		return 0;
 	t->body = body;
 	t->body_bytes = bytes;
+	t->body_is_mapped = 0;
 	t->plan.bytes = ink_table_bytes(&t->plan, t->writers) + bytes;
 	t->plan.geometry.b = (uint32_t)(2 * slots);
 	t->shape.exact.mask = 2 * slots - 1;
@@ -124,7 +125,7 @@ static int grow(struct ink_table *t)
 	for (uint64_t i = 0; i < slots; i++)
 		if (old[i].stamp)
 			*probe(t, old[i].id) = old[i];
-	ink_body_free(old, old_bytes);
+	ink_file_release(&t->allocator, &before);
 	return 1;
 }
 
