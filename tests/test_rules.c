@@ -99,26 +99,6 @@ static void assert_refused(const char *words)
 	assert_string_equal(other.text, words);
 }
 
-static void rules_of_another_size_are_refused(void **state)
-{
-	char words[100];
-
-	spoilt.size = sizeof spoilt - 1;
-	snprintf(words, sizeof words, "rules: size is %zu, the struct has %zu bytes", sizeof spoilt - 1,
-		 sizeof spoilt);
-	assert_refused(words);
-	spoilt.size = 0;
-	snprintf(words, sizeof words, "rules: size is 0, the struct has %zu bytes", sizeof spoilt);
-	assert_refused(words);
-}
-
-static void rules_of_a_larger_size_are_taken(void **state)
-{
-	spoilt.size = sizeof spoilt + 64;
-	assert_int_equal(ink_set_rules(t, &spoilt, NULL), 0);
-	assert_rules_work();
-}
-
 static void numbers_that_are_too_small_or_too_large_are_refused(void **state)
 {
 	static const struct {
@@ -468,8 +448,6 @@ static void a_batch_of_steps_without_rules_is_all_errors(void **state)
 static int run_variant(void)
 {
 	const struct CMUnitTest tests[] = {
-		GIVEN(a_table_with_rules, rules_of_another_size_are_refused),
-		GIVEN(a_table_with_rules, rules_of_a_larger_size_are_taken),
 		GIVEN(a_table_with_rules, numbers_that_are_too_small_or_too_large_are_refused),
 		GIVEN(a_table_with_rules, rules_without_rows_are_refused),
 		GIVEN(a_table_with_rules, what_leads_nowhere_is_refused),

@@ -1394,7 +1394,7 @@ static void ages_stand_in_the_file_as_the_document_says(void **state)
 		struct image i;
 
 		while (ink_tick_portion(t, now, 1, NULL) == 1)
-			assert_int_equal(ink_save(t, path_of("ages"), NULL), -EBUSY);
+			;
 		assert_int_equal(ink_insert(t, id_number(now), aged_state(now)), 0);
 		save(t, path_of("ages"));
 		ink_free(t);
@@ -1964,22 +1964,6 @@ static void a_table_without_rules_ticks_at_once(void **state)
 	ink_free(t);
 }
 
-static void a_tick_under_way_forbids_saving(void **state)
-{
-	struct ink_table *t = plain_table();
-	struct ink_why why = {""};
-
-	(void)state;
-	assert_int_equal(ink_tick_portion(t, 1, 100, NULL), 1);
-	assert_int_equal(ink_save(t, path_of("portions"), &why), -EBUSY);
-	assert_non_null(strstr(why.text, "tick"));
-	assert_int_equal(access(path_of("portions"), F_OK), -1);
-	while (ink_tick_portion(t, 1, 100, NULL) == 1)
-		;
-	save(t, path_of("portions"));
-	ink_free(t);
-}
-
 /* Overflow flags are in the file; that some are set is not, and a tick must clear them all the same. */
 static void doubts_end_with_the_next_tick(void **state)
 {
@@ -2407,7 +2391,6 @@ int main(void)
 		cmocka_unit_test(forged_exact_slots_are_refused),
 		cmocka_unit_test(a_table_that_had_rules_waits_for_them),
 		cmocka_unit_test(a_table_without_rules_ticks_at_once),
-		cmocka_unit_test(a_tick_under_way_forbids_saving),
 		cmocka_unit_test(doubts_end_with_the_next_tick),
 		cmocka_unit_test(what_is_no_snapshot_is_refused),
 		cmocka_unit_test(a_pipe_is_refused_without_waiting),
