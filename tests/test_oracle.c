@@ -95,27 +95,15 @@ static struct ink_options promised(enum ink_kind kind)
 	return o;
 }
 
-static void a_million_flows_of_line_are_never_wrong(void **state)
+static void a_million_flows_are_never_wrong(void **state)
 {
-	struct ink_options o = promised(INK_LINE);
+	struct ink_options line = promised(INK_LINE), compact = promised(INK_COMPACT), many = line;
 
-	assert_never_wrong(&o, 8 * o.flows, "line");
-}
-
-static void a_million_flows_of_compact_are_never_wrong(void **state)
-{
-	struct ink_options o = promised(INK_COMPACT);
-
-	assert_never_wrong(&o, 8 * o.flows, "compact");
-}
-
-static void many_writers_are_never_wrong_either(void **state)
-{
-	struct ink_options o = promised(INK_LINE);
-
-	o.writers = 2;
-	o.flows /= 5;
-	assert_never_wrong(&o, 8 * o.flows, "line, many writers");
+	many.writers = 2;
+	many.flows /= 5;
+	assert_never_wrong(&line, 8 * line.flows, "line");
+	assert_never_wrong(&compact, 8 * compact.flows, "compact");
+	assert_never_wrong(&many, 8 * many.flows, "line, many writers");
 }
 
 /* The first forty, where a line more or less is everything; then every so often, others for each shape. */
@@ -222,51 +210,28 @@ static uint64_t ask_all(struct trial *t)
 	return c->wrong + c->absent + c->unsure;
 }
 
-static void deleting_strangers_removes_as_many_flows_as_planned(void **state)
+/* A stranger that is deleted or modified hits another flow with the planned error probability. */
+static void strangers_hit_as_many_flows_as_planned(void **state)
 {
-	static const enum ink_kind kinds[] = {INK_LINE, INK_COMPACT};
-	struct trial t;
-
-	for (unsigned k = 0; k < 2; k++) {
-		uint64_t tries, hits = 0;
-
-		trial_begin(&t, kinds[k], scaled(100000));
-		tries = (uint64_t)(.02 * (double)t.churn.n / t.error);
-		for (uint64_t i = 0; i < tries; i++) {
-			int error = ink_delete(t.table, stranger(i));
-
-			assert_true(error == 0 || error == -ENOENT);
-			hits += error == 0;
-		}
-		assert_as_planned("victims", (double)hits, (double)tries * t.error);
-		assert_int_equal(ask_all(&t), hits);
-		assert_int_equal(t.churn.absent, hits);
-		assert_int_equal(stats_of(t.table).flows, t.churn.n - hits);
-		trial_end(&t);
-	}
-}
-
-static void modifying_strangers_changes_as_many_flows_as_planned(void **state)
-{
-	static const enum ink_kind kinds[] = {INK_LINE, INK_COMPACT};
-	struct trial t;
-
-	for (unsigned k = 0; k < 2; k++) {
-		uint64_t tries, hits = 0;
+	for (unsigned k = 0; k < 4; k++) {
+		struct call c = {.verb = k / 2 ? MODIFY : DELETE, .state = POISON};
+		uint64_t tries, hits = 0, hit;
 		struct ink_counts counts;
+		struct trial t;
 		double twice;
 
-		trial_begin(&t, kinds[k], scaled(100000));
+		trial_begin(&t, k % 2 ? INK_LINE : INK_COMPACT, scaled(100000));
 		tries = (uint64_t)(.02 * (double)t.churn.n / t.error);
 		for (uint64_t i = 0; i < tries; i++)
-			hits += ink_modify(t.table, stranger(i), POISON) == 0;
+			hits += perform(t.table, stranger(i), &c).error == 0;
 		assert_as_planned("victims", (double)hits, (double)tries * t.error);
 		ink_census(t.table, &counts);
-		assert_int_equal(ask_all(&t), counts.state[POISON]);
-		assert_int_equal(t.churn.wrong, counts.state[POISON]);
-		assert_int_equal(counts.total, t.churn.n);
-		twice = (double)hits * (double)hits / (2 * (double)t.churn.n);
-		assert_true((double)(hits - counts.state[POISON]) <= twice + spread(twice));
+		hit = ask_all(&t);
+		assert_int_equal(hit, k / 2 ? counts.state[POISON] : hits);
+		assert_int_equal(k / 2 ? t.churn.wrong : t.churn.absent, hit);
+		assert_int_equal(counts.total, t.churn.n - (k / 2 ? 0 : hits));
+		twice = (double)hits * (double)hits / (2 * (double)t.churn.n); /* hit two times */
+		assert_true((double)(hits - hit) <= twice + spread(twice));
 		trial_end(&t);
 	}
 }
@@ -274,14 +239,12 @@ static void modifying_strangers_changes_as_many_flows_as_planned(void **state)
 /* A stranger that matches changes the other's state, one that does not is stored. */
 static void setting_strangers_changes_as_many_flows_as_planned(void **state)
 {
-	static const enum ink_kind kinds[] = {INK_LINE, INK_COMPACT};
-	struct trial t;
-
 	for (unsigned k = 0; k < 2; k++) {
 		double expected = 0;
 		uint64_t n, hits;
+		struct trial t;
 
-		trial_begin(&t, kinds[k], scaled(100000));
+		trial_begin(&t, k ? INK_LINE : INK_COMPACT, scaled(100000));
 		n = t.churn.n;
 		for (uint64_t i = n / 2; i < n; i++)
 			assert_int_equal(ink_delete(t.table, t.churn.ids[i]), 0);
@@ -360,176 +323,6 @@ static void both_entries_of_a_flow_can_be_deleted(void **state)
 		}
 		assert_int_equal(stats_of(t.table).flows, t.churn.n - 10);
 		trial_end(&t);
-	}
-}
-
-/* ---------------------------------------------------------------------- time */
-
-/* Flows, and between which ticks each was touched last. */
-struct ages {
-	struct ink_options options;
-	struct churn churn;
-	uint64_t *from, *to;
-	uint32_t period, longest; /* it expires after the one, and is gone after the other */
-	int kept;                 /* all are touched before every tick, so none expires */
-	uint64_t gone, expired;
-};
-
-static void one_period_for_all(struct ages *a, struct ink_table *t)
-{
-	struct ink_row rows[POISON + 3];
-	struct ink_timing timings[POISON + 2];
-	struct ink_rules rules = {sizeof rules, POISON + 1, 1, rows, NULL, timings};
-
-	for (unsigned i = 0; i < POISON + 3; i++)
-		rows[i] = (struct ink_row){.next = INK_NO_ROW};
-	for (unsigned i = 0; i < POISON + 2; i++)
-		timings[i] = (struct ink_timing){.period = a->period, .timeout = INK_ABSENT};
-	assert_int_equal(ink_set_rules(t, &rules, NULL), 0);
-}
-
-static void ages_touched(struct ages *a, uint64_t i)
-{
-	a->from[i] = a->churn.table->aging.now;
-	a->to[i] = a->churn.table->aging.target;
-}
-
-static void ages_begin(struct ages *a, struct ink_table *t)
-{
-	uint64_t n = a->options.flows;
-
-	one_period_for_all(a, t);
-	a->from = calloc(n, sizeof *a->from);
-	a->to = calloc(n, sizeof *a->to);
-	churn_begin(&a->churn, t, &a->options, 0);
-}
-
-/* It is not there any more; another takes its place. */
-static void ages_expired(struct ages *a, uint64_t i)
-{
-	if (a->churn.table->aging.target - a->from[i] < a->period)
-		fail_msg("a flow touched at tick %llu expired at %llu", (unsigned long long)a->from[i],
-			 (unsigned long long)a->churn.table->aging.target);
-	a->gone++;
-	churn_insert(&a->churn, i);
-	ages_touched(a, i);
-}
-
-/* Replacements between two portions: full lines make room by moving entries, also across the cursor. */
-static void ages_replace(struct ages *a, unsigned times)
-{
-	for (unsigned k = 0; k < times; k++) {
-		uint64_t i = random_below(a->churn.n);
-		int error = ink_delete(a->churn.table, a->churn.ids[i]);
-
-		assert_true(error == 0 || error == -ENOENT);
-		if (error) {
-			ages_expired(a, i);
-			continue;
-		}
-		churn_insert(&a->churn, i);
-		ages_touched(a, i);
-	}
-}
-
-static void ages_look(struct ages *a)
-{
-	uint64_t now = a->churn.table->aging.now;
-
-	for (uint64_t i = 0; i < a->churn.n; i++) {
-		ink_answer answer = ink_peek(a->churn.table, a->churn.ids[i]);
-
-		if (answer == INK_ABSENT)
-			ages_expired(a, i);
-		else if (now >= a->to[i] + a->longest)
-			fail_msg("a flow touched at tick %llu is there at %llu", (unsigned long long)a->to[i],
-				 (unsigned long long)now);
-		else
-			assert_int_equal(answer, a->churn.states[i]);
-	}
-}
-
-static void ages_touch_all(struct ages *a)
-{
-	for (uint64_t i = 0; i < a->churn.n; i++) {
-		assert_int_equal(ink_lookup(a->churn.table, a->churn.ids[i]), a->churn.states[i]);
-		ages_touched(a, i);
-	}
-}
-
-static void ages_tick(struct ages *a, uint64_t now)
-{
-	struct ink_counts expired;
-	int more;
-
-	if (a->kept)
-		ages_touch_all(a);
-	do {
-		more = ink_tick_portion(a->churn.table, now, 90, &expired);
-		a->expired += expired.total;
-		if (more)
-			ages_replace(a, 6);
-	} while (more);
-	ages_look(a);
-}
-
-static void assert_ages(enum ink_kind kind, unsigned age_bits, uint32_t period, int kept)
-{
-	struct ages a = {.options = promised(kind), .period = period, .kept = kept};
-	struct ink_table *t;
-
-	a.longest = age_bits == 1 ? 2 * period : 4 * ((period + 2) / 3);
-	a.options.flows = 3000;
-	a.options.age_bits = age_bits;
-	a.options.error = .001; /* so small in these shapes that no flow is taken for another */
-	a.options.geometry =
-		kind == INK_LINE ? (struct ink_geometry){.h = 16} : (struct ink_geometry){.f = 23};
-	t = table_with(&a.options);
-	ages_begin(&a, t);
-	for (uint64_t now = 1; now <= 120; now++)
-		ages_tick(&a, now);
-	assert_int_equal(a.churn.failed, 0);
-	assert_int_equal(a.expired, a.gone);
-	assert_true(kept ? a.gone == 0 : a.gone > a.churn.n);
-	assert_true(stats_of(t).displaced > 100);
-	assert_sound(t);
-	free(a.from);
-	free(a.to);
-	free(a.churn.ids);
-	free(a.churn.states);
-	ink_free(t);
-}
-
-static void flows_that_are_moved_during_a_tick_expire_neither_early_nor_late(void **state)
-{
-	for (uint32_t period = 1; period <= 7; period += 2)
-		for (unsigned k = 0; k < 8; k++)
-			assert_ages(k % 2 ? INK_LINE : INK_COMPACT, 1 + k / 2 % 2, period, k / 4 == 1);
-}
-
-/* Each is stored twice, and the second time in the side table. */
-static void flows_of_the_side_table_expire_as_the_others_do(void **state)
-{
-	for (unsigned k = 0; k < 8; k++) {
-		struct ages a = {.options = promised(k % 2 ? INK_LINE : INK_COMPACT), .period = 5};
-		unsigned longest = k / 2 % 2 ? 8 : 10;
-		struct ink_table *t;
-
-		a.options.flows = 1000;
-		a.options.age_bits = 1 + k / 2 % 2;
-		t = table_with(&a.options);
-		one_period_for_all(&a, t);
-		for (unsigned i = 0; i < 20; i++)
-			assert_int_equal(ink_insert(t, id_number(i / 2), 3), 0);
-		for (uint64_t now = 1; now <= longest; now++) {
-			while (ink_tick_portion(t, now, k / 4 ? 1 : 1000000, NULL))
-				;
-			if (now < a.period)
-				assert_int_equal(stats_of(t).side_flows, 10);
-		}
-		assert_int_equal(stats_of(t).side_flows, 0);
-		assert_int_equal(stats_of(t).flows, 0);
-		ink_free(t);
 	}
 }
 
@@ -642,12 +435,12 @@ static void assert_in_order(const struct arrays *x, const uint8_t *done, int ite
 static void assert_batch_is_its_calls(struct pair *p, enum verb verb, unsigned n, int with_errors)
 {
 	struct arrays x = {.errors = {0}};
-	struct ink_batch b = {
-		n, x.ids, x.states, x.events, x.answers, x.moves, with_errors ? x.errors : NULL};
+	struct ink_batch b = batch_of(&x, n);
 	struct turns turns = {.t = p->other, .verb = verb, .ids = x.ids, .n = n};
 	int first = INT_MAX, first_error = 0, error;
 	uint8_t done[BATCH] = {0};
 
+	b.errors = with_errors ? x.errors : NULL;
 	random_arrays(&x, p->one, 400);
 	error = perform_batch(p->one, verb, &b);
 	for (int i = next_turn(&turns); i >= 0; i = next_turn(&turns)) {
@@ -861,7 +654,7 @@ static void hidden_flows_are_found(const struct ink_options *o, unsigned behind,
 	ink_free(t);
 }
 
-static void who_was_hidden_by_another_is_found(void **state)
+static void a_flow_hidden_by_another_is_found(void **state)
 {
 	static const enum ink_simd simds[] = {INK_SIMD_NONE, INK_SIMD_BEST};
 	struct ink_options o = {.size = sizeof o,
@@ -910,21 +703,16 @@ static void both_tick(struct pair *p)
 
 static void both_call(struct pair *p, unsigned ids)
 {
-	struct arrays one, other;
-	struct ink_batch b = {
-		1 + random_below(BATCH), one.ids, one.states, one.events, one.answers, one.moves, one.errors};
+	struct arrays one = {.errors = {0}}, other;
+	struct ink_batch b = batch_of(&one, 1 + random_below(BATCH)), c = batch_of(&other, b.n);
 	enum verb verb = random_below(3) ? random_below(VERBS) : INSERT;
 
-	memset(&one, 0, sizeof one);
 	random_arrays(&one, p->one, ids);
 	other = one;
 	perform_batch(p->one, verb, &b);
-	b = (struct ink_batch){b.n,           other.ids,   other.states, other.events,
-			       other.answers, other.moves, other.errors};
-	perform_batch(p->other, verb, &b);
+	perform_batch(p->other, verb, &c);
 	for (unsigned i = 0; i < b.n; i++) {
-		struct result first = {one.errors[i], one.answers[i], one.moves[i]};
-		struct result second = {other.errors[i], other.answers[i], other.moves[i]};
+		struct result first = item_of(&one, i), second = item_of(&other, i);
 
 		assert_true(same(&first, &second));
 	}
@@ -957,24 +745,19 @@ static void all_instruction_sets_make_the_same_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_million_flows_of_line_are_never_wrong),
-		cmocka_unit_test(a_million_flows_of_compact_are_never_wrong),
-		cmocka_unit_test(many_writers_are_never_wrong_either),
+		cmocka_unit_test(a_million_flows_are_never_wrong),
 		cmocka_unit_test(small_tables_are_never_wrong),
 		cmocka_unit_test(small_tables_that_are_planned_are_never_wrong),
-		cmocka_unit_test(deleting_strangers_removes_as_many_flows_as_planned),
-		cmocka_unit_test(modifying_strangers_changes_as_many_flows_as_planned),
+		cmocka_unit_test(strangers_hit_as_many_flows_as_planned),
 		cmocka_unit_test(setting_strangers_changes_as_many_flows_as_planned),
 		cmocka_unit_test(a_flow_inserted_twice_takes_two_entries_until_there_is_no_room),
 		cmocka_unit_test(both_entries_of_a_flow_can_be_deleted),
-		cmocka_unit_test(flows_that_are_moved_during_a_tick_expire_neither_early_nor_late),
-		cmocka_unit_test(flows_of_the_side_table_expire_as_the_others_do),
 		cmocka_unit_test(programs_hold),
 		cmocka_unit_test(a_batch_does_what_its_calls_do_in_their_turn),
 		cmocka_unit_test(proper_inserts_are_the_same_in_whichever_order),
 		cmocka_unit_test(only_tables_too_large_for_the_second_cache_are_far),
 		cmocka_unit_test(every_lock_has_a_cache_line_of_its_own),
-		cmocka_unit_test(who_was_hidden_by_another_is_found),
+		cmocka_unit_test(a_flow_hidden_by_another_is_found),
 		cmocka_unit_test(an_empty_batch_needs_no_arrays),
 		cmocka_unit_test(all_instruction_sets_make_the_same_table),
 	};
