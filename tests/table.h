@@ -51,4 +51,27 @@ static inline struct ink_stats stats_of(const struct ink_table *table)
 	return stats;
 }
 
+/* Neither planned nor made, and with a reason. */
+static inline void assert_options_refused(const struct ink_options *o, int error, const char *what)
+{
+	struct ink_plan plan = {.size = sizeof plan};
+	struct ink_why why = {""};
+	int got = ink_plan(o, &plan, &why);
+
+	if (got != error || !why.text[0])
+		fail_msg("%s: %d and not %d, \"%s\"", what, got, error, why.text);
+	errno = 0;
+	assert_null(ink_create(o, &why));
+	assert_int_equal(errno, -error);
+	assert_int_equal(ink_plan(o, &plan, NULL), error);
+}
+
+/* The good options with one field changed. */
+#define REFUSED(error, ...)                                                                                  \
+	do {                                                                                                 \
+		struct ink_options bad = good;                                                               \
+		bad.__VA_ARGS__;                                                                             \
+		assert_options_refused(&bad, error, #__VA_ARGS__);                                           \
+	} while (0)
+
 #endif

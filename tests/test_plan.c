@@ -5,19 +5,7 @@
  * what cannot be done is refused, with what could be; and back from bytes to
  * flows or error it says the same.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <inkling/inkling.h>
-
-#include "tests/random.h"
+#include "tests/table.h"
 
 static const enum ink_kind kinds[] = {INK_LINE, INK_COMPACT, INK_DLEFT};
 static const char *const kind_names[] = {"line", "line", "compact", "dleft", "exact"};
@@ -72,24 +60,15 @@ static struct ink_plan plan_of(const struct ink_options *o)
 	return plan;
 }
 
-static uint64_t bytes_of(const struct ink_table *t)
-{
-	struct ink_stats stats = {.size = sizeof stats};
-
-	ink_stats(t, &stats);
-	return stats.bytes;
-}
-
 /* --------------------------------------------------------------------- the grid */
 
 static void assert_plan_is_kept(const struct ink_options *o, const struct ink_plan *plan)
 {
-	struct ink_table *t = ink_create(o, NULL);
+	struct ink_table *t = table_with(o);
 
-	assert_non_null(t);
-	if (bytes_of(t) != plan->bytes)
+	if (stats_of(t).bytes != plan->bytes)
 		fail_msg("%s: %llu bytes were planned, it takes %llu", name_of(o),
-			 (unsigned long long)plan->bytes, (unsigned long long)bytes_of(t));
+			 (unsigned long long)plan->bytes, (unsigned long long)stats_of(t).bytes);
 	if (plan->error > o->error * (1 + 1e-9) || plan->flows < o->flows || !(plan->load <= 1))
 		fail_msg("%s: planned are error %g, %llu flows, load %g", name_of(o), plan->error,
 			 (unsigned long long)plan->flows, plan->load);
@@ -194,8 +173,7 @@ static int measure(const struct ink_options *o, struct measured *m)
 
 	if (lookups > scaled(MOST_LOOKUPS))
 		return 0;
-	t = ink_create(o, NULL);
-	assert_non_null(t);
+	t = table_with(o);
 	fill(t, plan.flows);
 	mistakes = (double)count_mistakes(t, lookups);
 	if (mistakes < .9 * expected - spread(expected) || mistakes > 1.05 * expected + spread(expected))
@@ -418,28 +396,6 @@ static void all_three_can_be_asked_for(void **state)
 }
 
 /* ------------------------------------------------------------------ contradictions */
-
-static void assert_refused(const struct ink_options *o, int error, const char *what)
-{
-	struct ink_plan plan = {.size = sizeof plan};
-	struct ink_why why = {""};
-	int got = ink_plan(o, &plan, &why);
-
-	if (got != error || !why.text[0])
-		fail_msg("%s: %d and not %d, \"%s\"", what, got, error, why.text);
-	errno = 0;
-	assert_null(ink_create(o, &why));
-	assert_int_equal(errno, -error);
-	assert_int_equal(ink_plan(o, &plan, NULL), error);
-}
-
-/* The good options with one field changed. */
-#define REFUSED(error, ...)                                                                                  \
-	do {                                                                                                 \
-		struct ink_options bad = good;                                                               \
-		bad.__VA_ARGS__;                                                                             \
-		assert_refused(&bad, error, #__VA_ARGS__);                                                   \
-	} while (0)
 
 static void options_that_mean_nothing_are_refused(void **state)
 {
