@@ -979,6 +979,7 @@ static void a_set_comes_back_as_it_was(void **state)
 			struct stat mode;
 			int error;
 
+	SKIP_WITHOUT_SNAPSHOTS();
 			save(c);
 			assert_int_equal(stat(scratch_file, &mode), 0);
 			assert_int_equal(mode.st_mode & 0777, 0600);
@@ -1174,6 +1175,7 @@ static void a_damaged_file_is_refused_and_a_forged_one_sound(void **state)
 	unsigned sound = 0;
 
 	(void)state;
+	SKIP_WITHOUT_SNAPSHOTS();
 	for (unsigned s = 0; s < SAMPLES; s++) {
 		struct ink_count *c = sample(s);
 		struct image i;
@@ -1216,6 +1218,7 @@ static void a_value_in_two_cells_is_refused(void **state)
 	uint64_t first;
 
 	(void)state;
+	SKIP_WITHOUT_SNAPSHOTS();
 	add_items(c, 0, 1);
 	add_items(c, 1, 1);
 	first = ink_count_get(c, 0); /* ties go left; the second goes to the emptier right */
@@ -1243,6 +1246,7 @@ static void short_and_foreign_files_are_refused(void **state)
 	struct image i;
 
 	(void)state;
+	SKIP_WITHOUT_SNAPSHOTS();
 	save(c);
 	i = image_read();
 	for (size_t size = 0; size < i.size; size += 1 + size / 3)

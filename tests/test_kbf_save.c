@@ -566,5 +566,7 @@ int main(void)
 		cmocka_unit_test(a_key_that_waits_twice_is_refused),
 	};
 
+	if (snapshots_refused())
+		return 77;
 	return cmocka_run_group_tests(tests, name_files, scratch_remove);
 }

@@ -451,6 +451,7 @@ static void a_snapshot_has_the_same_flows(void **state)
 	struct ink_why why = {""};
 	struct churn c;
 
+	SKIP_WITHOUT_SNAPSHOTS();
 	begin_churn(&c, 9, 3000, .1);
 	ink_modify(t, c.ids[find_unsure(&c)], 3);
 	assert_int_equal(ink_save(t, scratch_file, &why), 0);
@@ -498,6 +499,7 @@ static void forged_geometries_are_refused(void **state)
 	static const char no_such_geometry[] = "no table has the geometry";
 	static struct image saved;
 
+	SKIP_WITHOUT_SNAPSHOTS();
 	save_image(&saved);
 	const struct forgery forgeries[] = {
 		{AT_STATES, 60, "state bits"},
@@ -522,6 +524,7 @@ static void forged_masks_are_refused(void **state)
 	static struct image saved;
 	size_t begin, end, block;
 
+	SKIP_WITHOUT_SNAPSHOTS();
 	save_image(&saved);
 	begin = AT_BODY + ink_kbf_masks_at(&t->plan.geometry);
 	end = begin + ink_kbf_masks_bytes(&t->plan.geometry);
