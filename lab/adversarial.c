@@ -163,7 +163,8 @@ static void draw(const struct study *study, struct page *page, size_t sweep, siz
 	plot = page_plot(page, id, title, (struct page_axis){sweeps[sweep].axis, "%", false, 0, 0},
 			 (struct page_axis){error_names[error], "%", true, 0, 0});
 	for (at.kind = 0; at.kind < KINDS; at.kind++) {
-		struct page_series *series = page_series(plot, PAGE_LINE, kind_names[at.kind]);
+		struct page_series *series = page_series(
+			plot, PAGE_LINE, structure_of(study->tables[at.kind].kind), kind_names[at.kind]);
 
 		for (at.point = 0; at.point < POINTS; at.point++)
 			page_point_spread(series, share_of(sweep, at.point), spread_at(study, &at));

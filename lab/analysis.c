@@ -308,16 +308,16 @@ static bool inside(struct spread s, double number)
 	return s.low <= number && number <= s.high;
 }
 
-struct verdict {
+struct fit {
 	unsigned inside, printed; /* points; of the formula as printed */
 	double off;               /* how far the formula is from the mean at most */
 	double width;             /* half an interval, on the average; both as shares of the formula */
 	bool differs;
 };
 
-static struct verdict judge(const struct point *points, enum formula formula)
+static struct fit judge(const struct point *points, enum formula formula)
 {
-	struct verdict v = {.inside = 0};
+	struct fit v = {.inside = 0};
 
 	for (unsigned i = 0; i < POINTS; i++) {
 		struct spread s = measured(&points[i], formula);
@@ -341,7 +341,7 @@ static const struct point *points_of(const struct point *points, enum formula fo
 	return points + (size_t)kind * POINTS;
 }
 
-static void write_table(struct page *page, const struct verdict *verdicts)
+static void write_table(struct page *page, const struct fit *fits)
 {
 	static const struct page_column columns[] = {
 		{"formula", NULL, 0}, {"in", NULL, 0},    {"points", NULL, 0},    {"inside", NULL, 0},
@@ -351,7 +351,7 @@ static void write_table(struct page *page, const struct verdict *verdicts)
 			   sizeof columns / sizeof columns[0]);
 
 	for (unsigned i = 0; i < FORMULAS; i++) {
-		const struct verdict *v = &verdicts[i];
+		const struct fit *v = &fits[i];
 
 		page_row(table);
 		page_word(table, "%s", formulas[i].name);
@@ -374,14 +374,14 @@ static void write_filter_plot(struct page *page, const struct point *points, enu
 	struct page_plot *plot = page_plot(page, id, formulas[formula].name,
 					   (struct page_axis){.name = "cells a flow", .log = true},
 					   (struct page_axis){.name = "share", .unit = "%", .log = true});
-	struct page_series *curve = page_series(plot, PAGE_CURVE, "formula");
+	struct page_series *curve = page_series(plot, PAGE_CURVE, STRUCTURE_NONE, "formula");
 	char name[40];
 
 	for (unsigned i = 0; i < POINTS; i += RATIOS) {
 		struct page_series *dots;
 
 		snprintf(name, sizeof name, "k = %u", points[i].g.k);
-		dots = page_series(plot, PAGE_POINTS, name);
+		dots = page_series(plot, PAGE_POINTS, structure_of(kinds[points[i].kind]), name);
 		for (unsigned j = i; j < i + RATIOS; j++) {
 			page_point_spread(dots, ratio_of(&points[j]),
 					  spread_times(measured(&points[j], formula), 100));
@@ -397,9 +397,9 @@ static void write_printed_plot(struct page *page, const struct point *points)
 	struct page_plot *plot = page_plot(page, "printed", "SBF: stranger in doubt, k = 4: what is printed",
 					   (struct page_axis){.name = "cells a flow", .log = true},
 					   (struct page_axis){.name = "share", .unit = "%", .log = true});
-	struct page_series *dots = page_series(plot, PAGE_POINTS, "measured");
-	struct page_series *curve = page_series(plot, PAGE_CURVE, "corrected");
-	struct page_series *paper = page_series(plot, PAGE_PAPER, "as printed");
+	struct page_series *dots = page_series(plot, PAGE_POINTS, STRUCTURE_STATEFUL, "measured");
+	struct page_series *curve = page_series(plot, PAGE_CURVE, STRUCTURE_NONE, "corrected");
+	struct page_series *paper = page_series(plot, PAGE_PAPER, STRUCTURE_STATEFUL, "as printed");
 
 	for (unsigned i = POINTS - RATIOS; i < POINTS; i++) {
 		double x = ratio_of(&points[i]);
@@ -417,13 +417,14 @@ static void write_dleft_plot(struct page *page, const struct point *points)
 		page_plot(page, "fcf", "FCF: fingerprints that match",
 			  (struct page_axis){.name = "entries in the buckets of a flow, n / b"},
 			  (struct page_axis){.name = "share", .unit = "%", .log = true});
-	struct page_series *bound = page_series(plot, PAGE_PAPER, "the paper's bound");
+	struct page_series *bound = page_series(plot, PAGE_PAPER, STRUCTURE_DLEFT, "the paper's bound");
 
 	for (unsigned i = 0; i < POINTS; i++)
 		page_point(bound, (double)points[i].flows / points[i].g.b,
 			   100 * as_printed(&points[i], MEETS));
 	for (enum formula formula = MEETS; formula <= MEETS_TWO; formula++) {
-		struct page_series *dots = page_series(plot, PAGE_POINTS, formulas[formula].name);
+		struct page_series *dots =
+			page_series(plot, PAGE_POINTS, STRUCTURE_DLEFT, formulas[formula].name);
 
 		for (unsigned i = 0; i < POINTS; i++)
 			page_point_spread(dots, (double)points[i].flows / points[i].g.b,
@@ -440,10 +441,48 @@ static unsigned above_the_bound(const struct point *points)
 	return above;
 }
 
-static void write_claims(struct page *page, const struct point *points, const struct verdict *verdicts)
+/* The formula as printed fails where the corrected one holds. */
+static enum page_agreement agreement_of(const struct fit *v)
+{
+	if (v->inside < NEEDED)
+		return PAGE_DISAGREES;
+	return v->differs && v->printed < NEEDED ? PAGE_IMPOSSIBLE : PAGE_AGREES;
+}
+
+static void write_verdicts(struct page *page, const struct point *points, const struct fit *fits)
+{
+	static const struct {
+		enum formula formula;
+		const char *of, *fault;
+	} printed[] = {
+		{PAIR, "3.1, a pair that is not there is found", "The sign of the exponent is missing"},
+		{PAIR_DOUBT, "3.1, a flow is in doubt", "As printed"},
+		{FLOW_DOUBT, "3.3, a flow is in doubt", "\"/ m\" is missing in the exponent"},
+		{STRANGER_DOUBT, "3.3, a stranger is in doubt",
+		 "It counts cells that know a state, but all k cells must be in doubt"}};
+	unsigned above = above_the_bound(points_of(points, MEETS));
+
+	for (unsigned i = 0; i < sizeof printed / sizeof printed[0]; i++) {
+		const struct fit *v = &fits[printed[i].formula];
+
+		if (v->differs)
+			page_verdict(
+				page, agreement_of(v), printed[i].of,
+				"%s: as printed it lies in the 99 %% interval at %u of %d points, corrected at %u.",
+				printed[i].fault, v->printed, POINTS, v->inside);
+		else
+			page_verdict(page, agreement_of(v), printed[i].of,
+				     "%s it lies in the 99 %% interval at %u of %d points.", printed[i].fault,
+				     v->inside, POINTS);
+	}
+	page_verdict(page, above ? PAGE_DISAGREES : PAGE_AGREES, "3.4, strangers answered: at most d h 2^-f",
+		     "More are answered at %u of %d points.", above, POINTS);
+}
+
+static void write_claims(struct page *page, const struct point *points, const struct fit *fits)
 {
 	for (unsigned i = 0; i < FORMULAS; i++)
-		page_claim(page, verdicts[i].inside, PAGE_AT_LEAST, NEEDED,
+		page_claim(page, fits[i].inside, PAGE_AT_LEAST, NEEDED,
 			   "%s (%s): points of %d at which the formula lies in the 99 %% interval",
 			   formulas[i].name, formulas[i].where, POINTS);
 	page_claim(page, above_the_bound(points_of(points, MEETS)), PAGE_AT_MOST, 0,
@@ -452,16 +491,16 @@ static void write_claims(struct page *page, const struct point *points, const st
 
 static void write_page(struct page *page, const struct point *points)
 {
-	struct verdict verdicts[FORMULAS];
+	struct fit fits[FORMULAS];
 
 	for (unsigned i = 0; i < FORMULAS; i++)
-		verdicts[i] = judge(points_of(points, (enum formula)i), (enum formula)i);
+		fits[i] = judge(points_of(points, (enum formula)i), (enum formula)i);
 	page_text(page,
 		  "%u tables of %llu flows at each of %d points. \"+-\" is half the 99 %% interval "
 		  "of their mean and \"off by\" the greatest distance of a formula from it, both in "
 		  "percent of the formula. One point in a hundred lies outside by chance.",
 		  points[0].tables, (unsigned long long)points[0].flows, POINTS);
-	write_table(page, verdicts);
+	write_table(page, fits);
 	page_text(page, "\"as printed\": points inside with the formula as the paper prints it, where that "
 			"differs. A sign (3.1) and a \"/ m\" (3.3) are missing. The probability that a "
 			"stranger is in doubt is printed as that of no empty cell less that of k cells "
@@ -471,7 +510,8 @@ static void write_page(struct page *page, const struct point *points)
 	write_filter_plot(page, points_of(points, FLOW_DOUBT), FLOW_DOUBT, "doubt");
 	write_printed_plot(page, points_of(points, STRANGER_DOUBT));
 	write_dleft_plot(page, points_of(points, MEETS));
-	write_claims(page, points, verdicts);
+	write_verdicts(page, points, fits);
+	write_claims(page, points, fits);
 }
 
 static int run(struct lab *lab, struct page *page)

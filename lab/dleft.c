@@ -251,20 +251,46 @@ static void write_claims(struct page *page, size_t i, const char *name, const st
 	page_claim(page, (double)s->missing, PAGE_AT_MOST, 0, "%s: live items that are not found", name);
 }
 
+static bool is_near(const struct summary *s, double error)
+{
+	return fabs(s->fresh.middle - error) <= .02 && fabs(s->churned.middle - error) <= .02;
+}
+
+static void write_verdicts(struct page *page, const struct summary *all)
+{
+	const double items = ITEMS_A_BUCKET * 0x1p14, printed = items * ldexp(1, -F + 14);
+	const struct summary *d = &all[POWER], *s = &all[STANDARD];
+
+	page_verdict(page, is_near(d, paper_error[POWER]) ? PAGE_AGREES : PAGE_DISAGREES,
+		     "4, d-left counting filter: 0.59 %",
+		     "%.3f %% false positives when filled and %.3f %% after churn, in %.1f bits an item.",
+		     d->fresh.middle, d->churned.middle, d->bits.middle);
+	page_verdict(page, is_near(s, paper_error[STANDARD]) ? PAGE_AGREES : PAGE_DISAGREES,
+		     "4, standard counting filter: 0.82 %",
+		     "%.3f %% false positives when filled and %.3f %% after churn, in %.1f bits an item.",
+		     s->fresh.middle, s->churned.middle, s->bits.middle);
+	page_verdict(
+		page, printed > 1 ? PAGE_IMPOSSIBLE : PAGE_AGREES, "4, probability n 2^(-f+z)",
+		"As printed it is %.0f for the paper's own parameters, and no probability; n 2^-(f+z) is %.2f %%.",
+		printed, 100 * items * ldexp(1, -F - 14));
+}
+
 static void write_curves(struct page *page, const struct trial *trials)
 {
 	struct page_plot *plot =
 		page_plot(page, "memory", "False positives against memory, freshly filled",
 			  (struct page_axis){.name = "bits an item"},
 			  (struct page_axis){.name = "false positives", .unit = "%", .log = true});
-	struct page_series *dleft = page_series(plot, PAGE_LINE, "d-left, d = 3, h = 6");
-	struct page_series *standard = page_series(plot, PAGE_LINE, "standard, 4-bit counters, best k");
-	struct page_series *paper = page_series(plot, PAGE_PAPER, "the paper");
+	struct page_series *dleft = page_series(plot, PAGE_LINE, STRUCTURE_DLEFT, "d-left, d = 3, h = 6");
+	struct page_series *standard =
+		page_series(plot, PAGE_LINE, STRUCTURE_COUNTING, "standard, 4-bit counters, best k");
+	struct page_series *papers = page_series(plot, PAGE_PAPER, STRUCTURE_DLEFT, "d-left, paper");
+	struct page_series *usual = page_series(plot, PAGE_PAPER, STRUCTURE_COUNTING, "standard, paper");
 
 	for (size_t i = 0; i < CURVES; i++)
 		page_point(i < FS ? dleft : standard, trials[i].bits, 100 * trials[i].fresh);
-	page_point(paper, paper_bits[POWER], paper_error[POWER]);
-	page_point(paper, paper_bits[STANDARD], paper_error[STANDARD]);
+	page_point(papers, paper_bits[POWER], paper_error[POWER]);
+	page_point(usual, paper_bits[STANDARD], paper_error[STANDARD]);
 }
 
 static void write_page(const struct lab *lab, struct page *page, const struct trial *trials)
@@ -291,6 +317,7 @@ static void write_page(const struct lab *lab, struct page *page, const struct tr
 	page_text(page, "\"missing\" are live items that were not found, \"refused\" are items for which all "
 			"buckets were full, over all seeds. The paper prints the probability as n 2^(-f+z); "
 			"n 2^-(f+z) = 12 x 2^-11 is meant, and is 0.59 %%.");
+	write_verdicts(page, all);
 	write_curves(page, trials + (size_t)TABLE * lab->seeds);
 	for (size_t i = 0; i < TABLE; i++)
 		write_claims(page, i, trials[i * lab->seeds].filter.name, &all[i]);

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The report: one HTML file without scripts and without a word to the network,
- * made to be mailed, printed and read on a phone. Wide tables scroll by
- * themselves; the page never does sideways.
+ * The report: one HTML file without scripts and without requests to the network, to be mailed, printed, and read
+ * on a phone. Its style sheet is lab/report.css.
+ *
+ *	head          date, version, processor, duration
+ *	verdicts      every table, figure and formula of the papers: agrees, does not agree, cannot be right
+ *	structures    their colours and marks, the same in all plots
+ *	experiments   each with its verdicts, text, plots and tables; details and claims fold
+ *
+ * Wide tables scroll by themselves; the page never scrolls sideways.
  */
 #include "lab/show.h"
 
@@ -10,54 +16,7 @@
 
 #include <inkling/inkling.h>
 
-static const char style[] =
-	":root{--text:#1b1f24;--soft:#59636e;--rule:#d5dae0;--back:#fff;--box:#f5f7f9;--met:#1a7f37;--missed:"
-	"#b3261e;"
-	"--c0:#0072b2;--c1:#d55e00;--c2:#009e73;--c3:#b0578d;--c4:#8a6d00;--c5:#3a3f8f;--c6:#3399c6;--c7:#"
-	"6b6f76}\n"
-	"@media(prefers-color-scheme:dark){:root{--text:#e6e9ed;--soft:#9aa4af;--rule:#3a424b;--back:#15191e;"
-	"--box:#1e242b;--met:#57c878;--missed:#ff8a80;"
-	"--c0:#56b4e9;--c1:#ff9a56;--c2:#3fd0a4;--c3:#e59cc6;--c4:#e0c04a;--c5:#a3a8ff;--c6:#8fd3f4;--c7:#"
-	"b7bdc6}}\n"
-	"@media "
-	"print{:root{--text:#000;--soft:#333;--rule:#999;--back:#fff;--box:#fff;--met:#000;--missed:#000;"
-	"--c0:#0072b2;--c1:#d55e00;--c2:#009e73;--c3:#b0578d;--c4:#8a6d00;--c5:#3a3f8f;--c6:#3399c6;--c7:#"
-	"6b6f76}"
-	"article{break-before:page}figure,tr,.claim{break-inside:avoid}}\n"
-	"*{box-sizing:border-box}html{-webkit-text-size-adjust:100%}\n"
-	"body{margin:0 auto;max-width:72rem;padding:1rem;background:var(--back);color:var(--text);"
-	"font:1rem/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu "
-	"Sans',sans-serif;overflow-wrap:break-word}\n"
-	"h1{font-size:1.6rem;line-height:1.2}h2{margin:3rem 0 0;font-size:1.3rem;line-height:1.25}"
-	"h3{margin:2rem 0 0;font-size:1.05rem}p{max-width:46rem;margin:.6rem 0}\n"
-	"a{color:var(--c0)}.where,.soft{color:var(--soft)}\n"
-	".scroll{overflow-x:auto;margin:1rem 0}table{border-collapse:collapse;font-size:.9rem;"
-	"font-variant-numeric:tabular-nums}caption{text-align:left;font-weight:600;padding-bottom:.3rem}\n"
-	"th,td{padding:.25rem .7rem .25rem 0;text-align:right;vertical-align:top;border-bottom:1px solid "
-	"var(--rule)}"
-	"th{vertical-align:bottom}th small,td small{display:block;color:var(--soft);font-weight:400}"
-	"td small,article td:first-child{white-space:nowrap}.word{text-align:left}\n"
-	".plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:1rem "
-	"2rem}"
-	"figure{margin:1rem 0;max-width:40rem}figcaption{font-weight:600;font-size:.9rem}"
-	"figure svg{display:block;width:100%;height:auto}figure text{font-size:12px;fill:var(--text)}"
-	".mid{text-anchor:middle}.end{text-anchor:end}\n"
-	".grid{stroke:var(--rule);stroke-width:.6}.axis{stroke:var(--soft);fill:none}\n"
-	".line,.curve{stroke:var(--c);fill:none;stroke-width:1.6}.curve{stroke-dasharray:5 3}"
-	".mark{fill:var(--c)}.cross{stroke:var(--c);stroke-width:2.4;fill:none}.whisker{stroke:var(--c);fill:"
-	"none}\n"
-	".s0{--c:var(--c0)}.s1{--c:var(--c1)}.s2{--c:var(--c2)}.s3{--c:var(--c3)}.s4{--c:var(--c4)}"
-	".s5{--c:var(--c5)}.s6{--c:var(--c6)}.s7{--c:var(--c7)}\n"
-	".legend{list-style:none;margin:.2rem 0 0;padding:0;display:flex;flex-wrap:wrap;gap:.1rem "
-	"1rem;font-size:.85rem}"
-	".legend li{display:flex;align-items:center;gap:.35rem}.legend "
-	"svg{width:26px;height:14px;flex:none}\n"
-	".claim{display:grid;grid-template-columns:4.5rem 1fr;gap:.1rem .6rem;margin:.6rem 0;padding:.5rem "
-	".7rem;"
-	"background:var(--box);border-left:4px solid var(--met)}.claim.missed{border-color:var(--missed)}"
-	".claim b{color:var(--met)}.claim.missed b{color:var(--missed)}.claim "
-	"small{display:block;color:var(--soft)}\n"
-	".skipped{padding:.5rem .7rem;background:var(--box);border-left:4px solid var(--soft)}\n";
+extern const char *const report_css[]; /* the lines of lab/report.css */
 
 void show_escaped(const char *text, FILE *to)
 {
@@ -80,11 +39,12 @@ void show_escaped(const char *text, FILE *to)
 		}
 }
 
-static void element(const char *name, const char *text, FILE *to)
+/* `tag` may have attributes: "p class=\"soft\"". */
+static void element(const char *tag, const char *text, FILE *to)
 {
-	fprintf(to, "<%s>", name);
+	fprintf(to, "<%s>", tag);
 	show_escaped(text, to);
-	fprintf(to, "</%.*s>\n", (int)(strcspn(name, " ")), name);
+	fprintf(to, "</%.*s>\n", (int)(strcspn(tag, " ")), tag);
 }
 
 /* ----------------------------------------------------------------------- tables */
@@ -105,7 +65,7 @@ static void table_head(const struct page_table *table, FILE *to)
 	fputs("</tr></thead>", to);
 }
 
-/* A spread's ends stand small below its middle. */
+/* The ends of a spread are printed small below its middle. */
 static void spread_cell(const struct cell *cell, int digits, FILE *to)
 {
 	char text[32];
@@ -135,11 +95,8 @@ static void show_cells(const struct page_table *table, size_t row, FILE *to)
 	}
 }
 
-static void show_table(const struct page_table *table, FILE *to)
+static void show_rows(const struct page_table *table, FILE *to)
 {
-	fputs("<div class=\"scroll\"><table><caption>", to);
-	show_escaped(table->title, to);
-	fputs("</caption>", to);
 	table_head(table, to);
 	fputs("<tbody>", to);
 	for (size_t row = 0; row < table->rows; row++) {
@@ -150,7 +107,26 @@ static void show_table(const struct page_table *table, FILE *to)
 	fputs("</tbody></table></div>\n", to);
 }
 
-/* ------------------------------------------------------------------------- page */
+/* A long table folds: its numbers are in the plots, or few readers need them. */
+static void show_table(const struct page_table *table, FILE *to)
+{
+	enum { LONG = 20 }; /* rows: about a screen */
+
+	if (table->rows > LONG) {
+		fputs("<details class=\"table\"><summary>", to);
+		show_escaped(table->title, to);
+		fprintf(to, " (%zu rows)</summary><div class=\"scroll\"><table>", table->rows);
+		show_rows(table, to);
+		fputs("</details>\n", to);
+		return;
+	}
+	fputs("<div class=\"scroll\"><table><caption>", to);
+	show_escaped(table->title, to);
+	fputs("</caption>", to);
+	show_rows(table, to);
+}
+
+/* ------------------------------------------------------------- claims, verdicts */
 
 static void show_claim(const struct claim *claim, FILE *to)
 {
@@ -159,9 +135,80 @@ static void show_claim(const struct claim *claim, FILE *to)
 	fprintf(to, "<div class=\"claim%s\"><b>%s</b><div>", claim->met ? "" : " missed",
 		claim->met ? "met" : "missed");
 	show_escaped(claim->text, to);
-	fprintf(to, "<small>measured %s, asked for %s</small></div></div>\n",
+	fprintf(to, "<small>measured %s, bound %s</small></div></div>\n",
 		show_short(claim->value, value, sizeof value), show_bounds(claim, bounds, sizeof bounds));
 }
+
+/* Unfolded if one was missed. */
+static void begin_claims(const struct page *page, FILE *to)
+{
+	struct page *const one = (struct page *)page;
+	struct tally t = tally_pages(&one, 1);
+
+	fprintf(to, "<details%s><summary>Claims: %u of %u met", t.met < t.claims ? " open" : "", t.met,
+		t.claims);
+	if (t.met < t.claims)
+		fprintf(to, ", <b>%u missed</b>", t.claims - t.met);
+	fputs("</summary><div class=\"claims\">\n", to);
+}
+
+static void show_claims(const struct page *page, FILE *to)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < page->count; i++)
+		if (page->parts[i].kind == PART_CLAIM) {
+			if (!any)
+				begin_claims(page, to);
+			any = true;
+			show_claim(&page->parts[i].claim, to);
+		}
+	if (any)
+		fputs("</div></details>\n", to);
+}
+
+static const char *class_of(enum page_agreement agreement)
+{
+	static const char *const classes[] = {
+		[PAGE_AGREES] = "agrees", [PAGE_DISAGREES] = "disagrees", [PAGE_IMPOSSIBLE] = "impossible"};
+
+	return classes[agreement];
+}
+
+/* At the head of the report a verdict links to its experiment. */
+static void show_verdict(const struct page *page, const struct verdict *verdict, bool link, FILE *to)
+{
+	fprintf(to, "<li class=\"%s\"><b>%s</b>", class_of(verdict->agreement),
+		show_agreement(verdict->agreement));
+	if (link)
+		fprintf(to, "<a href=\"#%s\">", page->experiment->name);
+	else
+		fputs("<i>", to);
+	show_escaped(verdict->of, to);
+	fputs(link ? "</a><span>" : "</i><span>", to);
+	show_escaped(verdict->text, to);
+	fputs("</span></li>\n", to);
+}
+
+static void show_verdicts(struct page *const *pages, size_t count, bool link, FILE *to)
+{
+	fputs("<ul class=\"verdicts\">\n", to);
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < pages[i]->count; j++)
+			if (pages[i]->parts[j].kind == PART_VERDICT)
+				show_verdict(pages[i], &pages[i]->parts[j].verdict, link, to);
+	fputs("</ul>\n", to);
+}
+
+static bool has_verdicts(const struct page *page)
+{
+	for (size_t i = 0; i < page->count; i++)
+		if (page->parts[i].kind == PART_VERDICT)
+			return true;
+	return false;
+}
+
+/* ------------------------------------------------------------------- experiments */
 
 static void show_part(const struct part *part, FILE *to)
 {
@@ -169,13 +216,18 @@ static void show_part(const struct part *part, FILE *to)
 	case PART_TEXT:
 		element("p", part->text, to);
 		return;
-	case PART_HEADING:
-		element("h3", part->text, to);
-		return;
 	case PART_SKIPPED:
 		fputs("<p class=\"skipped\">Skipped: ", to);
 		show_escaped(part->text, to);
 		fputs("</p>\n", to);
+		return;
+	case PART_HEADING:
+		element("h3", part->text, to);
+		return;
+	case PART_FOLD:
+		fputs("<details><summary>", to);
+		show_escaped(part->text, to);
+		fputs("</summary><div class=\"fold\">\n", to);
 		return;
 	case PART_TABLE:
 		show_table(part->table, to);
@@ -183,87 +235,144 @@ static void show_part(const struct part *part, FILE *to)
 	case PART_PLOT:
 		show_plot(part->plot, to);
 		return;
+	case PART_VERDICT:
 	case PART_CLAIM:
-		show_claim(&part->claim, to);
+		return; /* shown together, at the head and the end of the experiment */
 	}
 }
 
-/* Plots that follow each other stand side by side where there is room. */
+/* Neighbours of one group share a box: paragraphs, and plots. */
+enum group { ALONE, PARAGRAPHS, PLOTS };
+
+static enum group group_of(const struct part *part)
+{
+	return part->kind == PART_TEXT ? PARAGRAPHS : part->kind == PART_PLOT ? PLOTS : ALONE;
+}
+
+static bool is_shown_together(const struct part *part)
+{
+	return part->kind == PART_CLAIM || part->kind == PART_VERDICT;
+}
+
+/* Begins within a box of paragraphs. */
 static void show_parts(const struct page *page, FILE *to)
 {
-	bool among_plots = false;
+	static const char *const boxes[] = {
+		[ALONE] = "", [PARAGRAPHS] = "<div class=\"text\">\n", [PLOTS] = "<div class=\"plots\">\n"};
+	enum group now = PARAGRAPHS;
+	bool folded = false;
 
 	for (size_t i = 0; i < page->count; i++) {
-		bool is_plot = page->parts[i].kind == PART_PLOT;
+		const struct part *part = &page->parts[i];
+		enum group group = group_of(part);
 
-		if (is_plot != among_plots)
-			fputs(is_plot ? "<div class=\"plots\">\n" : "</div>\n", to);
-		among_plots = is_plot;
-		show_part(&page->parts[i], to);
+		if (is_shown_together(part))
+			continue;
+		if (group != now)
+			fprintf(to, "%s%s", now ? "</div>\n" : "", boxes[group]);
+		now = group;
+		if (folded && (part->kind == PART_HEADING || part->kind == PART_FOLD)) {
+			fputs("</div></details>\n", to);
+			folded = false;
+		}
+		folded |= part->kind == PART_FOLD;
+		show_part(part, to);
 	}
-	if (among_plots)
-		fputs("</div>\n", to);
+	fprintf(to, "%s%s", now ? "</div>\n" : "", folded ? "</div></details>\n" : "");
 }
 
 static void show_page(const struct page *page, enum lab_size size, FILE *to)
 {
-	fprintf(to, "<article id=\"%s\">\n", page->experiment->name);
-	element("h2", page->experiment->title, to);
-	fprintf(to, "<p class=\"where\">");
-	show_escaped(page->experiment->where, to);
-	fprintf(to, " · <code>inkling-lab %s%s</code></p>\n", page->experiment->name,
+	const struct experiment *e = page->experiment;
+	struct page *const one = (struct page *)page;
+
+	fprintf(to, "<article id=\"%s\">\n", e->name);
+	element("h2", e->title, to);
+	fputs("<p class=\"soft\">", to);
+	show_escaped(e->where, to);
+	fprintf(to, " · <code>inkling-lab %s%s</code></p>\n", e->name,
 		size == LAB_QUICK  ? " --quick"
 		: size == LAB_FULL ? " --full"
 				   : "");
-	element("p", page->experiment->shows, to);
+	if (has_verdicts(page))
+		show_verdicts(&one, 1, false, to);
+	fputs("<div class=\"text\">\n", to);
+	element("p", e->shows, to);
+	if (e->interpretation) {
+		fputs("<p><b>Claims and verdicts are bound to this interpretation:</b> ", to);
+		show_escaped(e->interpretation, to);
+		fputs("</p>\n", to);
+	}
 	show_parts(page, to);
+	show_claims(page, to);
 	fputs("</article>\n", to);
 }
 
-/* --------------------------------------------------------------------- the whole */
+/* -------------------------------------------------------------------------- head */
 
-static void contents(const struct report *report, FILE *to)
+static void show_facts(const struct report *report, FILE *to)
 {
-	fputs("<div class=\"scroll\"><table><thead><tr><th class=\"word\">experiment</th><th "
-	      "class=\"word\">paper</th>"
-	      "<th>claims met</th></tr></thead><tbody>\n",
-	      to);
-	for (size_t i = 0; i < report->count; i++) {
-		const struct experiment *e = report->pages[i]->experiment;
-		struct tally tally = tally_pages(&report->pages[i], 1);
+	char date[32] = "", seconds[SHOW_SECONDS];
+	struct tm when;
 
-		fprintf(to, "<tr><td class=\"word\"><a href=\"#%s\">", e->name);
-		show_escaped(e->title, to);
-		fputs("</a></td><td class=\"word\">", to);
-		show_escaped(e->where, to);
-		if (tally.claims)
-			fprintf(to, "</td><td>%u of %u</td></tr>\n", tally.met, tally.claims);
-		else
-			fputs("</td><td></td></tr>\n", to);
-	}
-	fputs("</tbody></table></div>\n", to);
+	if (gmtime_r(&report->when, &when))
+		strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", &when);
+	fprintf(to, "<p class=\"soft\">%s · inkling %s · ", date, ink_version());
+	show_escaped(report->processor, to);
+	fprintf(to, " · %s on %u thread%s · size %s · ", show_seconds(report->seconds, seconds),
+		report->lab->workers, report->lab->workers == 1 ? "" : "s", show_size(report->lab->size));
+	fprintf(to, "%u seed%s from %llu</p>\n", report->lab->seeds, report->lab->seeds == 1 ? "" : "s",
+		(unsigned long long)report->lab->seed);
 }
 
-static void introduce(const struct report *report, FILE *to)
+static void show_counts(const struct tally *tally, FILE *to)
+{
+	static const char *const what[] = {[PAGE_AGREES] = "agree",
+					   [PAGE_DISAGREES] = "do not agree",
+					   [PAGE_IMPOSSIBLE] = "cannot be right as printed"};
+
+	fputs("<ul class=\"counts\">", to);
+	for (enum page_agreement i = PAGE_AGREES; i <= PAGE_IMPOSSIBLE; i++)
+		fprintf(to, "<li class=\"%s\"><b>%u</b> %s</li>", class_of(i), tally->verdicts[i], what[i]);
+	fprintf(to, "<li>claims met: %u of %u</li>", tally->met, tally->claims);
+	if (tally->skipped)
+		fprintf(to, "<li>skipped parts: %u</li>", tally->skipped);
+	fputs("</ul>\n", to);
+}
+
+static void show_head(const struct report *report, FILE *to)
 {
 	struct tally tally = tally_pages(report->pages, report->count);
 
-	fprintf(to, "<h1>Two papers, reproduced</h1>\n<p class=\"soft\">inkling %s · size %s", ink_version(),
-		show_size(report->lab->size));
-	fprintf(to, " · %u seed%s from %llu", report->lab->seeds, report->lab->seeds == 1 ? "" : "s",
-		(unsigned long long)report->lab->seed);
-	fprintf(to, " · claims met: %u of %u%s</p>\n", tally.met, tally.claims,
-		tally.skipped ? " · some parts were skipped" : "");
-	fputs("<p><b>ACSM</b>: F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, "
-	      "<cite>Beyond Bloom Filters: From Approximate Membership Checks to Approximate State "
-	      "Machines</cite>, "
-	      "SIGCOMM 2006. <b>kBF</b>: S. Xiong, Y. Yao, Q. Cao, T. He, <cite>kBF: a Bloom Filter for "
-	      "Key-Value Storage with an Application on Approximate State Machines</cite>, INFOCOM 2014. "
-	      "Crosses in the plots are what the papers print. "
-	      "A claim is a bar that this run can decide; numbers in small print are the least and the "
-	      "greatest of "
-	      "the seeds, or the 99 % interval where the text says so.</p>\n",
+	fputs("<header>\n<h1>Two papers, reproduced</h1>\n", to);
+	show_facts(report, to);
+	show_counts(&tally, to);
+	show_verdicts(report->pages, report->count, true, to);
+	fputs("<div class=\"text\"><p><b>ACSM</b>: F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, "
+	      "G. Varghese, <cite>Beyond Bloom Filters: From Approximate Membership Checks to Approximate State "
+	      "Machines</cite>, SIGCOMM 2006. <b>kBF</b>: S. Xiong, Y. Yao, Q. Cao, T. He, <cite>kBF: a Bloom "
+	      "Filter for Key-Value Storage with an Application on Approximate State Machines</cite>, INFOCOM "
+	      "2014.</p><p>Small numbers are the minimum and the maximum over the seeds, or the 99 % interval "
+	      "where the text says so. Crosses in plots are the papers' numbers. A structure has the same colour "
+	      "and mark in all plots; several series of one structure differ in filling and dashes:</p></div>\n",
 	      to);
+	show_structures(to);
+	fputs("</header>\n", to);
+}
+
+static void show_contents(const struct report *report, FILE *to)
+{
+	fputs("<nav><details><summary>Experiments</summary><ul>\n", to);
+	for (size_t i = 0; i < report->count; i++) {
+		const struct experiment *e = report->pages[i]->experiment;
+
+		fprintf(to, "<li><a href=\"#%s\">", e->name);
+		show_escaped(e->title, to);
+		fputs("</a> <span class=\"soft\">", to);
+		show_escaped(e->where, to);
+		fputs("</span></li>\n", to);
+	}
+	fputs("</ul></details></nav>\n", to);
 }
 
 void show_html(const struct report *report, FILE *to)
@@ -271,12 +380,13 @@ void show_html(const struct report *report, FILE *to)
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	      "<meta name=\"color-scheme\" content=\"light dark\">\n"
-	      "<link rel=\"icon\" href=\"data:,\">\n<title>Inkling: two papers, "
-	      "reproduced</title>\n<style>\n",
+	      "<link rel=\"icon\" href=\"data:,\">\n<title>Inkling: two papers, reproduced</title>\n<style>\n",
 	      to);
-	fprintf(to, "%s</style>\n</head>\n<body>\n", style);
-	introduce(report, to);
-	contents(report, to);
+	for (size_t i = 0; report_css[i]; i++)
+		fputs(report_css[i], to);
+	fputs("</style>\n</head>\n<body>\n", to);
+	show_head(report, to);
+	show_contents(report, to);
 	for (size_t i = 0; i < report->count; i++)
 		show_page(report->pages[i], report->lab->size, to);
 	fputs("</body>\n</html>\n", to);

@@ -377,10 +377,10 @@ static void write_bits_plot(struct page *page, const struct greedy *g)
 		page_plot(page, "bits", "Bits of a code",
 			  (struct page_axis){.name = "values", .log = true, .low = 4, .high = 32768},
 			  (struct page_axis){.name = "bits", .low = 0, .high = 40});
-	struct page_series *bound = page_series(plot, PAGE_CURVE, "bound"),
-			   *found = page_series(plot, PAGE_LINE, "greedy"),
-			   *field = page_series(plot, PAGE_LINE, "(x, x^3)"),
-			   *paper = page_series(plot, PAGE_PAPER, "the paper's greedy");
+	struct page_series *bound = page_series(plot, PAGE_CURVE, STRUCTURE_NONE, "bound"),
+			   *found = page_series(plot, PAGE_LINE, STRUCTURE_NONE, "greedy"),
+			   *field = page_series(plot, PAGE_LINE, STRUCTURE_NONE, "(x, x^3)"),
+			   *paper = page_series(plot, PAGE_PAPER, STRUCTURE_NONE, "the paper's greedy");
 
 	for (double n = 4; n <= 32768; n *= sqrt(2))
 		page_point(bound, n, bits_bound(floor(n)));
@@ -411,6 +411,17 @@ static void write_bits(struct page *page, const struct study *s)
 		  "a factor of 1.4.",
 		  g->found, g->bits, exp2(1 / greedy_exponent(g)), 1u << s->field.m, 2 * s->field.m);
 	write_bits_plot(page, g);
+	page_verdict(page,
+		     bits_bound(7) == 5 && bits_bound(100) == 13 && bits_bound(PAPER_VALUES) == 28
+			     ? PAGE_AGREES
+			     : PAGE_DISAGREES,
+		     "Figure 2, lower bounds",
+		     "%u, %u and %u bits for 7, 100 and 16,384 values; the paper has 5, 13 and 28.",
+		     bits_bound(7), bits_bound(100), bits_bound(PAPER_VALUES));
+	page_verdict(page, greedy_of_the_papers_bits(g) < PAPER_VALUES ? PAGE_IMPOSSIBLE : PAGE_AGREES,
+		     "Figure 2, 16,384 greedy codes in 30 bits",
+		     "Algorithm 1 leaves nothing to choose and finds %s%.0f codes of 30 bits.",
+		     g->bits < PAPER_BITS ? "about " : "", greedy_of_the_papers_bits(g));
 	page_claim(page, greedy_of_the_papers_bits(g), PAGE_AT_MOST, PAPER_VALUES / 2.0,
 		   "Greedy codes of 30 bits, of which %u were found: not half of the paper's 16,384",
 		   greedy_below(g, PAPER_BITS));
@@ -436,9 +447,9 @@ static void write_growth(struct page *page, const struct greedy *g)
 	page_heading(page, "Figure 3: the codes in order");
 	plot = page_plot(page, "growth", "The n-th code", (struct page_axis){.name = "n"},
 			 (struct page_axis){.name = "code", .unit = "million"});
-	ours = page_series(plot, PAGE_CURVE, "Algorithm 1");
-	power = page_series(plot, PAGE_CURVE, "its power law");
-	paper = page_series(plot, PAGE_PAPER, "the paper's fit");
+	ours = page_series(plot, PAGE_CURVE, STRUCTURE_NONE, "Algorithm 1");
+	power = page_series(plot, PAGE_CURVE, STRUCTURE_NONE, "its power law");
+	paper = page_series(plot, PAGE_PAPER, STRUCTURE_NONE, "the paper's fit");
 	for (uint32_t i = 0; i < g->found; i += g->found / 100)
 		page_point(ours, i + 1, g->codes[i] / 1e6);
 	for (double n = 0; n <= g->found; n += g->found / 25.0)
@@ -451,6 +462,11 @@ static void write_growth(struct page *page, const struct greedy *g)
 		  "Algorithm 1 grow like n^%.2f; the 10,000th would be about %.0f million. What the "
 		  "paper's codes are, it does not say.",
 		  exponent, last * pow(10000.0 / g->found, exponent) / 1e6);
+	page_verdict(
+		page, printed_fit(1) > 2 * g->codes[0] && exponent > 2.5 ? PAGE_IMPOSSIBLE : PAGE_AGREES,
+		"Figure 3, quadratic fit of the codes",
+		"The fit gives %.0f million for the first code, which is %u, and the codes grow like n^%.2f.",
+		printed_fit(1) / 1e6, g->codes[0], exponent);
 	page_claim(page, exponent, PAGE_AT_LEAST, 2.5,
 		   "The power of n that greedy codes follow: a cube, no square");
 }
@@ -487,6 +503,12 @@ static void write_lookups(struct page *page, const struct greedy *g)
 			"difference overshoot where codes are dense and never come to rest there. Accesses "
 			"are those of lookups that end; a binary search always ends, after the number in "
 			"the last column. The library hashes.");
+	page_verdict(
+		page, look_up_all(g->codes, VALUES, 2).most <= 3 ? PAGE_AGREES : PAGE_DISAGREES,
+		"III.H, three accesses to find a code",
+		"The search never ends for %.1f %% of %d codes; the others take %.0f accesses on average.",
+		100 * look_up_all(g->codes, VALUES, 2).endless, VALUES,
+		look_up_all(g->codes, VALUES, 2).accesses);
 	page_claim(page, look_up_all(g->codes, VALUES, 2).endless, PAGE_AT_LEAST, .1,
 		   "Share of the %d codes that the paper's step search never finds", VALUES);
 }
@@ -527,6 +549,11 @@ static void write_second(struct page *page, const struct study *s)
 		  "the filter was made. An exact index of 4-byte slots, half of them empty, takes 64 bits "
 		  "a value and makes no mistake: the values are stored anyway.",
 		  s->second[0].repeated);
+	page_verdict(
+		page, usual->spoiled > 0 ? PAGE_DISAGREES : PAGE_AGREES,
+		"III.D, a second kBF gives values their codes",
+		"At p = 0.001, a value silently received the code of another in %.0f %% of the dictionaries.",
+		100 * usual->spoiled / usual->repeated);
 	page_claim(page, 100 * usual->spoiled / usual->repeated, PAGE_AT_LEAST, 5,
 		   "Percent of the dictionaries with p = 0.001, planned for all their values, in which a "
 		   "value silently became another");

@@ -47,6 +47,13 @@ static const char *reader_name(size_t point)
 	return reader_names[point == PLANNED ? READERS : point % READERS];
 }
 
+static enum structure structure_at(size_t point)
+{
+	bool printed = point != PLANNED && (point % READERS == WRAPS || point % READERS == STICKS);
+
+	return printed ? STRUCTURE_PRINTED : STRUCTURE_KBF;
+}
+
 typedef double number_fn(const struct outcome *o);
 
 static double refused_of(const struct outcome *o)
@@ -204,10 +211,10 @@ static void write_memory(struct page *page, const struct study *s)
 		page_plot(page, "memory", "Figure 8: memory for 10 million keys",
 			  (struct page_axis){.name = "p", .log = true, .low = 3e-7, .high = 3e-3},
 			  (struct page_axis){.name = "memory", .unit = "GB", .low = 0, .high = 1.6});
-	struct page_series *all = page_series(plot, PAGE_LINE, "m"),
-			   *half = page_series(plot, PAGE_LINE, "m/2"),
-			   *exact = page_series(plot, PAGE_CURVE, "exact table"),
-			   *planned = page_series(plot, PAGE_CURVE, "planned");
+	struct page_series *all = page_series(plot, PAGE_LINE, STRUCTURE_PRINTED, "kBF, m"),
+			   *half = page_series(plot, PAGE_LINE, STRUCTURE_PRINTED, "kBF, m/2"),
+			   *exact = page_series(plot, PAGE_CURVE, STRUCTURE_EXACT, "exact table"),
+			   *planned = page_series(plot, PAGE_CURVE, STRUCTURE_KBF, "planned");
 	const double gigabytes = PAPER_KEYS / 8e9; /* of 10 million keys, for each bit */
 
 	for (size_t p = PS; p-- > 0;) {
@@ -243,7 +250,7 @@ static void draw_points(struct page_plot *plot, const struct study *s, enum read
 		struct page_series *series;
 
 		snprintf(name, sizeof name, "%s, %s", reader_names[reader], size ? "m/2" : "m");
-		series = page_series(plot, PAGE_LINE, name);
+		series = page_series(plot, PAGE_LINE, structure_at(point_of(0, size, reader)), name);
 		for (size_t p = 0; p < PS; p++)
 			page_point(series, kbf_errors_ps[p], mean_of(s, point_of(p, size, reader), number));
 	}
@@ -262,10 +269,10 @@ static void draw_errors(struct page *page, const struct study *s)
 	draw_points(lost, s, WRAPS, lost_of);
 	draw_points(lost, s, STICKS, lost_of);
 	draw_points(lost, s, JOINT, lost_of);
-	formula = page_series(lost, PAGE_CURVE, "corrected formula, m/2");
+	formula = page_series(lost, PAGE_CURVE, STRUCTURE_NONE, "corrected formula, m/2");
 	draw_points(positives, s, STICKS, positives_of);
 	draw_points(positives, s, JOINT, positives_of);
-	expected = page_series(positives, PAGE_CURVE, "p");
+	expected = page_series(positives, PAGE_CURVE, STRUCTURE_NONE, "p");
 	for (size_t p = 0; p < PS; p++) {
 		uint32_t k = printed_k(kbf_errors_ps[p]);
 		double cells = (double)kbf_errors_cells(s, point_of(p, 1, STICKS));
@@ -281,7 +288,7 @@ static void draw_batches_of(struct page_plot *plot, const struct study *s, size_
 	struct page_series *series;
 
 	snprintf(name, sizeof name, "%s, p = %g", reader_name(point), kbf_errors_ps[point / READERS / SIZES]);
-	series = page_series(plot, PAGE_LINE, name);
+	series = page_series(plot, PAGE_LINE, structure_at(point), name);
 	for (unsigned batch = 0; batch < BATCHES; batch++)
 		page_point(series, batch + 1, batch_mean(s, point, updated, batch));
 }
@@ -340,8 +347,58 @@ static void write_claims(struct page *page, const struct study *s)
 		   "which loses this share of the keys; planned: 0.001");
 }
 
+/* Whether a number never grows from a larger p to a smaller one, and never from half the cells to all of them. */
+static bool falls(const struct study *s, number_fn *number)
+{
+	for (size_t p = 0; p < PS; p++)
+		for (size_t size = 0; size < SIZES; size++) {
+			double here = mean_of(s, point_of(p, size, STICKS), number);
+
+			if (p > 0 && here < mean_of(s, point_of(p - 1, size, STICKS), number))
+				return false;
+			if (size > 0 && here < mean_of(s, point_of(p, size - 1, STICKS), number))
+				return false;
+		}
+	return true;
+}
+
+static enum page_agreement agrees_if(bool agrees)
+{
+	return agrees ? PAGE_AGREES : PAGE_DISAGREES;
+}
+
+/* Bound to counters that stick. p = 0.001 is the last of kbf_errors_ps. */
+static void write_verdicts(struct page *page, const struct study *s)
+{
+	const size_t all = point_of(PS - 1, 0, STICKS), half = point_of(PS - 1, 1, STICKS);
+	double positives = mean_of(s, all, positives_of),
+	       least = mean_of(s, all, bits_a_key) * PAPER_KEYS / 8e9,
+	       most = mean_of(s, point_of(0, 0, STICKS), bits_a_key) * PAPER_KEYS / 8e9;
+
+	page_verdict(
+		page, agrees_if(falls(s, lost_of) && mean_of(s, all, lost_of) <= 2e-5), "Figure 6, keys lost",
+		"At p = 0.001 a share of %.2g is lost with m cells and %.2g with m/2, and fewer at smaller p.",
+		mean_of(s, all, lost_of), mean_of(s, half, lost_of));
+	page_verdict(page, agrees_if(positives >= .0005 && positives <= .002 && falls(s, positives_of)),
+		     "Figure 7, false positives near p", "%.2g at p = 0.001 with m cells, and %.2g with m/2.",
+		     positives, mean_of(s, half, positives_of));
+	page_verdict(page, agrees_if(least >= .5 && most <= 1.5),
+		     "Figure 8, 0.5 to 1.5 GB for 10 million keys",
+		     "%.2f to %.2f GB with m cells; an exact table takes %.2f GB.", least, most,
+		     exact_bits(s) * PAPER_KEYS / 8e9);
+	page_verdict(
+		page, agrees_if(falls(s, most_deleted)), "Figures 9 and 10, deleted keys that read a value",
+		"At p = 0.001 at most a share of %.2g with m cells and %.2g with m/2, and fewer at smaller p.",
+		mean_of(s, all, most_deleted), mean_of(s, half, most_deleted));
+	page_verdict(page, agrees_if(falls(s, last_updated)),
+		     "Figures 11 and 12, updated keys without their value",
+		     "At p = 0.001 a share of %.2g with m cells and %.2g with m/2, and fewer at smaller p.",
+		     mean_of(s, all, last_updated), mean_of(s, half, last_updated));
+}
+
 static void write_page(struct page *page, const struct study *s)
 {
+	write_verdicts(page, s);
 	page_text(page,
 		  "%llu keys with %d values, seeds: %u; as many strangers; changes in ten batches. m is "
 		  "what a Bloom filter needs for p, 32 bits a cell; in brackets the 99 %% interval of the "
@@ -396,6 +453,9 @@ const struct experiment experiment_kbf_errors = {
 	.shows = "A million keys with 3,000 values: keys that are lost, strangers that read a value, "
 		 "deletions and updates, memory; by the paper's decoding and by the library's, beside an "
 		 "exact table.",
+	.interpretation =
+		"The counters of the kBF as printed stay at 7 once they reach it (\"sticks\"); the paper does "
+		"not say what they do.",
 	.seconds = {6, 130, 1400},
 	.run = run,
 };

@@ -108,10 +108,21 @@ static void claim(const struct page *page, const struct claim *claim, FILE *to)
 	end(to);
 }
 
+static void verdict(const struct page *page, const struct verdict *verdict, FILE *to)
+{
+	begin("verdict", page, to);
+	field("of", verdict->of, to);
+	field("verdict", show_agreement(verdict->agreement), to);
+	field("text", verdict->text, to);
+	end(to);
+}
+
 static void text(const struct page *page, const struct part *part, FILE *to)
 {
-	static const char *const types[] = {
-		[PART_TEXT] = "text", [PART_HEADING] = "heading", [PART_SKIPPED] = "skipped"};
+	static const char *const types[] = {[PART_TEXT] = "text",
+					    [PART_HEADING] = "heading",
+					    [PART_FOLD] = "heading",
+					    [PART_SKIPPED] = "skipped"};
 
 	begin(types[part->kind], page, to);
 	field("text", part->text, to);
@@ -123,6 +134,8 @@ static void show_page(const struct page *page, FILE *to)
 	begin("experiment", page, to);
 	field("title", page->experiment->title, to);
 	field("where", page->experiment->where, to);
+	if (page->experiment->interpretation)
+		field("interpretation", page->experiment->interpretation, to);
 	end(to);
 	for (size_t i = 0; i < page->count; i++) {
 		const struct part *part = &page->parts[i];
@@ -133,6 +146,8 @@ static void show_page(const struct page *page, FILE *to)
 			points(page, part->plot, to);
 		else if (part->kind == PART_CLAIM)
 			claim(page, &part->claim, to);
+		else if (part->kind == PART_VERDICT)
+			verdict(page, &part->verdict, to);
 		else
 			text(page, part, to);
 	}
@@ -146,5 +161,8 @@ void show_ndjson(const struct report *report, FILE *to)
 		show_page(report->pages[i], to);
 	fprintf(to, "{\"type\":\"summary\",\"size\":\"%s\",\"seed\":%llu,\"seeds\":%u",
 		show_size(report->lab->size), (unsigned long long)report->lab->seed, report->lab->seeds);
-	fprintf(to, ",\"claims\":%u,\"met\":%u,\"skipped\":%u}\n", tally.claims, tally.met, tally.skipped);
+	fprintf(to,
+		",\"claims\":%u,\"met\":%u,\"skipped\":%u,\"agree\":%u,\"disagree\":%u,\"impossible\":%u}\n",
+		tally.claims, tally.met, tally.skipped, tally.verdicts[PAGE_AGREES],
+		tally.verdicts[PAGE_DISAGREES], tally.verdicts[PAGE_IMPOSSIBLE]);
 }

@@ -66,14 +66,40 @@ void page_heading(struct page *page, const char *format, ...)
 	ADD_TEXT(page, PART_HEADING, format);
 }
 
+void page_fold(struct page *page, const char *format, ...)
+{
+	ADD_TEXT(page, PART_FOLD, format);
+}
+
 void page_skipped(struct page *page, const char *format, ...)
 {
 	ADD_TEXT(page, PART_SKIPPED, format);
 }
 
+/* Named with its paper, the first word of `where`: "ACSM Table 1, DBF". */
+static char *name_in_paper(const struct experiment *e, const char *of)
+{
+	char *name;
+
+	if (asprintf(&name, "%.*s %s", (int)strcspn(e->where, " "), e->where, of) < 0)
+		lab_out_of_memory();
+	return name;
+}
+
+void page_verdict(struct page *page, enum page_agreement agreement, const char *of, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add_part(page, PART_VERDICT)->verdict = (struct verdict){.agreement = agreement,
+								 .of = name_in_paper(page->experiment, of),
+								 .text = format_text(format, args)};
+	va_end(args);
+}
+
 /* ----------------------------------------------------------------------- tables */
 
-/* Its columns are known by their names. */
+/* Columns are known by their names. */
 static bool are_distinct(const struct page_column *columns, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -110,7 +136,7 @@ void page_row(struct page_table *table)
 static struct cell *next_cell(struct page_table *table)
 {
 	assert(table->rows &&
-	       table->filled < table->width); /* an experiment's mistake: a row with too many cells */
+	       table->filled < table->width); /* else the experiment has a row with too many cells */
 	return &table->cells[(table->rows - 1) * table->width + table->filled++];
 }
 
@@ -172,11 +198,12 @@ struct page_plot *page_plot(struct page *page, const char *id, const char *title
 	return plot;
 }
 
-struct page_series *page_series(struct page_plot *plot, enum page_style style, const char *name)
+struct page_series *page_series(struct page_plot *plot, enum page_style style, enum structure structure,
+				const char *name)
 {
 	struct page_series *series = lab_alloc(1, sizeof *series);
 
-	*series = (struct page_series){.style = style, .name = copy(name)};
+	*series = (struct page_series){.style = style, .structure = structure, .name = copy(name)};
 	plot->series = grown(plot->series, plot->count, sizeof *plot->series);
 	plot->series[plot->count++] = series;
 	return series;
@@ -285,7 +312,10 @@ static void free_part(struct part *part)
 		free_table(part->table);
 	else if (part->kind == PART_PLOT)
 		free_plot(part->plot);
-	else
+	else if (part->kind == PART_VERDICT) {
+		free(part->verdict.of);
+		free(part->verdict.text);
+	} else
 		free(part->kind == PART_CLAIM ? part->claim.text : part->text);
 }
 

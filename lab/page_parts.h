@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a page consists of, for those who show it: text.c, ndjson.c, html.c. Experiments write through page.h. */
+/* The parts of a page, for the files that show it: text.c, ndjson.c, html.c. Experiments write through page.h. */
 #ifndef INKLING_LAB_PAGE_PARTS_H
 #define INKLING_LAB_PAGE_PARTS_H
 
 #include "lab/runner.h"
 #include "lab/page.h"
 
-enum part_kind { PART_TEXT, PART_HEADING, PART_SKIPPED, PART_TABLE, PART_PLOT, PART_CLAIM };
+enum part_kind {
+	PART_TEXT,
+	PART_HEADING,
+	PART_FOLD,
+	PART_SKIPPED,
+	PART_VERDICT,
+	PART_TABLE,
+	PART_PLOT,
+	PART_CLAIM
+};
 
 struct cell {
 	enum { CELL_BLANK, CELL_WORD, CELL_NUMBER, CELL_SPREAD } kind;
@@ -30,6 +39,7 @@ struct point {
 
 struct page_series {
 	enum page_style style;
+	enum structure structure;
 	char *name;
 	struct point *points;
 	size_t count;
@@ -38,8 +48,13 @@ struct page_series {
 struct page_plot {
 	char *id, *title;
 	struct page_axis x, y;
-	struct page_series **series; /* pointers: experiments hold on to them */
+	struct page_series **series; /* pointers, since experiments keep them */
 	size_t count;
+};
+
+struct verdict {
+	enum page_agreement agreement;
+	char *of, *text;
 };
 
 struct claim {
@@ -55,6 +70,7 @@ struct part {
 		struct page_table *table;
 		struct page_plot *plot;
 		struct claim claim;
+		struct verdict verdict;
 	};
 };
 
@@ -70,7 +86,7 @@ void page_free(struct page *page);
 /* The cell in row `row`, column `column`. */
 const struct cell *table_cell(const struct page_table *table, size_t row, size_t column);
 
-/* A column with words in it stands at the left, one of numbers at the right. */
+/* Whether a column has words, and is aligned to the left; numbers are aligned to the right. */
 bool is_wordy(const struct page_table *table, size_t column);
 
 #endif

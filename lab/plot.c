@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A plot as SVG inside HTML, drawn for a phone's width and scaled up from there:
+ * A plot as SVG inside HTML, drawn for the width of a phone and scaled up from there:
  *
- *	errors, %                     the name of the y axis, level, above it
+ *	errors, %                     the name of the y axis, above it
  *	 10 |    *
- *	  1 |  x    *                 x: what the paper printed; * with whiskers: ours
+ *	  1 |  x    *                 x: the paper's number; * with whiskers: ours
  *	0.1 |_________*__
  *	    0.5   1   2  4
  *	           memory, Mbit
  *
- * and below it the legend, as a list that breaks its lines by itself. Series
- * differ by colour and by mark, so that a black print can be read; the colours
- * stand in the style sheet, which has two sets, for light and for dark.
+ * The legend below it is a list that wraps. The colour and the shape of a mark are those of the structure
+ * (structure.h). The variant, the number of a series among those of its structure, chooses filling and dashes,
+ * so a print in black can be read. Colours are in lab/report.css, one set for light and one for dark.
  */
 #include "lab/show.h"
 
@@ -26,18 +26,18 @@ enum {
 	TOP = 28,
 	BOTTOM = 46,
 	ZERO_GAP = 18,
-	COLOURS = 8,
+	VARIANTS = 8,
 	TICKS = 40
 };
 
 /* ----------------------------------------------------------------------- scales */
 
-/* From numbers to places. On a log axis, what is not positive stands at `zero`, apart from the rest. */
+/* From numbers to coordinates. On a log axis, numbers that are not positive are placed at `zero`, apart from the rest. */
 struct scale {
 	bool log;
-	double low, high; /* the numbers at the ends */
-	double from, to;  /* their places */
-	double zero;      /* NAN: nothing stands there */
+	double low, high; /* numbers at the ends */
+	double from, to;  /* their coordinates */
+	double zero;      /* NAN: not needed */
 };
 
 static double flat(const struct scale *s, double number)
@@ -81,7 +81,7 @@ static void round_ends(struct scale *s, double waste)
 		s->low = 0;
 	if (s->low == s->high)
 		s->high += s->low != 0 ? fabs(s->low) : 1;
-	s->high += 0.04 * (s->high - s->low); /* marks are not cut in half */
+	s->high += 0.04 * (s->high - s->low); /* so that marks are not cut off */
 	if (s->low != 0)
 		s->low -= 0.04 * (s->high - s->low);
 }
@@ -205,7 +205,7 @@ static size_t ticks_of(const struct scale *s, struct tick *ticks)
 	return s->log ? log_ticks(s, ticks) : linear_ticks(s, ticks);
 }
 
-/* Half the width of a label in a font of 12, and a little air. */
+/* Half the width of a label in a font of 12, with a margin. */
 static double reach_of(const char *label)
 {
 	return 3.4 * (double)strlen(label) + 4;
@@ -260,28 +260,76 @@ static void draw_names(const struct page_plot *plot, FILE *to)
 
 /* ----------------------------------------------------------------------- series */
 
-/* Marks of about nine units; the paper's is a cross, which no other has. */
-static void draw_mark(enum page_style style, size_t number, double x, double y, FILE *to)
-{
-	static const char *const shapes[] = {
-		"m-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0-7.2 0z",    /* a circle */
-		"m-3.4-3.4h6.8v6.8h-6.8z",                             /* a square */
-		"m0-4.6l4.4 7.8h-8.8z",                                /* a triangle */
-		"m0-4.8l4.6 4.8l-4.6 4.8l-4.6-4.8z",                   /* a diamond */
-		"m0 4.6l4.4-7.8h-8.8z",                                /* a triangle that hangs */
-		"m-4-1.5h2.5v-2.5h3v2.5h2.5v3h-2.5v2.5h-3v-2.5h-2.5z", /* a plus */
-	};
+/* Marks of about nine units, in the order of enum structure. */
+static const char *const structure_marks[STRUCTURE_COUNT] = {
+	[STRUCTURE_NONE] = "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
+	[STRUCTURE_DIRECT] = "m-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0-7.2 0z",  /* circle */
+	[STRUCTURE_STATEFUL] = "m-3.4-3.4h6.8v6.8h-6.8z",                         /* square */
+	[STRUCTURE_DLEFT] = "m0-4.6l4.4 7.8h-8.8z",                               /* triangle */
+	[STRUCTURE_LINE] = "m0-4.8l4.6 4.8l-4.6 4.8l-4.6-4.8z",                   /* diamond */
+	[STRUCTURE_COMPACT] = "m0 4.6l4.4-7.8h-8.8z",                             /* hanging triangle */
+	[STRUCTURE_SUMS] = "m-4-1.5h2.5v-2.5h3v2.5h2.5v3h-2.5v2.5h-3v-2.5h-2.5z", /* plus */
+	[STRUCTURE_EXACT] = "m-5-1.4h10v2.8h-10z",                                /* bar */
+	[STRUCTURE_PRINTED] =
+		"m0-5l1.5 3.2h3.4l-2.7 2.3l1 3.7l-3.2-2.1l-3.2 2.1l1-3.7l-2.7-2.3h3.4z", /* star */
+	[STRUCTURE_KBF] = "m-4.4 0l2.2-3.9h4.4l2.2 3.9l-2.2 3.9h-4.4z",                  /* hexagon */
+	[STRUCTURE_COUNTING] = "m-4-4.2h8l-8 8.4h8z",                                    /* hourglass */
+};
 
-	if (style == PAGE_PAPER)
+/* Series that belong to no structure have these, one after the other. */
+static const char *const other_marks[] = {
+	"m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z", "m-2.8-2.8h5.6v5.6h-5.6z", "m0-3.8l3.7 6.4h-7.4z",
+	"m0-4l3.8 4l-3.8 4l-3.8-4z",          "m0 3.8l3.7-6.4h-7.4z",
+};
+enum { OTHER_MARKS = sizeof other_marks / sizeof other_marks[0] };
+
+/* How one series is drawn: `number` among the series of its structure in this plot. */
+struct look {
+	const struct page_series *series;
+	unsigned number;
+};
+
+static bool is_curve(const struct page_series *series)
+{
+	return series->style == PAGE_CURVE;
+}
+
+/* Curves and marked series are numbered separately; the paper's crosses are not. */
+static struct look look_of(const struct page_plot *plot, size_t i)
+{
+	struct look look = {.series = plot->series[i]};
+
+	for (size_t j = 0; j < i; j++)
+		look.number += plot->series[j]->structure == look.series->structure &&
+			       plot->series[j]->style != PAGE_PAPER &&
+			       is_curve(plot->series[j]) == is_curve(look.series);
+	return look;
+}
+
+static const char *mark_of(const struct look *look)
+{
+	if (look->series->structure == STRUCTURE_NONE)
+		return other_marks[look->number % OTHER_MARKS];
+	return structure_marks[look->series->structure];
+}
+
+/* "s3 v1". */
+static void put_class(const struct look *look, FILE *to)
+{
+	fprintf(to, "class=\"s%d v%u\"", (int)look->series->structure, look->number % VARIANTS);
+}
+
+static void draw_mark(const struct look *look, double x, double y, FILE *to)
+{
+	if (look->series->style == PAGE_PAPER)
 		fprintf(to, "<path class=\"cross\" d=\"M%.1f %.1fm-5-5l10 10m0-10l-10 10\"/>", x, y);
 	else
-		fprintf(to, "<path class=\"mark\" d=\"M%.1f %.1f%s\"/>", x, y,
-			shapes[number % (sizeof shapes / sizeof *shapes)]);
+		fprintf(to, "<path class=\"mark\" d=\"M%.1f %.1f%s\"/>", x, y, mark_of(look));
 }
 
 static bool has_line(const struct page_series *series)
 {
-	return series->style == PAGE_LINE || series->style == PAGE_CURVE;
+	return series->style == PAGE_LINE || is_curve(series);
 }
 
 static void draw_line(const struct page_series *series, const struct scale *x, const struct scale *y,
@@ -289,7 +337,7 @@ static void draw_line(const struct page_series *series, const struct scale *x, c
 {
 	const char *move = "M";
 
-	fprintf(to, "<path class=\"%s\" d=\"", series->style == PAGE_CURVE ? "curve" : "line");
+	fprintf(to, "<path class=\"%s\" d=\"", is_curve(series) ? "curve" : "line");
 	for (size_t i = 0; i < series->count; i++) {
 		double px = place(x, series->points[i].x), py = place(y, series->points[i].y.middle);
 
@@ -309,13 +357,16 @@ static void draw_whisker(const struct point *p, double x, const struct scale *y,
 			high, x, low);
 }
 
-static void draw_series(const struct page_series *series, size_t number, const struct scale *x,
-			const struct scale *y, FILE *to)
+static void draw_series(const struct look *look, const struct scale *x, const struct scale *y, FILE *to)
 {
-	fprintf(to, "<g class=\"s%zu\">", number % COLOURS);
+	const struct page_series *series = look->series;
+
+	fputs("<g ", to);
+	put_class(look, to);
+	fputc('>', to);
 	if (has_line(series))
 		draw_line(series, x, y, to);
-	for (size_t i = 0; i < series->count && series->style != PAGE_CURVE; i++) {
+	for (size_t i = 0; i < series->count && !is_curve(series); i++) {
 		const struct point *p = &series->points[i];
 		double px = place(x, p->x), py = place(y, p->y.middle);
 
@@ -323,29 +374,46 @@ static void draw_series(const struct page_series *series, size_t number, const s
 			continue;
 		if (p->whisker)
 			draw_whisker(p, px, y, to);
-		draw_mark(series->style, number, px, py, to);
+		draw_mark(look, px, py, to);
 	}
 	fputs("</g>", to);
+}
+
+static void draw_key(const struct look *look, FILE *to)
+{
+	fputs("<li><svg ", to);
+	put_class(look, to);
+	fputs(" viewBox=\"0 0 26 14\" aria-hidden=\"true\">", to);
+	if (has_line(look->series))
+		fprintf(to, "<path class=\"%s\" d=\"M1 7H25\"/>", is_curve(look->series) ? "curve" : "line");
+	if (!is_curve(look->series))
+		draw_mark(look, 13, 7, to);
+	fputs("</svg>", to);
+	show_escaped(look->series->name, to);
+	fputs("</li>", to);
 }
 
 static void draw_legend(const struct page_plot *plot, FILE *to)
 {
 	fputs("<ul class=\"legend\">", to);
 	for (size_t i = 0; i < plot->count; i++) {
-		const struct page_series *series = plot->series[i];
+		struct look look = look_of(plot, i);
 
-		fprintf(to, "<li><svg class=\"s%zu\" viewBox=\"0 0 26 14\" aria-hidden=\"true\">",
-			i % COLOURS);
-		if (has_line(series))
-			fprintf(to, "<path class=\"%s\" d=\"M1 7H25\"/>",
-				series->style == PAGE_CURVE ? "curve" : "line");
-		if (series->style != PAGE_CURVE)
-			draw_mark(series->style, i, 13, 7, to);
-		fputs("</svg>", to);
-		show_escaped(series->name, to);
-		fputs("</li>", to);
+		draw_key(&look, to);
 	}
 	fputs("</ul>", to);
+}
+
+void show_structures(FILE *to)
+{
+	fputs("<ul class=\"legend\">", to);
+	for (enum structure i = STRUCTURE_NONE + 1; i < STRUCTURE_COUNT; i++) {
+		struct page_series series = {
+			.style = PAGE_LINE, .structure = i, .name = (char *)structure_name(i)};
+
+		draw_key(&(struct look){.series = &series}, to);
+	}
+	fputs("</ul>\n", to);
 }
 
 void show_plot(const struct page_plot *plot, FILE *to)
@@ -361,8 +429,11 @@ void show_plot(const struct page_plot *plot, FILE *to)
 	draw_y_ticks(&y, to);
 	fprintf(to, "<path class=\"axis\" d=\"M%d %dV%dH%d\"/>", LEFT, TOP, HEIGHT - BOTTOM, WIDTH - RIGHT);
 	draw_names(plot, to);
-	for (size_t i = 0; i < plot->count; i++)
-		draw_series(plot->series[i], i, &x, &y, to);
+	for (size_t i = 0; i < plot->count; i++) {
+		struct look look = look_of(plot, i);
+
+		draw_series(&look, &x, &y, to);
+	}
 	fputs("</svg>", to);
 	draw_legend(plot, to);
 	fputs("</figure>\n", to);

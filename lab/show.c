@@ -39,7 +39,7 @@ static void show_whole(double number, char *text, size_t size)
 	text[out] = 0;
 }
 
-/* "3.9e-06" -> "3.9e-6": nobody needs the zero. */
+/* "3.9e-06" -> "3.9e-6". */
 static void shorten_exponent(char *text)
 {
 	char *e = strchr(text, 'e');
@@ -112,11 +112,20 @@ const char *show_bounds(const struct claim *claim, char *text, size_t size)
 	return text;
 }
 
-/* ----------------------------------------------------------------------- claims */
+/* ------------------------------------------------------------- verdicts, claims */
+
+const char *show_agreement(enum page_agreement agreement)
+{
+	static const char *const names[] = {[PAGE_AGREES] = "agrees",
+					    [PAGE_DISAGREES] = "does not agree",
+					    [PAGE_IMPOSSIBLE] = "the printed number cannot be right"};
+
+	return names[agreement];
+}
 
 struct tally tally_pages(struct page *const *pages, size_t count)
 {
-	struct tally tally = {0, 0, 0};
+	struct tally tally = {.claims = 0};
 
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < pages[i]->count; j++) {
@@ -125,6 +134,8 @@ struct tally tally_pages(struct page *const *pages, size_t count)
 			tally.skipped += part->kind == PART_SKIPPED;
 			tally.claims += part->kind == PART_CLAIM;
 			tally.met += part->kind == PART_CLAIM && part->claim.met;
+			if (part->kind == PART_VERDICT)
+				tally.verdicts[part->verdict.agreement]++;
 		}
 	return tally;
 }

@@ -25,37 +25,41 @@ const char *show_size(enum lab_size size);
 enum { SHOW_SECONDS = 16 };
 const char *show_seconds(double seconds, char text[SHOW_SECONDS]);
 
-/* A number with so many digits that count: "0.00123", "12.3", "1,081,344", "3.9e-6". */
+/* A number with so many significant digits: "0.00123", "12.3", "1,081,344", "3.9e-6". */
 const char *show_number(double number, int digits, char *text, size_t size);
 
-/* Four digits at most, and no needless zeros: for a number that stands alone. */
+/* At most four digits, without trailing zeros: for a number in a sentence. */
 const char *show_short(double number, char *text, size_t size);
 
-/* A cell as people read it: "12.3", "12.3 (11.9 .. 12.8)", "FCF 1", "". */
+/* A cell: "12.3", "12.3 (11.9 .. 12.8)", "FCF 1", "". */
 const char *show_cell(const struct cell *cell, const struct page_column *column, char *text, size_t size);
 
-/* What a claim asks: "at most 0.37", "0.57 to 0.61". */
+/* The bounds of a claim: "at most 0.37", "0.57 to 0.61". */
 const char *show_bounds(const struct claim *claim, char *text, size_t size);
 
-/* Of the claims of some pages: how many there are, how many are met; and parts that were skipped. */
+/* "agrees", "does not agree", "the printed number cannot be right". */
+const char *show_agreement(enum page_agreement agreement);
+
+/* What some pages have: claims, and how many are met; parts that were skipped; verdicts by enum page_agreement. */
 struct tally {
-	unsigned claims, met, skipped;
+	unsigned claims, met, skipped, verdicts[PAGE_IMPOSSIBLE + 1];
 };
 struct tally tally_pages(struct page *const *pages, size_t count);
 
-/* For so many columns: tables that line up, and fit; text of at most 100 columns. 0: tables of any width. */
+/* For a terminal of so many columns; 0: tables of any width. Text has at most 100 columns. */
 void show_text(const struct page *page, int columns, FILE *to);
 
 /* One object a line. docs/reproduction.md lists the records. */
 void show_ndjson(const struct report *report, FILE *to);
 
-/* One file that needs no other. */
+/* One self-contained file. */
 void show_html(const struct report *report, FILE *to);
 
-/* For show_html(): a plot as SVG, with its legend. */
+/* For show_html(): a plot as SVG with its legend, and the legend of all structures. */
 void show_plot(const struct page_plot *plot, FILE *to);
+void show_structures(FILE *to);
 
-/* Text with what HTML means by <, >, & and " made harmless. */
+/* Text with <, >, & and " escaped for HTML. */
 void show_escaped(const char *text, FILE *to);
 
 #endif

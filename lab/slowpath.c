@@ -110,15 +110,16 @@ static void draw(const struct study *study, struct page *page, size_t reading)
 {
 	static const char *const ids[] = {"left-a", "left-b"},
 				 *const titles[] = {
-					 "Errors left against memory, slow path included, reading A",
-					 "Errors left against memory, slow path included, reading B"};
+					 "Errors left against memory, slow path included, interpretation A",
+					 "Errors left against memory, slow path included, interpretation B"};
 	static const char *const names[] = {"stateful", "stateful + slow path", "dleft", "dleft + slow path"};
 	struct page_plot *plot = page_plot(page, ids[reading], titles[reading],
 					   (struct page_axis){"memory", "Mbit", true, 0, 0},
 					   (struct page_axis){"flows with an error", "%", true, 0, 0});
 
 	for (size_t way = 0; way < 4; way++) {
-		struct page_series *series = page_series(plot, PAGE_LINE, names[way]);
+		struct page_series *series = page_series(
+			plot, PAGE_LINE, way < 2 ? STRUCTURE_STATEFUL : STRUCTURE_DLEFT, names[way]);
 
 		for (size_t row = way / 2 * 3; row < way / 2 * 3 + 3; row++) {
 			double bits = table1_rows[FIRST_ROW + row].bits / 1048576,

@@ -21,6 +21,12 @@ extern const struct table1_row table1_rows[TABLE1_ROWS];
 /* The paper's flows with any error, as a share of all flows: 30 % are interesting. */
 double table1_errors(const struct table1_row *row);
 
+/* The interpretation to which the claims about Table 1 are bound; B is shown beside it. */
+#define TABLE1_INTERPRETATION                                                                                      \
+	"A: a flow with triggers is inserted in state 1 by its first packet; the FCF changes a state by deleting " \
+	"and inserting; counters of the DBF stick at their maximum."
+enum { TABLE1_STATED = READING_A };
+
 /* 'A' or 'B'. */
 char table1_letter(enum reading reading);
 

@@ -2,12 +2,10 @@
 /*
  * Errors against memory on the work of Table 1, for every kind of table.
  *
- * As in the paper, each point has its best parameters: all candidates (k for the
- * Bloom filters; d, h and f for d-left; how lines are divided, and the size of the
- * side table, for line and compact) see the same packets, an eighth of the flows
- * in an eighth of the memory, and the one with fewest erroneous flows is then
- * measured with more. Timers are counted for all kinds (kbf has none, and needs
- * none here, where all flows end properly).
+ * As in the paper, each point has its best parameters. All candidates (k for the Bloom filters; d, h and f for
+ * d-left; the division of lines and the size of the side table for line and compact) see the same packets, an
+ * eighth of the flows in an eighth of the memory. The one with the fewest erroneous flows is then measured with
+ * more. Timers are counted for all kinds; kbf has none, and needs none here, since all flows end properly.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -102,7 +100,8 @@ static void mark_paper(struct page_plot *plot)
 	static const char *const names[] = {"DBF, paper", "SBF, paper", "FCF, paper"};
 
 	for (size_t first = 0; first < TABLE1_ROWS; first += 3) {
-		struct page_series *series = page_series(plot, PAGE_PAPER, names[first / 3]);
+		struct page_series *series = page_series(
+			plot, PAGE_PAPER, structure_of(table1_rows[first].table.kind), names[first / 3]);
 
 		for (size_t row = first; row < first + 3; row++)
 			page_point(series, table1_rows[row].bits / 1048576,
@@ -113,14 +112,15 @@ static void mark_paper(struct page_plot *plot)
 static void draw(const struct search *search, struct page *page, size_t reading)
 {
 	static const char *const ids[] = {"memory-a", "memory-b"},
-				 *const titles[] = {"Errors against memory, reading A",
-						    "Errors against memory, reading B"};
+				 *const titles[] = {"Errors against memory, interpretation A",
+						    "Errors against memory, interpretation B"};
 	struct page_plot *plot = page_plot(page, ids[reading], titles[reading],
 					   (struct page_axis){"memory", "Mbit", true, 0, 0},
 					   (struct page_axis){"flows with an error", "%", true, 0, 0});
 
 	for (size_t kind = 0; kind < KINDS; kind++) {
-		struct page_series *series = page_series(plot, PAGE_LINE, kinds[kind].name);
+		struct page_series *series =
+			page_series(plot, PAGE_LINE, structure_of(kinds[kind].kind), kinds[kind].name);
 
 		for (size_t point = search->first; point < search->first + search->points; point++)
 			page_point_spread(series, megabits[point], errors_at(search, reading, point, kind));
@@ -133,8 +133,8 @@ static void tabulate(const struct search *search, struct page *page)
 	static const struct page_column columns[] = {{"kind", NULL, 0}, {"memory", "Mbit", 3},
 						     {"A", "%", 3},     {"best, A", NULL, 0},
 						     {"B", "%", 3},     {"best, B", NULL, 0}};
-	struct page_table *table = page_table(
-		page, "memory", "Flows with an error, and the parameters with fewest of them", columns, 6);
+	struct page_table *table =
+		page_table(page, "memory", "Flows with an error, and the best parameters", columns, 6);
 	char text[64];
 
 	for (size_t kind = 0; kind < KINDS; kind++)
@@ -167,10 +167,11 @@ int table1_memory(struct lab *lab, struct page *page)
 	if (!error)
 		error = lab_each(lab, jobs * lab->seeds, measure_one, search);
 	if (!error) {
-		page_text(page, "Every kind on the same packets, each point with the parameters that made "
-				"fewest errors in a search. All memory is counted, timers and side tables "
-				"too, but for the masks of kbf, which are constants, and the few "
-				"kilobytes of bookkeeping that every table has.");
+		page_text(page,
+			  "Every kind sees the same packets. Each point has the parameters that made the "
+			  "fewest errors in a search. All memory is counted, with timers and side tables, "
+			  "except the masks of kbf, which are constants, and a few kilobytes of bookkeeping "
+			  "that every table has.");
 		for (size_t reading = 0; reading < READINGS; reading++)
 			draw(search, page, reading);
 		tabulate(search, page);

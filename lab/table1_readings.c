@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What else Table 1 could mean: the choices that the paper leaves open, one by
- * one, on the three rows of each structure. No reading fits all nine rows.
+ * Other interpretations of Table 1: each choice that the paper leaves open, one at a time, on the three rows of
+ * each structure. No interpretation fits all nine rows.
  *
- *     DBF   what becomes of a counter at its top, and of a flow at its end
+ *     DBF   what happens to a counter at its maximum, and to a flow at its end
  *     SBF   k, which the paper prints for the first two rows only
- *     FCF   whether a new flow that seems to be there is stored once more, whether a
- *           change of state puts the entry elsewhere; and the printed fingerprint of
- *           row 2, 10 bits, in place of the 18 that its memory says
+ *     FCF   whether a new flow whose fingerprint is present is stored a second time, and whether a change of
+ *           state moves the entry; and the printed fingerprint of row 2, 10 bits, in place of the 18 that its
+ *           memory requires
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "lab/table1.h"
 
-enum { PART = 0x7410, ROWS = 3, READINGS = 2, VARIANTS_MOST = 8, STRUCTURES = 3 };
+enum { PART = 0x7410, ROWS = 3, READINGS = 2, VARIANTS_MOST = 8, FAMILIES = 3 };
 
 struct variant {
 	const char *name;
@@ -48,16 +48,16 @@ static const struct variant fcf[] = {
 	{.name = "f = 10 in row 2", .geometry = {.dleft_flags = INK_DLEFT_COPY}, .fingerprint = 10},
 };
 
-static const struct structure {
+static const struct family {
 	const char *id, *title;
 	const struct variant *variants;
 	size_t count;
 	struct page_column columns[2];
 	simple_number *shares[2];
-} structures[STRUCTURES] = {
+} families[FAMILIES] = {
 	{"dbf",
-	 "DBF: counters at their top stick or count down; at its end a flow is deleted in its given state, "
-	 "in the one it is found in, or only if it is complete",
+	 "DBF: counters at their maximum stick or count down; a flow that ends is deleted in its given state, "
+	 "in the state it is found in, or only if it is complete",
 	 dbf,
 	 sizeof dbf / sizeof *dbf,
 	 {{"FP", "%", 3}, {"FN", "%", 3}},
@@ -69,7 +69,7 @@ static const struct structure {
 	 {{"FN", "%", 3}, {"DK", "%", 3}},
 	 {simple_false_negatives, simple_dont_knows}},
 	{"fcf",
-	 "FCF: a new flow that seems to be there is marked don't-know or copied; a change of state moves "
+	 "FCF: a new flow whose fingerprint is present is marked don't-know or copied; a change of state moves "
 	 "the entry or not",
 	 fcf,
 	 sizeof fcf / sizeof *fcf,
@@ -80,7 +80,7 @@ static const struct structure {
 /* --------------------------------------------------------------------- the runs */
 
 struct sweep {
-	struct simple_result results[STRUCTURES][READINGS][VARIANTS_MOST][ROWS];
+	struct simple_result results[FAMILIES][READINGS][VARIANTS_MOST][ROWS];
 };
 
 static struct simple_table table_of(const struct variant *v, size_t row)
@@ -103,7 +103,7 @@ static int sweep_one(struct lab *lab, void *context, size_t number)
 {
 	struct sweep *sweep = context;
 	size_t which = number / READINGS, reading = number % READINGS;
-	const struct structure *s = &structures[which];
+	const struct family *s = &families[which];
 	struct simple_table tables[VARIANTS_MOST * ROWS];
 	struct simple_run run = {.reading = (enum reading)reading,
 				 .traffic = {.seed = lab_seed(lab, PART, 0)},
@@ -118,7 +118,7 @@ static int sweep_one(struct lab *lab, void *context, size_t number)
 
 /* --------------------------------------------------------------------- the page */
 
-static void paper_row(struct page_table *table, const struct structure *s, size_t first)
+static void paper_row(struct page_table *table, const struct family *s, size_t first)
 {
 	page_row(table);
 	page_word(table, "paper");
@@ -132,9 +132,9 @@ static void paper_row(struct page_table *table, const struct structure *s, size_
 	}
 }
 
-static struct page_table *begin_table(struct page *page, const struct structure *s)
+static struct page_table *begin_table(struct page *page, const struct family *s)
 {
-	struct page_column columns[1 + 2 * ROWS] = {{"reading", NULL, 0}};
+	struct page_column columns[1 + 2 * ROWS] = {{"interpretation", NULL, 0}};
 	char names[2 * ROWS][16];
 
 	for (unsigned i = 0; i < 2 * ROWS; i++) {
@@ -147,7 +147,7 @@ static struct page_table *begin_table(struct page *page, const struct structure 
 
 static void write_structure(const struct sweep *sweep, struct page *page, size_t which)
 {
-	const struct structure *s = &structures[which];
+	const struct family *s = &families[which];
 	struct page_table *table = begin_table(page, s);
 
 	paper_row(table, s, which * ROWS);
@@ -165,15 +165,16 @@ static void write_structure(const struct sweep *sweep, struct page *page, size_t
 int table1_readings(struct lab *lab, struct page *page)
 {
 	struct sweep *sweep = lab_alloc(1, sizeof *sweep);
-	int error = lab_each(lab, (size_t)STRUCTURES * READINGS, sweep_one, sweep);
+	int error = lab_each(lab, (size_t)FAMILIES * READINGS, sweep_one, sweep);
 
-	page_heading(page, "Other readings");
+	page_fold(page, "Other interpretations");
 	if (!error) {
-		page_text(page,
-			  "What the paper leaves open, one choice after the other, rows 1 to 3 side by "
-			  "side; one stream of packets, a %s of the flows in as large a part of the memory.",
-			  lab->size == LAB_QUICK ? "thirty-second" : "quarter");
-		for (size_t which = 0; which < STRUCTURES; which++)
+		page_text(
+			page,
+			"Each choice that the paper leaves open, one at a time; rows 1 to 3 side by side. One "
+			"stream of packets, a %s of the flows in the same part of the memory.",
+			lab->size == LAB_QUICK ? "thirty-second" : "quarter");
+		for (size_t which = 0; which < FAMILIES; which++)
 			write_structure(sweep, page, which);
 	}
 	free(sweep);

@@ -295,9 +295,15 @@ static void show_claim(const struct claim *claim, const struct sheet *sheet)
 {
 	char value[32], bounds[80];
 
-	fprintf(sheet->to, "\n  %s  %s, asked for %s:\n", claim->met ? "met   " : "MISSED",
+	fprintf(sheet->to, "\n  %s  %s, bound %s:\n", claim->met ? "met   " : "MISSED",
 		show_short(claim->value, value, sizeof value), show_bounds(claim, bounds, sizeof bounds));
 	wrap(claim->text, "          ", sheet);
+}
+
+static void show_verdict(const struct verdict *verdict, const struct sheet *sheet)
+{
+	fprintf(sheet->to, "\n  %s: %s\n", verdict->of, show_agreement(verdict->agreement));
+	wrap(verdict->text, "          ", sheet);
 }
 
 static void show_part(const struct part *part, const struct sheet *sheet)
@@ -309,11 +315,14 @@ static void show_part(const struct part *part, const struct sheet *sheet)
 	case PART_CLAIM:
 		show_claim(&part->claim, sheet);
 		return;
+	case PART_VERDICT:
+		show_verdict(&part->verdict, sheet);
+		return;
 	case PART_PLOT:
 		return;
 	default:
 		fprintf(sheet->to, part->kind == PART_SKIPPED ? "\n  skipped:\n" : "\n");
-		wrap(part->text, part->kind == PART_HEADING ? "" : "  ", sheet);
+		wrap(part->text, part->kind == PART_HEADING || part->kind == PART_FOLD ? "" : "  ", sheet);
 	}
 }
 
@@ -328,6 +337,10 @@ void show_text(const struct page *page, int columns, FILE *to)
 		 page->experiment->where);
 	sim_put_wrapped(title, "", "", sheet.table, to);
 	wrap(page->experiment->shows, "  ", &sheet);
+	if (page->experiment->interpretation) {
+		fputs("\n  Claims and verdicts are bound to this interpretation:\n", to);
+		wrap(page->experiment->interpretation, "  ", &sheet);
+	}
 	for (size_t i = 0; i < page->count; i++)
 		show_part(&page->parts[i], &sheet);
 	fputc('\n', to);

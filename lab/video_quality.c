@@ -273,7 +273,8 @@ static void draw_scores(struct page *page, const struct quality *q, enum measure
 							      .high = measures[what].high});
 
 	for (unsigned p = 0; p < POLICIES; p++) {
-		struct page_series *s = page_series(plot, PAGE_LINE, policy_name((enum policy)p));
+		struct page_series *s =
+			page_series(plot, PAGE_LINE, STRUCTURE_NONE, policy_name((enum policy)p));
 
 		page_point(s, 0, score_of_whole(q, what));
 		for (unsigned r = 0; r < q->n_rates; r++)
@@ -402,6 +403,23 @@ static unsigned times_best(const struct quality *q, enum policy policy, enum mea
 	return times;
 }
 
+static void judge_policies(struct page *page, const struct quality *q)
+{
+	double b = least_gain(q, POLICY_B, POLICY_FRAMES, PSNR),
+	       tails = least_gain(q, POLICY_ITAIL, POLICY_FRAMES, PSNR);
+	unsigned best = times_best(q, POLICY_COMBINED, PSNR);
+
+	page_verdict(
+		page, b >= 0 && tails >= 0 ? PAGE_AGREES : PAGE_DISAGREES, "5.2.1, policies that know frames",
+		"B frames and I tails are above random frames at every byte loss, by at least %.2g and %.2g dB.",
+		b, tails);
+	page_verdict(
+		page, best == q->n_rates ? PAGE_AGREES : PAGE_DISAGREES, "5.2.1, the combined policy is best",
+		"By PSNR it is best at %u of %u byte losses, and dropping B frames alone at %u; the paper judged "
+		"by eye.",
+		best, q->n_rates, times_best(q, POLICY_B, PSNR));
+}
+
 static void show_summary(struct page *page, const struct quality *q)
 {
 	page_text(page,
@@ -431,6 +449,7 @@ static void show_all(struct page *page, const struct quality *q)
 	show_thresholds(page, q);
 	show_agreement(page, q);
 	show_summary(page, q);
+	judge_policies(page, q);
 	claim_order(page, q);
 }
 

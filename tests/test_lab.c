@@ -55,11 +55,17 @@ static int run_sample(struct lab *lab, struct page *page)
 	page_number(table, 1081344);
 	plot = page_plot(page, "curve", "Errors by memory", (struct page_axis){"memory", "bit", true, 0, 0},
 			 (struct page_axis){"errors", "%", true, 0, 0});
-	series = page_series(plot, PAGE_LINE, "dleft");
+	series = page_series(plot, PAGE_LINE, STRUCTURE_DLEFT, "dleft");
 	page_point(series, 1e5, 0);
 	page_point_spread(series, 1e6, (struct spread){0.5, 0.25, 0.75});
 	page_point(series, 2e6, NAN);
-	page_point(page_series(plot, PAGE_PAPER, "paper"), 1e6, 0.6);
+	page_point(page_series(plot, PAGE_PAPER, STRUCTURE_DLEFT, "paper"), 1e6, 0.6);
+	page_verdict(page, PAGE_AGREES, "Figure 1", "It is %d.", 1);
+	page_verdict(page, PAGE_DISAGREES, "Figure 2", "It is 3.");
+	page_verdict(page, PAGE_IMPOSSIBLE, "Figure 4", "It would be -1.");
+	page_fold(page, "Details");
+	page_text(page, "Few read this.");
+	page_heading(page, "More");
 	page_claim(page, 0.5, PAGE_AT_MOST, 0.6, "as few errors as the paper");
 	page_claim(page, 0.5, PAGE_AT_LEAST, 0.6, "as many errors as the paper");
 	page_claim_within(page, 0.5, 0.4, 0.6, "about the errors of the paper");
@@ -69,8 +75,9 @@ static int run_sample(struct lab *lab, struct page *page)
 static const struct experiment sample = {
 	.name = "sample",
 	.title = "A sample",
-	.where = "nowhere",
+	.where = "ACSM 9",
 	.shows = "Nothing at all.",
+	.interpretation = "As printed.",
 	.seconds = {1, 2, 3},
 	.run = run_sample,
 };
@@ -216,7 +223,12 @@ static char *shown(enum show how)
 {
 	struct lab lab = lab_with(1);
 	struct page *page = page_new(&sample);
-	struct report report = {.lab = &lab, .pages = &page, .count = 1};
+	struct report report = {.lab = &lab,
+				.pages = &page,
+				.count = 1,
+				.when = 86400,
+				.seconds = 100,
+				.processor = "Z80 <3>"};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *to = open_memstream(&text, &size);
@@ -239,8 +251,11 @@ static void the_terminal_gets_tables_that_line_up(void **state)
 	char *text = shown(TEXT);
 
 	(void)state;
-	assert_string_equal(text, "sample: A sample (nowhere)\n"
+	assert_string_equal(text, "sample: A sample (ACSM 9)\n"
 				  "  Nothing at all.\n"
+				  "\n"
+				  "  Claims and verdicts are bound to this interpretation:\n"
+				  "  As printed.\n"
 				  "\n"
 				  "  Of 100 jobs, with <angles> & \"quotes\".\n"
 				  "\n"
@@ -249,13 +264,28 @@ static void the_terminal_gets_tables_that_line_up(void **state)
 				  "  FCF 1                   3.21  3 (1 .. 6)\n"
 				  "  a long name \\ here             1,081,344\n"
 				  "\n"
-				  "  met     0.5, asked for at most 0.6:\n"
+				  "  ACSM Figure 1: agrees\n"
+				  "          It is 1.\n"
+				  "\n"
+				  "  ACSM Figure 2: does not agree\n"
+				  "          It is 3.\n"
+				  "\n"
+				  "  ACSM Figure 4: the printed number cannot be right\n"
+				  "          It would be -1.\n"
+				  "\n"
+				  "Details\n"
+				  "\n"
+				  "  Few read this.\n"
+				  "\n"
+				  "More\n"
+				  "\n"
+				  "  met     0.5, bound at most 0.6:\n"
 				  "          as few errors as the paper\n"
 				  "\n"
-				  "  MISSED  0.5, asked for at least 0.6:\n"
+				  "  MISSED  0.5, bound at least 0.6:\n"
 				  "          as many errors as the paper\n"
 				  "\n"
-				  "  met     0.5, asked for 0.4 to 0.6:\n"
+				  "  met     0.5, bound 0.4 to 0.6:\n"
 				  "          about the errors of the paper\n"
 				  "\n");
 	free(text);
@@ -294,7 +324,7 @@ static void every_number_is_in_the_ndjson(void **state)
 	char *text = shown(NDJSON);
 	static const char *const lines[] = {
 		"{\"type\":\"experiment\",\"experiment\":\"sample\",\"title\":\"A "
-		"sample\",\"where\":\"nowhere\"}\n",
+		"sample\",\"where\":\"ACSM 9\",\"interpretation\":\"As printed.\"}\n",
 		"\"text\":\"Of 100 jobs, with <angles> & \\\"quotes\\\".\"}\n",
 		"{\"type\":\"row\",\"experiment\":\"sample\",\"table\":\"rows\",\"cells\":{\"structure\":"
 		"\"FCF 1\","
@@ -307,7 +337,10 @@ static void every_number_is_in_the_ndjson(void **state)
 		"paper\",\"value\":0.5,\"at_least\":null,\"at_most\":0.6,\"met\":true}\n",
 		"\"at_least\":0.6,\"at_most\":null,\"met\":false}\n",
 		"{\"type\":\"summary\",\"size\":\"quick\",\"seed\":1,\"seeds\":3,\"claims\":3,\"met\":2,"
-		"\"skipped\":0}\n",
+		"\"skipped\":0,\"agree\":1,\"disagree\":1,\"impossible\":1}\n",
+		"{\"type\":\"verdict\",\"experiment\":\"sample\",\"of\":\"ACSM Figure 2\","
+		"\"verdict\":\"does not agree\",\"text\":\"It is 3.\"}\n",
+		"{\"type\":\"heading\",\"experiment\":\"sample\",\"text\":\"Details\"}\n",
 	};
 
 	(void)state;
@@ -350,18 +383,59 @@ static void assert_nested(const char *html)
 
 static void the_report_nests_escapes_and_asks_for_nothing(void **state)
 {
+	static const char *const present[] = {
+		"with &lt;angles&gt; &amp; &quot;quotes&quot;",
+		"class=\"cross\"",
+		"class=\"whisker\"",
+		"claims met: 2 of 3",
+		"<b>1 missed</b>",
+		"1970-01-02 00:00 UTC",
+		"inkling " INK_VERSION,
+		"Z80 &lt;3&gt;",
+		"2 min on 1 thread",
+		"<b>1</b> do not agree",
+		"<li class=\"disagrees\"><b>does not agree</b><a href=\"#sample\">",
+		"<summary>Details</summary>",
+		"bound to this interpretation:</b> As printed."};
+	static const char *const absent[] = {"http", "<script", "nan"};
 	char *text = shown(HTML);
 
 	(void)state;
 	assert_nested(text);
-	assert_non_null(strstr(text, "with &lt;angles&gt; &amp; &quot;quotes&quot;"));
-	assert_null(strstr(text, "http"));
-	assert_null(strstr(text, "<script"));
-	assert_null(strstr(text, "nan"));
-	assert_non_null(strstr(text, "class=\"cross\""));
-	assert_non_null(strstr(text, "class=\"whisker\""));
-	assert_non_null(strstr(text, "claims met: 2 of 3"));
+	for (size_t i = 0; i < sizeof present / sizeof *present; i++)
+		if (!strstr(text, present[i]))
+			fail_msg("not in the report: %s", present[i]);
+	for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
+		if (strstr(text, absent[i]))
+			fail_msg("in the report: %s", absent[i]);
 	free(text);
+}
+
+/* A plot of three series of one structure, and one of another. */
+static void a_structure_has_one_colour_and_mark(void **state)
+{
+	struct page *page = page_new(&sample);
+	struct page_plot *plot =
+		page_plot(page, "p", "P", (struct page_axis){.name = "x"}, (struct page_axis){.name = "y"});
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+
+	(void)state;
+	page_series(plot, PAGE_PAPER, STRUCTURE_DLEFT, "paper");
+	page_series(plot, PAGE_LINE, structure_of(INK_DLEFT), "one");
+	page_series(plot, PAGE_LINE, STRUCTURE_DLEFT, "two");
+	page_series(plot, PAGE_LINE, STRUCTURE_LINE, "three");
+	show_plot(plot, to);
+	fclose(to);
+	assert_non_null(strstr(text, "<g class=\"s3 v0\"></g><g class=\"s3 v0\">"));
+	assert_non_null(strstr(text, "<g class=\"s3 v1\">"));
+	assert_non_null(strstr(text, "<g class=\"s4 v0\">"));
+	for (enum structure a = STRUCTURE_DIRECT; a < STRUCTURE_COUNT; a++)
+		for (enum structure b = STRUCTURE_DIRECT; b < a; b++)
+			assert_string_not_equal(structure_name(a), structure_name(b));
+	free(text);
+	page_free(page);
 }
 
 int main(void)
@@ -376,6 +450,7 @@ int main(void)
 		cmocka_unit_test(a_narrow_terminal_gets_them_in_parts),
 		cmocka_unit_test(every_number_is_in_the_ndjson),
 		cmocka_unit_test(the_report_nests_escapes_and_asks_for_nothing),
+		cmocka_unit_test(a_structure_has_one_colour_and_mark),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

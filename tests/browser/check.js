@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Looks at the report as a reader does, in a frame of the width that is asked for, and writes what is wrong with it
-// into #verdict: plots that are not drawn, words on top of each other, a page that must be moved sideways, letters too
-// small to read. The page around it sets `report` (the HTML), `width` and `dark`.
+// Checks the report in a frame of the given width, as it opens and with all details unfolded, and writes the faults
+// into #verdict: plots that are not drawn, overlapping words, a page that scrolls sideways, tables that scroll without
+// a visible bar, width that is not used, letters too small to read. The page around it sets `report` (the HTML),
+// `width` and `dark`.
 "use strict";
 
 const wrong = [];
-const SMALLEST = 9; // px: below that nobody reads on a phone
+const SMALLEST = 9; // px: smaller letters cannot be read on a phone
+const USED = 0.9; // of a wide page, by each experiment
 
 function say(what, where) {
 	wrong.push(`${where}: ${what}`);
@@ -51,6 +53,40 @@ function checkPlot(svg) {
 	if (size < SMALLEST) say(`letters of ${size.toFixed(1)} px`, where);
 }
 
+// A table that is wider than its box has a scroll bar, which takes some of the height.
+function checkScroll(box) {
+	const bar = box.offsetHeight - box.clientHeight;
+	if (box.clientWidth && box.scrollWidth > box.clientWidth && bar < 5) say("scrolls without a visible bar", name(box));
+}
+
+// Some part of each experiment reaches the right edge: plots, text in columns, or a table beside text.
+function checkWidthUsed(article) {
+	const parts = [...article.querySelectorAll(".text p, .scroll, figure, .verdicts")];
+	const right = Math.max(...parts.map((e) => e.getBoundingClientRect().right));
+	if (width > 1000 && right < USED * width) say(`uses ${Math.round(right)} px of ${width}`, name(article));
+}
+
+// What a reader must find at the head.
+function checkHead(page) {
+	const head = page.querySelector("header").textContent;
+	for (const fact of [/\d{4}-\d\d-\d\d/, /inkling \d/, / on \d+ thread/, /\d+ agree/, /\d+ do not agree/])
+		if (!fact.test(head)) say(`no ${fact}`, "the head");
+	if (!page.querySelector("header .verdicts li")) say("no verdicts", "the head");
+}
+
+// One structure, one colour and one mark, in all plots.
+function checkStructures(page) {
+	const marks = {};
+	for (const g of page.querySelectorAll("figure > svg > g")) {
+		const mark = g.querySelector(".mark"), structure = g.getAttribute("class").split(" ")[0];
+		if (!mark || structure === "s0") continue;
+		const shape = mark.getAttribute("d").replace(/^M[\d.]+ [\d.]+/, "");
+		marks[structure] = marks[structure] || shape;
+		if (marks[structure] !== shape) say(`two marks for ${structure}`, name(g));
+	}
+	if (new Set(Object.values(marks)).size !== Object.keys(marks).length) say("two structures share a mark", "the page");
+}
+
 function checkColours(page) {
 	const style = page.defaultView.getComputedStyle(page.body);
 	const light = (colour) => colour.match(/\d+/g).slice(0, 3).reduce((sum, part) => sum + Number(part), 0) / 3;
@@ -63,7 +99,11 @@ function check(page) {
 	const articles = [...page.querySelectorAll("article")];
 	if (!plots.length || !articles.length) say("no plots or no articles", "the page");
 	if (page.documentElement.scrollWidth > width) say(`${page.documentElement.scrollWidth} px wide`, "the page");
-	plots.forEach(checkPlot);
+	plots.filter((e) => e.checkVisibility()).forEach(checkPlot);
+	[...page.querySelectorAll(".scroll")].forEach(checkScroll);
+	articles.forEach(checkWidthUsed);
+	checkHead(page);
+	checkStructures(page);
 	[...page.querySelectorAll(".legend")].forEach((legend) => checkDistinct([...legend.children]));
 	articles.forEach((article) => checkDistinct([...article.children]));
 	checkDistinct([...page.body.children]);
@@ -75,8 +115,13 @@ const frame = document.createElement("iframe");
 frame.style = `width:${width}px;height:2000px;border:0`;
 frame.srcdoc = report;
 frame.onload = () => {
-	const seen = check(frame.contentDocument);
-	const height = frame.contentDocument.documentElement.scrollHeight;
+	const page = frame.contentDocument;
+	const seen = check(page);
+	const folded = [...page.querySelectorAll("details:not([open])")];
+	folded.forEach((e) => (e.open = true));
+	check(page);
+	folded.forEach((e) => (e.open = false));
+	const height = page.documentElement.scrollHeight;
 	frame.style.height = height + "px";
 	document.getElementById("verdict").textContent =
 		`${width} px, ${dark ? "dark" : "light"}: ${seen}, ${height} px high, ${wrong.length} faults\n` + wrong.join("\n");
