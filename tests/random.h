@@ -7,21 +7,31 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-static uint64_t random_state = 1;
-
-/* xorshift64* */
-static inline uint64_t random_word(void)
+/* xorshift64*, from a state of the caller's, as threads need */
+static inline uint64_t word_from(uint64_t *state)
 {
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return random_state * 0x2545f4914f6cdd1d;
+	*state ^= *state >> 12;
+	*state ^= *state << 25;
+	*state ^= *state >> 27;
+	return *state * 0x2545f4914f6cdd1d;
 }
 
 /* 0 .. end-1, for ends below 2^32. */
+static inline uint32_t below_from(uint64_t *state, uint64_t end)
+{
+	return (uint32_t)(((word_from(state) >> 32) * end) >> 32);
+}
+
+static uint64_t random_state = 1;
+
+static inline uint64_t random_word(void)
+{
+	return word_from(&random_state);
+}
+
 static inline uint32_t random_below(uint64_t end)
 {
-	return (uint32_t)(((random_word() >> 32) * end) >> 32);
+	return below_from(&random_state, end);
 }
 
 /* The finalizer of splitmix64: no two numbers have the same id, and the ids are as good as random. */

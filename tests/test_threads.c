@@ -101,20 +101,6 @@ static void raise_flag(int *flag)
 	__atomic_store_n(flag, 1, __ATOMIC_RELEASE);
 }
 
-/* Numbers of one thread; xorshift64*. */
-static uint64_t roll(uint64_t *dice)
-{
-	*dice ^= *dice >> 12;
-	*dice ^= *dice << 25;
-	*dice ^= *dice >> 27;
-	return *dice * 0x2545f4914f6cdd1d;
-}
-
-static uint32_t roll_below(uint64_t *dice, uint64_t end)
-{
-	return (uint32_t)(((roll(dice) >> 32) * end) >> 32);
-}
-
 /* ----------------------------------------------------------------- tables */
 
 /* AVX2 where there is any; not under ThreadSanitizer, see cpu.c. */
@@ -233,7 +219,7 @@ static void scene_rules(unsigned states, struct ink_row rows[], struct ink_timin
 	timings[S_FADING].period = 1;
 }
 
-static struct ink_table *scene_table(const struct table_case *c)
+static struct ink_table *scene_table(const struct table_case *c, unsigned writers)
 {
 	struct ink_row rows[INK_MAX_STATES + 2];
 	struct ink_timing timings[INK_MAX_STATES + 1];
@@ -245,13 +231,17 @@ static struct ink_table *scene_table(const struct table_case *c)
 				.flows = c->flows,
 				.error = c->error,
 				.age_bits = 1,
+				.writers = writers,
 				.simd = c->simd,
 				.seed = 1,
 				.rules = &rules,
 				.geometry = c->geometry};
+	struct ink_table *t;
 
 	scene_rules(c->states, rows, timings);
-	return table_with(&o);
+	t = table_with(&o);
+	t->is_far = c->far;
+	return t;
 }
 
 static void scene_insert(struct scene *s, enum group group, size_t i)
@@ -280,7 +270,7 @@ static void scene_new(struct scene *s, const struct table_case *c)
 {
 	size_t n = c->flows;
 
-	*s = (struct scene){.t = scene_table(c), .dice = 7, .n = {n / 4, n / 16, n / 32, n / 32}};
+	*s = (struct scene){.t = scene_table(c, 1), .dice = 7, .n = {n / 4, n / 16, n / 32, n / 32}};
 	s->most_fading = n / 16;
 	s->n[PASSING] = n - s->most_fading - 1;
 	for (int g = 0; g < PASSING; g++)
@@ -289,7 +279,6 @@ static void scene_new(struct scene *s, const struct table_case *c)
 		s->ids[g] = ids_new(s->n[g]);
 	scene_fill(s);
 	s->changes = scaled(c->changes);
-	s->t->is_far = c->far;
 }
 
 static void scene_free(struct scene *s)
@@ -301,7 +290,7 @@ static void scene_free(struct scene *s)
 
 static void pass_one(struct scene *s)
 {
-	size_t i = roll_below(&s->dice, s->n[PASSING]);
+	size_t i = below_from(&s->dice, s->n[PASSING]);
 
 	check_answer(PASSING, i, ink_lookup(s->t, s->ids[PASSING][i]));
 	if (ink_delete(s->t, s->ids[PASSING][i]) != 0)
@@ -311,7 +300,7 @@ static void pass_one(struct scene *s)
 
 static void pass_many(struct scene *s)
 {
-	size_t from = roll_below(&s->dice, s->n[PASSING] - MANY);
+	size_t from = below_from(&s->dice, s->n[PASSING] - MANY);
 	uint64_t *ids = s->ids[PASSING] + from;
 	uint8_t states[MANY];
 	struct ink_batch b = {.n = MANY, .ids = ids, .states = states};
@@ -329,8 +318,8 @@ static void pass_many(struct scene *s)
 /* All the ways to change a state. */
 static void blink_one(struct scene *s, uint64_t change)
 {
-	uint64_t id = s->ids[BLINKING][roll_below(&s->dice, s->n[BLINKING])];
-	unsigned state = S_BLINKING + (unsigned)(roll(&s->dice) >> 63);
+	uint64_t id = s->ids[BLINKING][below_from(&s->dice, s->n[BLINKING])];
+	unsigned state = S_BLINKING + (unsigned)(word_from(&s->dice) >> 63);
 	struct ink_move move;
 	int error;
 
@@ -373,7 +362,7 @@ static void scene_tick(struct scene *s)
 	for (size_t i = 0; more == 0 && i < s->n[AWAKE]; i++)
 		check_answer(AWAKE, i, ink_lookup(s->t, s->ids[AWAKE][i]));
 	if (more == 0)
-		ink_set(s->t, s->ids[TIRING][roll_below(&s->dice, s->n[TIRING])], S_TIRING);
+		ink_set(s->t, s->ids[TIRING][below_from(&s->dice, s->n[TIRING])], S_TIRING);
 }
 
 /* Displacements expire flows too, which the next tick tells. */
@@ -421,8 +410,8 @@ static void peek_clock(struct scene *s)
 
 static void peek_one(struct scene *s, uint64_t *dice)
 {
-	enum group group = (enum group)roll_below(dice, PASSING);
-	size_t i = roll_below(dice, s->n[group]);
+	enum group group = (enum group)below_from(dice, PASSING);
+	size_t i = below_from(dice, s->n[group]);
 
 	check_answer(group, i, ink_peek(s->t, s->ids[group][i]));
 }
@@ -578,20 +567,12 @@ static void write_and_peek(struct ink_table *t, void *(*write)(void *), void *(*
 	ink_free(t);
 }
 
-static void a_peek_does_not_read_who_took_the_place(void **state)
+static void a_peek_does_not_read_the_flow_that_took_the_place(void **state)
 {
 	const struct table_case *c = *state;
-	struct ink_options o = {.size = sizeof o,
-				.kind = c->kind,
-				.flows = c->flows,
-				.states = c->states,
-				.age_bits = 1,
-				.error = c->error,
-				.simd = c->simd,
-				.geometry = c->geometry};
 
 	skip_what_is_portable_anyway(c->simd);
-	write_and_peek(table_with(&o), take_turns, peek_for_the_first);
+	write_and_peek(scene_table(c, 1), take_turns, peek_for_the_first);
 }
 
 /*
@@ -675,6 +656,24 @@ static void machine(struct ink_row rows[][E_MACHINE], struct ink_timing timings[
 	timings[M_STATES - 1] = (struct ink_timing){.period = 1, .timeout = INK_ABSENT};
 }
 
+static struct ink_table *machine_table(struct ink_options *o, const uint8_t *starts)
+{
+	struct ink_row rows[INK_MAX_STATES + 2][E_MACHINE];
+	struct ink_timing timings[INK_MAX_STATES + 1];
+	struct ink_rules rules = {.size = sizeof rules,
+				  .states = o->states,
+				  .events = E_MACHINE,
+				  .rows = rows[0],
+				  .starts = starts,
+				  .timings = timings};
+
+	machine(rows, timings, o->states);
+	o->size = sizeof *o;
+	o->seed = 1;
+	o->rules = &rules;
+	return table_with(o);
+}
+
 struct round_case {
 	enum ink_simd simd;
 	unsigned states; /* more of them leave fewer bits for fingerprints */
@@ -686,28 +685,28 @@ struct round_case {
 
 enum { FLOWS = 1000, WRITERS = 2, TICKERS = 2, CHECKS = 32 };
 
-/* The moves of one class of flows, as they were returned; absent is row and column 0. */
+/* The moves of one set of flows, as they were returned; absent is row and column 0. */
 struct book {
 	uint32_t moved[M_STATES + 1][M_STATES + 1];
 	uint32_t deleted;
 };
 
-/* What the table holds of one class. */
+/* What the table holds of one set. */
 struct holding {
 	unsigned cells, aside;
 	unsigned state[M_STATES];
 };
 
 /*
- * Flows that the cells cannot tell apart are one class, named by its first
- * flow: whoever steps one of them may step another. So books are kept by class.
+ * Flows that the cells cannot tell apart are one set, named by its first
+ * flow: whoever steps one of them may step another. So books are kept by set.
  */
 struct ring {
 	struct ink_table *t;
 	uint64_t ids[FLOWS];
 	struct ink_line_place places[FLOWS];
-	size_t class[FLOWS];
-	size_t class_size[FLOWS];
+	size_t set[FLOWS];
+	size_t set_size[FLOWS];
 	struct book books[WRITERS][FLOWS];
 	uint64_t operations; /* of each writer, between two checks */
 	pthread_barrier_t meet;
@@ -723,7 +722,7 @@ struct member {
 	unsigned number;
 };
 
-static size_t class_of(const struct ring *r, struct ink_line_place p)
+static size_t set_of(const struct ring *r, struct ink_line_place p)
 {
 	for (size_t i = 0; i < FLOWS; i++)
 		if (same_place(&r->places[i], &p))
@@ -738,36 +737,24 @@ static void ring_name_flows(struct ring *r)
 		r->places[i] = ink_line_place(&r->t->shape.line, r->ids[i]);
 	}
 	for (size_t i = 0; i < FLOWS; i++) {
-		r->class[i] = class_of(r, r->places[i]);
-		r->class_size[r->class[i]]++;
+		r->set[i] = set_of(r, r->places[i]);
+		r->set_size[r->set[i]]++;
 	}
 }
 
 static struct ring *ring_new(const struct round_case *c)
 {
-	struct ink_row rows[INK_MAX_STATES + 2][E_MACHINE];
-	struct ink_timing timings[INK_MAX_STATES + 1];
-	uint8_t starts[E_MACHINE] = {[E_START] = 1};
-	struct ink_rules rules = {.size = sizeof rules,
-				  .states = c->states,
-				  .events = E_MACHINE,
-				  .rows = rows[0],
-				  .starts = starts,
-				  .timings = timings};
-	struct ink_options o = {.size = sizeof o,
-				.states = c->states,
+	static const uint8_t starts[E_MACHINE] = {[E_START] = 1};
+	struct ink_options o = {.states = c->states,
 				.flows = FLOWS,
 				.age_bits = 1,
 				.writers = WRITERS,
 				.simd = c->simd,
-				.seed = 1,
-				.rules = &rules,
 				.geometry = c->geometry};
 	struct ring *r = calloc(1, sizeof *r);
 
 	assert_non_null(r);
-	machine(rows, timings, c->states);
-	r->t = table_with(&o);
+	r->t = machine_table(&o, starts);
 	r->operations = scaled(c->operations) / WRITERS / CHECKS;
 	r->tickers = c->tickers;
 	r->doubles = c->doubles;
@@ -811,18 +798,18 @@ static void insert_one(struct ring *r, struct book *book, size_t i)
 	book->moved[0][1 + 1] += error == 0;
 }
 
-/* Classes with odd names are never deleted, so that their books must be right to the state. */
+/* Sets with odd names are never deleted, so that their books must be right to the state. */
 static void go_round(struct ring *r, unsigned number, uint64_t *dice)
 {
-	size_t i = roll_below(dice, FLOWS), class = r->class[i];
-	unsigned event = roll_below(dice, E_MACHINE + 1);
-	struct book *book = &r->books[number][class];
+	size_t i = below_from(dice, FLOWS), set = r->set[i];
+	unsigned event = below_from(dice, E_MACHINE + 1);
+	struct book *book = &r->books[number][set];
 
 	if (event < E_MACHINE)
 		step_one(r, book, i, event);
-	else if (r->doubles && roll_below(dice, 4) == 0)
+	else if (r->doubles && below_from(dice, 4) == 0)
 		insert_one(r, book, i);
-	else if (class % 2 == 0)
+	else if (set % 2 == 0)
 		delete_one(r, book, i);
 	else if (ink_lookup(r->t, r->ids[i]) < INK_ABSENT)
 		complain("flow %zu is unsure", i);
@@ -834,17 +821,17 @@ static void hold_entry(const struct ring *r, struct holding *h, struct ink_line_
 		       int aside)
 {
 	unsigned state = ink_code_state(&r->t->coding, code);
-	size_t class = class_of(r, place);
+	size_t set = set_of(r, place);
 
-	if (class == FLOWS || state >= M_STATES) {
+	if (set == FLOWS || state >= M_STATES) {
 		complain("the table holds what nobody stored");
 		return;
 	}
-	h[class].state[state]++;
+	h[set].state[state]++;
 	if (aside)
-		h[class].aside++;
+		h[set].aside++;
 	else
-		h[class].cells++;
+		h[set].cells++;
 }
 
 static void hold_word(const struct ring *r, struct holding *h, uint32_t line, uint64_t word)
@@ -875,51 +862,51 @@ static void hold_all(const struct ring *r, struct holding *h)
 				   ink_side_code(side, e), 1);
 }
 
-static int64_t entered_less_left(const struct ring *r, size_t class, unsigned state)
+static int64_t entered_less_left(const struct ring *r, size_t set, unsigned state)
 {
 	int64_t sum = 0;
 
 	for (unsigned w = 0; w < WRITERS; w++)
 		for (unsigned other = 0; other <= M_STATES; other++)
-			sum += (int64_t)r->books[w][class].moved[other][state + 1] -
-			       r->books[w][class].moved[state + 1][other];
+			sum += (int64_t)r->books[w][set].moved[other][state + 1] -
+			       r->books[w][set].moved[state + 1][other];
 	return sum;
 }
 
-static int64_t deleted_of(const struct ring *r, size_t class)
+static int64_t deleted_of(const struct ring *r, size_t set)
 {
 	int64_t sum = 0;
 
 	for (unsigned w = 0; w < WRITERS; w++)
-		sum += r->books[w][class].deleted;
+		sum += r->books[w][set].deleted;
 	return sum;
 }
 
 /*
- * Never two entries for a flow: for a class one in the cells, the others of it
+ * Never two entries for a flow: for a set one in the cells, the others of it
  * in the side table. Who inserts what is there already gets one more in each.
  */
-static void check_copies(const struct ring *r, const struct holding *h, size_t class)
+static void check_copies(const struct ring *r, const struct holding *h, size_t set)
 {
-	if (h->cells > 1 || h->aside + (r->doubles ? 0 : h->cells) > r->class_size[class])
-		complain("flow %zu: %u entries in the cells, %u in the side table, for %zu flows", class,
-			 h->cells, h->aside, r->class_size[class]);
+	if (h->cells > 1 || h->aside + (r->doubles ? 0 : h->cells) > r->set_size[set])
+		complain("flow %zu: %u entries in the cells, %u in the side table, for %zu flows", set,
+			 h->cells, h->aside, r->set_size[set]);
 }
 
 /* What came less what went is there, but for what was deleted: nobody was told its state. */
-static void check_book(const struct ring *r, const struct holding *h, size_t class)
+static void check_book(const struct ring *r, const struct holding *h, size_t set)
 {
-	int64_t deleted = deleted_of(r, class);
+	int64_t deleted = deleted_of(r, set);
 
 	for (unsigned s = 0; s < M_STATES; s++) {
-		int64_t missing = entered_less_left(r, class, s) - h->state[s];
+		int64_t missing = entered_less_left(r, set, s) - h->state[s];
 
 		if (missing < 0 || missing > deleted)
-			complain("flow %zu: %d too few in state %u", class, (int)missing, s);
+			complain("flow %zu: %d too few in state %u", set, (int)missing, s);
 		deleted -= missing;
 	}
 	if (deleted)
-		complain("flow %zu: %d deletes removed nothing", class, (int)deleted);
+		complain("flow %zu: %d deletes removed nothing", set, (int)deleted);
 }
 
 /* Time moves flows from the last state but one to the last, and from there to absent. */
@@ -937,10 +924,10 @@ static void check_book_of_all(const struct ring *r, const struct holding *h)
 {
 	int64_t missing[M_STATES] = {0}, deleted = 0;
 
-	for (size_t class = 0; class < FLOWS; class ++) {
-		deleted += deleted_of(r, class);
+	for (size_t set = 0; set < FLOWS; set++) {
+		deleted += deleted_of(r, set);
 		for (unsigned s = 0; s < M_STATES; s++)
-			missing[s] += entered_less_left(r, class, s) - h[class].state[s];
+			missing[s] += entered_less_left(r, set, s) - h[set].state[s];
 	}
 	count_expired(r, missing);
 	for (unsigned s = 0; s < M_STATES; s++) {
@@ -971,10 +958,10 @@ static void check_ring(const struct ring *r)
 
 	check_totals(r);
 	hold_all(r, h);
-	for (size_t class = 0; class < FLOWS; class ++) {
-		check_copies(r, &h[class], class);
+	for (size_t set = 0; set < FLOWS; set++) {
+		check_copies(r, &h[set], set);
 		if (!r->tickers)
-			check_book(r, &h[class], class);
+			check_book(r, &h[set], set);
 	}
 	if (r->tickers)
 		check_book_of_all(r, h);
@@ -1011,11 +998,11 @@ static void add_expired(struct ink_counts *sum, const struct ink_counts *more)
 /* Whole ticks and portions; time goes on by one, or by more looks than an entry survives. */
 static int tick_somehow(struct ring *r, uint64_t *dice, struct ink_counts *expired)
 {
-	uint64_t now = __atomic_add_fetch(&r->now, roll_below(dice, 8) ? 1 : 5, __ATOMIC_RELAXED);
+	uint64_t now = __atomic_add_fetch(&r->now, below_from(dice, 8) ? 1 : 5, __ATOMIC_RELAXED);
 
-	if (roll_below(dice, 2))
+	if (below_from(dice, 2))
 		return ink_tick(r->t, now, expired);
-	return ink_tick_portion(r->t, now, 1 + roll_below(dice, 500), expired);
+	return ink_tick_portion(r->t, now, 1 + below_from(dice, 500), expired);
 }
 
 /* -EBUSY: the other thread is at it; -EINVAL: it came first with a later time. */
@@ -1033,7 +1020,7 @@ static void *tick_all_the_time(void *with)
 			add_expired(&r->expired[me->number], &expired);
 		else if (result != -EBUSY && result != -EINVAL)
 			complain("a tick failed: %d", result);
-		if (roll_below(&dice, 4) == 0)
+		if (below_from(&dice, 4) == 0)
 			sched_yield();
 	}
 	return NULL;
@@ -1059,28 +1046,30 @@ static void ring_run(struct ring *r)
 	pthread_barrier_destroy(&r->meet);
 }
 
-static void two_threads_step_and_delete_the_same_flows(void **state)
+static struct ring *run_ring(const struct round_case *c)
 {
-	const struct round_case *c = *state;
 	struct ring *r;
 
 	skip_what_is_portable_anyway(c->simd);
 	r = ring_new(c);
 	ring_run(r);
 	assert_no_trouble();
+	return r;
+}
+
+static void two_threads_step_and_delete_the_same_flows(void **state)
+{
+	const struct round_case *c = *state;
+	struct ring *r = run_ring(c);
+
 	assert_true(!c->geometry.side || stats_of(r->t).overflowed > 0 || stats_of(r->t).collisions > 0);
 	ring_free(r);
 }
 
 static void two_threads_tick_while_two_step(void **state)
 {
-	const struct round_case *c = *state;
-	struct ring *r;
+	struct ring *r = run_ring(*state);
 
-	skip_what_is_portable_anyway(c->simd);
-	r = ring_new(c);
-	ring_run(r);
-	assert_no_trouble();
 	check_ring(r);
 	assert_no_trouble();
 	assert_true(r->expired[0].total + r->expired[1].total > 0);
@@ -1127,7 +1116,7 @@ struct owner {
 
 static uint8_t some_state(uint64_t *dice)
 {
-	unsigned state = roll_below(dice, S_AWAKE + 1);
+	unsigned state = below_from(dice, S_AWAKE + 1);
 
 	return (uint8_t)(state == S_AWAKE ? S_TIRING : state);
 }
@@ -1219,14 +1208,14 @@ static void *own_all_the_time(void *with)
 		own_insert(o, i);
 	pthread_barrier_wait(&o->estate->start);
 	for (uint64_t k = 0; k < o->estate->changes && !troubled(); k++) {
-		size_t i = roll_below(&o->dice, o->n);
+		size_t i = below_from(&o->dice, o->n);
 
 		own_answer(o, i,
 			   k % 2 ? ink_lookup(o->estate->t, o->ids[i]) : ink_peek(o->estate->t, o->ids[i]));
 		if (k % 4 == 0)
 			own_step(o, i);
 		else if (k % 4 == 1)
-			own_change(o, i, roll_below(&o->dice, 2));
+			own_change(o, i, below_from(&o->dice, 2));
 		else
 			own_replace(o, i);
 		if (k % 16 == 0)
@@ -1246,14 +1235,14 @@ static void *tick_and_peek_all_the_time(void *with)
 	pthread_barrier_wait(&e->start);
 	while (!flag_up(&e->over) && !troubled()) {
 		uint64_t now = stats_of(e->t).now + 1;
-		int more = roll_below(&dice, 8) ? ink_tick_portion(e->t, now, 300, &expired)
+		int more = below_from(&dice, 8) ? ink_tick_portion(e->t, now, 300, &expired)
 						: ink_tick(e->t, now + 3, &expired);
 
 		if (more < 0)
 			complain("a tick failed: %d", more);
 		__atomic_sub_fetch(&e->fading, expired.state[S_FADING], __ATOMIC_RELAXED);
 		for (unsigned k = 0; k < 100; k++) {
-			size_t i = roll_below(&dice, e->n_still);
+			size_t i = below_from(&dice, e->n_still);
 
 			check_answer(STILL, i, ink_peek(e->t, e->still[i]));
 		}
@@ -1263,24 +1252,7 @@ static void *tick_and_peek_all_the_time(void *with)
 
 static void estate_new(struct estate *e, const struct table_case *c)
 {
-	struct ink_row rows[INK_MAX_STATES + 2];
-	struct ink_timing timings[INK_MAX_STATES + 1];
-	struct ink_rules rules = {
-		.size = sizeof rules, .states = c->states, .events = E_ALL, .rows = rows, .timings = timings};
-	struct ink_options o = {.size = sizeof o,
-				.states = c->states,
-				.flows = c->flows,
-				.error = c->error,
-				.age_bits = 1,
-				.writers = 3,
-				.simd = c->simd,
-				.seed = 1,
-				.rules = &rules,
-				.geometry = c->geometry};
-
-	scene_rules(c->states, rows, timings);
-	*e = (struct estate){.t = table_with(&o), .flows = c->flows, .changes = scaled(c->changes)};
-	e->t->is_far = c->far;
+	*e = (struct estate){.t = scene_table(c, 3), .flows = c->flows, .changes = scaled(c->changes)};
 	e->n_still = c->flows / 10;
 	e->most_fading = c->flows / 20;
 	e->still = ids_new(e->n_still);
@@ -1378,7 +1350,7 @@ static void keep_step(struct one_of_two *me)
 {
 	uint64_t mine = __atomic_add_fetch(&me->both->steps[me->number], 1, __ATOMIC_RELAXED);
 	const uint64_t *other = &me->both->steps[1 - me->number];
-	volatile uint32_t delay = roll_below(&me->dice, 50);
+	volatile uint32_t delay = below_from(&me->dice, 50);
 
 	for (unsigned looks = 0; looks < PATIENCE && __atomic_load_n(other, __ATOMIC_RELAXED) < mine; looks++)
 		;
@@ -1498,28 +1470,6 @@ static void *do_the_same(void *with)
 	return NULL;
 }
 
-static struct ink_table *twice_table(const struct twice_case *c)
-{
-	struct ink_row rows[M_STATES + 2][E_MACHINE];
-	struct ink_timing timings[M_STATES + 1];
-	struct ink_rules rules = {.size = sizeof rules,
-				  .states = M_STATES,
-				  .events = E_MACHINE,
-				  .rows = rows[0],
-				  .timings = timings};
-	struct ink_options o = {.size = sizeof o,
-				.states = M_STATES,
-				.flows = TWICE,
-				.writers = 2,
-				.simd = c->simd,
-				.seed = 1,
-				.rules = &rules,
-				.geometry = c->geometry};
-
-	machine(rows, timings, M_STATES);
-	return table_with(&o);
-}
-
 static int met_before(const struct twice *b, size_t n, uint64_t id)
 {
 	struct ink_line_place p = ink_line_place(&b->t->shape.line, id);
@@ -1556,11 +1506,13 @@ static void twice_name_flows(struct twice *b, int twins)
 static void two_threads_do_the_same_to_the_same_flows(void **state)
 {
 	const struct twice_case *c = *state;
+	struct ink_options o = {
+		.states = M_STATES, .flows = TWICE, .writers = 2, .simd = c->simd, .geometry = c->geometry};
 	struct twice b = {.way = c->way, .rounds = scaled(500)};
 	struct one_of_two threads[2] = {{&b, 0, 1}, {&b, 1, 2}};
 
 	skip_what_is_portable_anyway(c->simd);
-	b.t = twice_table(c);
+	b.t = machine_table(&o, NULL);
 	twice_name_flows(&b, c->twins);
 	do_both(&b.meet, do_the_same, &threads[0], &threads[1]);
 	ink_free(b.t);
@@ -1638,7 +1590,8 @@ static void flows_that_a_narrow_side_table_cannot_tell_apart_are_there_once(void
 	}
 
 #define PEEK(about, ...) CASE(a_peek_beside_the_writer_is_right, about, table_case, __VA_ARGS__)
-#define TURN(about, ...) CASE(a_peek_does_not_read_who_took_the_place, about, table_case, __VA_ARGS__, 0)
+#define TURN(about, ...)                                                                                     \
+	CASE(a_peek_does_not_read_the_flow_that_took_the_place, about, table_case, __VA_ARGS__, 0)
 #define STEP(about, ...) CASE(two_threads_step_and_delete_the_same_flows, about, round_case, __VA_ARGS__)
 #define TICK(about, ...) CASE(two_threads_tick_while_two_step, about, round_case, __VA_ARGS__)
 #define OWN(about, ...) CASE(every_writer_finds_its_own_flows_as_it_left_them, about, table_case, __VA_ARGS__)
