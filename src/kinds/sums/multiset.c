@@ -67,7 +67,8 @@ void ink_multiset_sums_add_state(const struct ink_multiset_shape *s, struct ink_
 }
 
 /* The states that can be removed from a multiset with this sum, where `rest` are the possible remainders. */
-static uint64_t admitted(const struct ink_multiset_shape *s, const struct ink_multiset_sums *rest, unsigned sum)
+static uint64_t admitted(const struct ink_multiset_shape *s, const struct ink_multiset_sums *rest,
+			 unsigned sum)
 {
 	uint64_t mask = 0;
 
@@ -125,7 +126,8 @@ struct ink_multiset_shape ink_multiset_shape(unsigned states)
 /* ------------------------------------------------------------------ the masks */
 
 /* The masks of one count; `rest` are the sums of multisets of one state less. */
-static void fill_count(const struct ink_multiset_shape *s, const struct ink_multiset_sums *rest, unsigned char *masks)
+static void fill_count(const struct ink_multiset_shape *s, const struct ink_multiset_sums *rest,
+		       unsigned char *masks)
 {
 	for (unsigned sum = 0; sum < INK_MULTISET_GROUP; sum++) {
 		uint64_t mask = htole64(admitted(s, rest, sum));

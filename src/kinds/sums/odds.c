@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The terms and the Markov chain of odds.h, counted out once for each number of flows in a cell. */
+/* The terms and the Markov chain of odds.h, enumerated once for each number of flows in a cell. */
 #include "kinds/sums/odds.h"
 
 #include <math.h>
@@ -12,35 +12,35 @@
 enum {
 	MOST = INK_MULTISET_STATES + 1,
 	MOST_COUNTS = INK_MULTISET_MAX_COUNT + 1,
-	BLOCK = 256, /* terms that are worked on at a time: they stay in the nearest cache */
+	BLOCK = 256, /* terms processed together: they stay in the first-level cache */
 
 	/*
-	 * The more terms, the longer a plan takes: with so many, up to 0.2 ms for each
-	 * load that is tried. Of up to 11 states all terms are summed up; of 15, those
-	 * of sets of 3 for a stored flow and of 6 for a stranger.
+	 * The time of a plan grows with the terms: with this many it takes up to 0.2 ms
+	 * for each load that it tries. For up to 11 states all terms are summed; for 15,
+	 * sets of up to 3 for a stored flow and of up to 6 for a stranger.
 	 */
 	MOST_TERMS = 12000,
-	MOST_IN_SETS = 16, /* states; all sets of more are too many to count, */
-	MOST_BEYOND = 2    /* and sets of more than two are left to the chain */
+	MOST_IN_SETS = 16, /* states; with more, the subsets are too many to enumerate, */
+	MOST_BEYOND = 2    /* and the chain covers sets of more than two */
 };
 
-/* leaves[n][j]: of n symbols that are possible, a cell leaves j, with this probability. */
+/* leaves[n][j]: the probability that a cell leaves j of n possible symbols. */
 struct step {
 	double leaves[MOST][MOST];
 };
 
 /*
- * One who asks: a stranger, or a flow that is there. It sees the cells from as
- * many points of view as there are classes, or symbols that may be its own.
+ * A flow that is looked up: a stranger, or a stored one. It has as many views of the
+ * cells as there are classes (a stranger), or symbols that can be its own (stored).
  */
-struct asker {
-	unsigned symbols; /* that are to go */
-	unsigned own;     /* 1: it is in its cells itself */
+struct query {
+	unsigned symbols; /* that the cells should exclude */
+	unsigned own;     /* 1: the flow itself is in its cells */
 	unsigned views;
-	unsigned counts;    /* cells with 0 to counts - 1 others tell something */
-	unsigned t;         /* the largest sets; sets of all symbols: nothing is left for the chain */
+	unsigned counts;    /* cells with 0 to counts - 1 others have masks */
+	unsigned t;         /* size of the largest sets; with sets of all symbols no chain is needed */
 	size_t sets, terms; /* terms = views * sets */
-	size_t stride;      /* terms in whole blocks */
+	size_t stride;      /* terms, rounded up to whole blocks */
 	uint64_t *set;
 	double *numbers; /* all A and B */
 	struct step many[MOST_COUNTS];
@@ -50,24 +50,24 @@ struct ink_odds {
 	struct ink_multiset_shape multisets;
 	unsigned states;
 	unsigned char *masks;
-	struct asker stranger, stored;
+	struct query stranger, stored;
 	double log_factorial[MOST];
-	double *by_set[2]; /* a number for each set of states: of all cells, and of those that admit many */
+	double *by_set[2]; /* for each set of states: the share of all cells, and of those that admit many */
 };
 
-/* A of all terms, in cells with so many others. */
-static double *admitted(const struct asker *a, unsigned others)
+/* A of all terms, in cells with `others` other flows. */
+static double *admitted(const struct query *a, unsigned others)
 {
 	return a->numbers + others * a->stride;
 }
 
 /* B of all terms. */
-static double *among_many(const struct asker *a, unsigned others)
+static double *among_many(const struct query *a, unsigned others)
 {
 	return a->numbers + (a->counts + others) * a->stride;
 }
 
-static unsigned chain_needed(const struct asker *a)
+static unsigned chain_needed(const struct query *a)
 {
 	return a->t < a->symbols;
 }
@@ -94,7 +94,7 @@ static double sets_up_to(const struct ink_odds *o, unsigned symbols, unsigned t)
 	return sets;
 }
 
-static unsigned largest_sets(const struct ink_odds *o, const struct asker *a)
+static unsigned largest_sets(const struct ink_odds *o, const struct query *a)
 {
 	unsigned t = 1;
 
@@ -104,7 +104,7 @@ static unsigned largest_sets(const struct ink_odds *o, const struct asker *a)
 	return t;
 }
 
-static void list_small_sets(struct asker *a)
+static void list_small_sets(struct query *a)
 {
 	size_t n = 0;
 
@@ -113,8 +113,8 @@ static void list_small_sets(struct asker *a)
 			a->set[n++] = set;
 }
 
-/* The single symbols, and after them the pairs: in the order of number_of_pair. */
-static void list_pairs(struct asker *a)
+/* The single symbols, then the pairs in the order of number_of_pair. */
+static void list_pairs(struct query *a)
 {
 	size_t n = 0;
 
@@ -125,14 +125,14 @@ static void list_pairs(struct asker *a)
 			a->set[n++] = 1ull << y | 1ull << z;
 }
 
-static unsigned number_of_pair(const struct asker *a, unsigned y, unsigned z)
+static unsigned number_of_pair(const struct query *a, unsigned y, unsigned z)
 {
 	return a->symbols + y * (y - 1) / 2 + z;
 }
 
 /* ------------------------------------------------------------------ the steps */
 
-/* Of `n` that count among `all`, j are in a random choice of r. */
+/* The probability that j of n marked items are in a random choice of r out of `all`. */
 static double hypergeometric(const struct ink_odds *o, unsigned all, unsigned n, unsigned r, unsigned j)
 {
 	if (j > n || j > r || r - j > all - n)
@@ -140,7 +140,7 @@ static double hypergeometric(const struct ink_odds *o, unsigned all, unsigned n,
 	return exp(log_choose(o, n, j) + log_choose(o, all - n, r - j) - log_choose(o, all, r));
 }
 
-/* Cells that admit r, with the share `weight` of all cells. */
+/* Adds cells that admit r symbols; their share of all cells is `weight`. */
 static void add_choice(const struct ink_odds *o, unsigned all, unsigned r, double weight, struct step *to)
 {
 	for (unsigned n = 0; n <= all && weight > 0; n++)
@@ -148,29 +148,29 @@ static void add_choice(const struct ink_odds *o, unsigned all, unsigned r, doubl
 			to->leaves[n][j] += weight * hypergeometric(o, all, n, r, j);
 }
 
-/* ---------------------------------------------------------------- counting out */
+/* ---------------------------------------------------------------- enumeration */
 
-/* A point of view on cells with so many others. */
+/* A view of the cells that have this many other flows. */
 struct view {
 	unsigned number, others;
 	double *to[2]; /* its A and its B */
-	double *sizes; /* shares of the cells that admit 0, 1 ... */
+	double *sizes; /* shares of the cells that admit 0, 1, ... symbols */
 };
 
-/* What is seen of others that add up to this: the symbols of the class, without the own. */
-static uint64_t seen(const struct ink_odds *o, const struct asker *a, const struct view *v, unsigned sum)
+/* The admitted symbols of the class, without the flow's own, if the others have this sum. */
+static uint64_t seen(const struct ink_odds *o, const struct query *a, const struct view *v, unsigned sum)
 {
 	unsigned own = v->number % o->states, first = a->own ? v->number - own : v->number * o->states;
-	ink_multiset bag = ink_multiset_of(v->others, sum);
+	ink_multiset cell = ink_multiset_of(v->others, sum);
 	uint64_t mask;
 
 	if (a->own)
-		bag = ink_multiset_add(&o->multisets, bag, v->number);
-	mask = ink_multiset_admits(&o->multisets, o->masks, bag) >> first & ((2ull << (o->states - 1)) - 1);
+		cell = ink_multiset_add(&o->multisets, cell, v->number);
+	mask = ink_multiset_admits(&o->multisets, o->masks, cell) >> first & ((2ull << (o->states - 1)) - 1);
 	return a->own ? (mask & ((1ull << own) - 1)) | mask >> own >> 1 << own : mask;
 }
 
-/* For each set, what was counted for it and for all sets that contain it. */
+/* Replaces the count of each set by the sum over its supersets (a zeta transform). */
 static void add_supersets(double *by_set, unsigned symbols)
 {
 	for (size_t bit = 1; bit >> symbols == 0; bit *= 2)
@@ -179,7 +179,7 @@ static void add_supersets(double *by_set, unsigned symbols)
 				by_set[i] += by_set[i + bit];
 }
 
-static void gather(const struct asker *a, double *by_set, double *to)
+static void gather(const struct query *a, double *by_set, double *to)
 {
 	add_supersets(by_set, a->symbols);
 	for (size_t i = 0; i < a->sets; i++)
@@ -191,7 +191,7 @@ static unsigned highest_of(uint64_t mask)
 	return 63 - (unsigned)__builtin_clzll(mask);
 }
 
-static void count_pairs(const struct asker *a, uint64_t mask, double share, double *to)
+static void count_pairs(const struct query *a, uint64_t mask, double share, double *to)
 {
 	while (mask) {
 		unsigned y = highest_of(mask);
@@ -203,7 +203,7 @@ static void count_pairs(const struct asker *a, uint64_t mask, double share, doub
 	}
 }
 
-static void count_cell(struct ink_odds *o, const struct asker *a, struct view *v, uint64_t mask, double share)
+static void count_cell(struct ink_odds *o, const struct query *a, struct view *v, uint64_t mask, double share)
 {
 	unsigned size = (unsigned)__builtin_popcountll(mask);
 
@@ -216,18 +216,20 @@ static void count_cell(struct ink_odds *o, const struct asker *a, struct view *v
 	}
 }
 
-static void count_view(struct ink_odds *o, struct asker *a, struct view *v, const struct ink_multiset_sums *ways)
+static void enumerate_view(struct ink_odds *o, struct query *a, struct view *v,
+			   const struct ink_multiset_sums *sums)
 {
 	for (unsigned which = 0; by_sets(o) && which < 2; which++)
 		memset(o->by_set[which], 0, sizeof(double) << a->symbols);
 	for (unsigned sum = 0; sum < INK_MULTISET_GROUP; sum++)
-		if (ways->share[sum] > 0)
-			count_cell(o, a, v, seen(o, a, v, sum), ways->share[sum]);
+		if (sums->share[sum] > 0)
+			count_cell(o, a, v, seen(o, a, v, sum), sums->share[sum]);
 	for (unsigned which = 0; by_sets(o) && which < 1 + chain_needed(a); which++)
 		gather(a, o->by_set[which], v->to[which]);
 }
 
-static void count_asker(struct ink_odds *o, struct asker *a, unsigned others, const struct ink_multiset_sums *ways)
+static void enumerate_query(struct ink_odds *o, struct query *a, unsigned others,
+			    const struct ink_multiset_sums *sums)
 {
 	double sizes[MOST] = {0};
 
@@ -236,28 +238,28 @@ static void count_asker(struct ink_odds *o, struct asker *a, unsigned others, co
 		struct view v = {
 			number, others, {admitted(a, others) + at, among_many(a, others) + at}, sizes};
 
-		count_view(o, a, &v, ways);
+		enumerate_view(o, a, &v, sums);
 	}
 	for (unsigned r = a->t + 1; r <= a->symbols; r++)
 		add_choice(o, a->symbols, r, sizes[r] / a->views, &a->many[others]);
 }
 
-static void count_out(struct ink_odds *o)
+static void enumerate(struct ink_odds *o)
 {
-	struct ink_multiset_sums ways;
+	struct ink_multiset_sums sums;
 
-	ink_multiset_sums_of_none(&ways);
+	ink_multiset_sums_of_none(&sums);
 	for (unsigned others = 0; others < o->stranger.counts; others++) {
-		count_asker(o, &o->stranger, others, &ways);
+		enumerate_query(o, &o->stranger, others, &sums);
 		if (others < o->stored.counts)
-			count_asker(o, &o->stored, others, &ways);
-		ink_multiset_sums_add_state(&o->multisets, &ways);
+			enumerate_query(o, &o->stored, others, &sums);
+		ink_multiset_sums_add_state(&o->multisets, &sums);
 	}
 }
 
 /* ------------------------------------------------------------------ make and free */
 
-static int make_asker(struct ink_odds *o, struct asker *a)
+static int make_query(struct ink_odds *o, struct query *a)
 {
 	a->t = largest_sets(o, a);
 	a->sets = (size_t)sets_up_to(o, a->symbols, a->t < a->symbols ? a->t : a->symbols);
@@ -278,11 +280,11 @@ static int make_room(struct ink_odds *o)
 	o->masks = calloc(1, ink_multiset_masks_bytes(o->multisets.max_count, o->multisets.mask_bytes));
 	o->by_set[0] = malloc(sets * sizeof(double));
 	o->by_set[1] = malloc(sets * sizeof(double));
-	return o->masks && o->by_set[0] && o->by_set[1] && make_asker(o, &o->stranger) &&
-	       make_asker(o, &o->stored);
+	return o->masks && o->by_set[0] && o->by_set[1] && make_query(o, &o->stranger) &&
+	       make_query(o, &o->stored);
 }
 
-/* A stranger meets bags of 0 to `most`; beside a stored flow there are 0 to `most` - 1. */
+/* Masks exist for up to max_count flows: for a stranger all are others, for a stored flow one is itself. */
 struct ink_odds *ink_odds_make(unsigned states, unsigned classes)
 {
 	struct ink_odds *o = calloc(1, sizeof *o);
@@ -293,19 +295,20 @@ struct ink_odds *ink_odds_make(unsigned states, unsigned classes)
 	o->multisets = ink_multiset_shape(states * classes);
 	for (unsigned i = 1; i < MOST; i++)
 		o->log_factorial[i] = o->log_factorial[i - 1] + log(i);
-	o->stranger = (struct asker){.symbols = states, .views = classes, .counts = o->multisets.max_count + 1};
-	o->stored = (struct asker){
+	o->stranger =
+		(struct query){.symbols = states, .views = classes, .counts = o->multisets.max_count + 1};
+	o->stored = (struct query){
 		.symbols = states - 1, .own = 1, .views = states * classes, .counts = o->multisets.max_count};
 	if (!make_room(o)) {
 		ink_odds_free(o);
 		return NULL;
 	}
 	ink_multiset_fill_masks(&o->multisets, o->masks);
-	count_out(o);
+	enumerate(o);
 	return o;
 }
 
-static void free_asker(struct asker *a)
+static void free_query(struct query *a)
 {
 	free(a->set);
 	free(a->numbers);
@@ -315,8 +318,8 @@ void ink_odds_free(struct ink_odds *o)
 {
 	if (!o)
 		return;
-	free_asker(&o->stranger);
-	free_asker(&o->stored);
+	free_query(&o->stranger);
+	free_query(&o->stored);
 	free(o->masks);
 	free(o->by_set[0]);
 	free(o->by_set[1]);
@@ -325,14 +328,14 @@ void ink_odds_free(struct ink_odds *o)
 
 /* ------------------------------------------------------------------- the cells */
 
-/* How many others a cell has, and what is left for those that tell nothing. */
+/* The distribution of the number of others in a cell; `silent` is the share of cells that have no masks. */
 struct cells {
 	unsigned k;
 	double share[MOST_COUNTS];
 	double silent;
 };
 
-static struct cells cells_at(const struct asker *a, unsigned k, double load)
+static struct cells cells_at(const struct query *a, unsigned k, double load)
 {
 	struct cells c = {.k = k, .silent = 1};
 	double share = exp(-load);
@@ -362,8 +365,8 @@ static void raise_all(double *x, unsigned k)
 	}
 }
 
-/* The k-th powers of a block of chances: those in cells with so many others, mixed. */
-static void powers(const struct asker *a, const struct cells *c, const double *numbers, double *to)
+/* The k-th powers of a block of probabilities, averaged over the number of others. */
+static void powers(const struct query *a, const struct cells *c, const double *numbers, double *to)
 {
 	for (unsigned i = 0; i < BLOCK; i++)
 		to[i] = c->silent;
@@ -373,7 +376,7 @@ static void powers(const struct asker *a, const struct cells *c, const double *n
 	raise_all(to, c->k);
 }
 
-static double sum_of_terms(const struct asker *a, const struct cells *c)
+static double sum_of_terms(const struct query *a, const struct cells *c)
 {
 	double sum = 0, all[BLOCK], many[BLOCK] = {0};
 
@@ -394,8 +397,8 @@ static double sum_of_terms(const struct asker *a, const struct cells *c)
 
 /* ------------------------------------------------------------------- the chain */
 
-/* The cell that admits many: those that tell nothing leave all as it is. */
-static void mix(const struct asker *a, const struct cells *c, struct step *to)
+/* The step for cells that admit many symbols; silent cells exclude none. */
+static void mix(const struct query *a, const struct cells *c, struct step *to)
 {
 	memset(to, 0, sizeof *to);
 	for (unsigned n = 0; n <= a->symbols; n++) {
@@ -416,8 +419,8 @@ static void one_cell_more(const struct step *by, unsigned begin, double *possibl
 	memcpy(possible, after, sizeof after);
 }
 
-/* The probability that anything is left after k cells; added up from small to large, not taken from 1. */
-static double left_by_many(const struct asker *a, const struct cells *c)
+/* The probability that a symbol remains after k cells; summed from small to large, for precision. */
+static double left_by_many(const struct query *a, const struct cells *c)
 {
 	double possible[MOST] = {0}, left = 0;
 	struct step by;
@@ -431,7 +434,7 @@ static double left_by_many(const struct asker *a, const struct cells *c)
 	return left;
 }
 
-static double left_after(const struct asker *a, unsigned k, double load)
+static double left_after(const struct query *a, unsigned k, double load)
 {
 	struct cells c = cells_at(a, k, load);
 

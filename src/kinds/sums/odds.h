@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How often the cells of the kind `kbf` mislead.
+ * The error probabilities of the kind `kbf`.
  *
- * A flow's k cells each admit some of the S states of its class (see
- * table/bag.h), and what all of them admit is the answer. Seen from a flow, a
- * cell holds a Poisson number of others, nk/m = L on the average, in states that
- * are taken to be equally frequent. Too many of them tell nothing. Of those that
- * tell, every sum is counted out, and so is the chance A(T) that a cell admits all
- * symbols of a set T, and perhaps others. Cells are independent: all k admit T with
- * the chance A(T)^k, and by inclusion and exclusion some symbol is left with
+ * Each of a flow's k cells admits some of the S states of its class (multiset.h);
+ * the states that all cells admit are the answer. From the flow's point of view a
+ * cell holds a Poisson number of other flows, with mean L = nk/m, whose states are
+ * assumed uniform. Cells with many flows admit every state. For the others all sums
+ * are enumerated, which gives the probability A(T) that a cell admits at least the
+ * states of a set T. Cells are independent, so all k admit T with probability
+ * A(T)^k, and by inclusion-exclusion some state remains with probability
  *
  *     P = sum of A(y)^k - sum of A(y, z)^k + sum of A(x, y, z)^k - ...
  *
- *   a stranger      all S symbols of its class are to go; what is left is an
- *                   answer other than absent. P is the mean over the classes.
- *   a stored flow   its own symbol x stays; of the S - 1 others none may be left,
- *                   or it reads "don't know". P is the mean over x.
+ *   a stranger      None of the S states of its class should remain; if one does, it
+ *                   does not read absent. P is the mean over the classes.
+ *   a stored flow   Its own state x always remains. If one of the S - 1 others does
+ *                   too, it reads "don't know". P is the mean over x.
  *
- * That is exact, but of 2^S terms. Where these are too many, the sum ends with
- * sets of t symbols, and is exact all the same for all flows of which one cell or
- * more admits no more than t: more can not be left then, and with B(T) for the
- * cells that admit T and more than t in all, the terms are A(T)^k - B(T)^k. There
- * remain the flows all of whose cells admit many. Of these cells the numbers are
- * known that they admit, and which ones is as good as drawn at random: so the
- * number of symbols that are still possible is a Markov chain, in which of N a
- * cell that admits r of S leaves
+ * This is exact but has 2^S terms. Where these are too many, the sum is cut off
+ * after sets of t states. It is still exact for flows with at least one cell that
+ * admits t states or fewer, because then no more than t can remain: with B(T) for the
+ * cells that admit T and more than t states in all, the terms are A(T)^k - B(T)^k.
+ * For the remaining flows every cell admits many states. The number that a cell
+ * admits is known, and which ones is treated as random. The number of states that
+ * remain is then a Markov chain. Of N states, a cell that admits r of S leaves
  *
  *     N' = hypergeometric: how many of r drawn out of S are among the N
  */
@@ -33,12 +32,15 @@
 
 struct ink_odds;
 
-/* For that many states in so many classes. NULL: no memory. */
+/* For `states` states in each of `classes` classes. NULL: no memory. */
 struct ink_odds *ink_odds_make(unsigned states, unsigned classes);
 
 void ink_odds_free(struct ink_odds *odds);
 
-/* The shares that are misled, of k cells with `load` flows each on the average. */
+/*
+ * The error probabilities with k cells of `load` flows each on average: of a stranger that reads a state, and of a
+ * stored flow that reads "don't know".
+ */
 void ink_odds_of(const struct ink_odds *odds, unsigned k, double load, double *error, double *unsure);
 
 #endif
