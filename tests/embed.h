@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Objects inside another program: its allocator, its streams, its memory, its own
+ * bytes in a snapshot. A test gives one row for each kind of object; everything
+ * here is done with all of them.
+ */
+#ifndef INKLING_TESTS_EMBED_H
+#define INKLING_TESTS_EMBED_H
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <inkling/inkling.h>
+
+#include "tests/image.h"
+#include "tests/random.h"
+#include "tests/scratch.h"
+
+/* ------------------------------------------------------------- an allocator */
+
+/* Counts what it gives, and fails when it is told to. */
+static struct {
+	size_t bytes, blocks; /* given and not taken back */
+	unsigned requests, failing;
+} heap;
+
+static void *heap_alloc(size_t bytes, size_t alignment, void *user)
+{
+	void *at = NULL;
+
+	assert_ptr_equal(user, &heap);
+	assert_true(bytes > 0 && alignment <= 64);
+	if (++heap.requests == heap.failing || posix_memalign(&at, 64, bytes))
+		return NULL;
+	memset(at, 0xa5, bytes);
+	heap.bytes += bytes;
+	heap.blocks++;
+	return at;
+}
+
+static void heap_free(void *at, size_t bytes, void *user)
+{
+	assert_ptr_equal(user, &heap);
+	assert_non_null(at);
+	heap.bytes -= bytes;
+	heap.blocks--;
+	free(at);
+}
+
+static const struct ink_allocator allocator = {heap_alloc, heap_free, &heap};
+
+static void fail_at(unsigned request)
+{
+	heap.requests = 0;
+	heap.failing = request;
+}
+
+/* --------------------------------------------------------- the kinds of objects */
+
+struct source {
+	const uint8_t *bytes;
+	size_t n, at;
+	size_t most;    /* bytes of one read */
+	size_t fail_at; /* a read that begins there or behind it fails */
+	ptrdiff_t says; /* and returns this */
+};
+
+struct object {
+	const char *name;
+	uint32_t version; /* of its snapshots without extra bytes */
+	void *(*make)(const struct ink_allocator *a); /* with contents; NULL with errno */
+	void (*free)(void *o);
+	void *(*copy)(const void *o, const struct ink_allocator *a);
+	uint64_t (*bytes)(const void *o);
+	void (*use)(void *o); /* whatever it holds */
+	int (*save)(const void *o, const char *path, struct ink_why *why);
+	int (*save_with)(const void *o, const char *path, const struct ink_save_options *s);
+	int (*save_to)(const void *o, const struct ink_sink *to, const struct ink_save_options *s);
+	int (*save_buffer)(const void *o, struct ink_buffer *to, const struct ink_save_options *s);
+	int (*save_bytes)(const void *o, const struct ink_save_options *s, uint64_t *bytes);
+	void *(*load_with)(const char *path, const struct ink_load_options *l);
+	void *(*load_from)(const struct ink_source *from, const struct ink_load_options *l);
+	void *(*load_buffer)(const uint8_t *bytes, size_t n, const struct ink_load_options *l);
+};
+
+/* ---------------------------------------------------------------- snapshots */
+
+static const char extra[] = "offset 1234";
+
+static const struct ink_save_options with_extra = {sizeof with_extra, extra, sizeof extra};
+
+/* Of an object, to memory. */
+static struct image *image_of(const struct object *k, const void *o, const struct ink_save_options *s)
+{
+	static struct image images[3];
+	static unsigned next;
+	struct image *i = &images[next++ % 3];
+	struct ink_buffer b = {.bytes = i->bytes, .room = sizeof i->bytes};
+
+	assert_int_equal(k->save_buffer(o, &b, s), 0);
+	i->size = b.used;
+	return i;
+}
+
+static void assert_images(const struct image *a, const struct image *b)
+{
+	assert_int_equal(a->size, b->size);
+	assert_memory_equal(a->bytes, b->bytes, a->size);
+}
+
+static void assert_same(const struct object *k, const void *a, const void *b)
+{
+	assert_images(image_of(k, a, NULL), image_of(k, b, NULL));
+}
+
+/* The rows, given by the test. */
+static const struct object *objects;
+static size_t n_objects;
+
+#define EACH_OBJECT(k) for (const struct object *k = objects; k < objects + n_objects; k++)
+
+static void everything_comes_from_the_allocator_and_goes_back(void **state)
+{
+	const struct ink_load_options l = {.size = sizeof l, .allocator = &allocator};
+
+	(void)state;
+	EACH_OBJECT (k) {
+		void *o = k->make(&allocator), *copy, *loaded;
+		struct image *i;
+
+		assert_non_null(o);
+		assert_int_equal(k->bytes(o), heap.bytes);
+		k->use(o);
+		assert_int_equal(k->bytes(o), heap.bytes);
+		i = image_of(k, o, &with_extra);
+		assert_int_equal(k->bytes(o), heap.bytes);
+		copy = k->copy(o, &allocator);
+		assert_int_equal(k->bytes(o) + k->bytes(copy), heap.bytes);
+		assert_same(k, o, copy);
+		k->free(o);
+		loaded = k->load_buffer(i->bytes, i->size, &l);
+		assert_int_equal(k->bytes(copy) + k->bytes(loaded), heap.bytes);
+		assert_same(k, copy, loaded);
+		k->use(loaded);
+		k->free(loaded);
+		k->free(copy);
+		assert_int_equal(heap.bytes + heap.blocks, 0);
+	}
+}
+
+/* With the n-th request failing, for all n, until nothing fails: -ENOMEM, and nothing is left behind. */
+static void memory_that_runs_out_at_any_point_leaves_nothing(void **state)
+{
+	const struct ink_load_options l = {.size = sizeof l, .allocator = &allocator};
+	enum { MAKE, COPY, LOAD, WAYS };
+
+	(void)state;
+	EACH_OBJECT (k) {
+		void *o = k->make(NULL), *made = NULL;
+		struct image *i = image_of(k, o, &with_extra);
+
+		for (unsigned way = MAKE; way < WAYS; way++, made = NULL)
+			for (unsigned n = 1; !made; n++) {
+				fail_at(n);
+				errno = 0;
+				made = way == MAKE   ? k->make(&allocator)
+				       : way == COPY ? k->copy(o, &allocator)
+						     : k->load_buffer(i->bytes, i->size, &l);
+				if (!made)
+					assert_int_equal(errno, ENOMEM);
+				assert_int_equal(made == NULL, n <= heap.requests);
+				fail_at(0);
+				k->free(made);
+				assert_int_equal(heap.bytes + heap.blocks, 0);
+			}
+		k->free(o);
+	}
+}
+
+static void a_save_without_memory_says_so_and_changes_nothing(void **state)
+{
+	(void)state;
+	EACH_OBJECT (k) {
+		void *o = k->make(&allocator);
+		struct image *before = image_of(k, o, NULL);
+		uint8_t room[16];
+		struct ink_buffer b = {.bytes = room, .room = sizeof room};
+		uint64_t bytes = 0;
+
+		fail_at(1);
+		assert_true(k->save_buffer(o, &b, NULL) == (heap.requests ? -ENOMEM : -ENOSPC));
+		fail_at(0);
+		assert_int_equal(k->save_buffer(o, &b, NULL), -ENOSPC);
+		assert_int_equal(k->save_bytes(o, NULL, &bytes), 0);
+		assert_true(b.used == bytes && bytes == before->size);
+		assert_images(before, image_of(k, o, NULL));
+		k->free(o);
+	}
+}
+
+static void a_copy_lives_on_its_own(void **state)
+{
+	static const struct ink_allocator half = {heap_alloc, NULL, &heap};
+
+	(void)state;
+	EACH_OBJECT (k) {
+		void *o = k->make(NULL), *copy = k->copy(o, NULL), *same = k->copy(copy, NULL);
+
+		k->use(o);
+		assert_same(k, copy, same);
+		k->free(o);
+		k->use(copy);
+		k->free(copy);
+		k->free(same);
+		assert_null(k->make(&half));
+		assert_int_equal(errno, EINVAL);
+		o = k->make(NULL);
+		assert_null(k->copy(o, &half));
+		assert_int_equal(errno, EINVAL);
+		k->free(o);
+	}
+}
+
+/* ------------------------------------------------------------------ sinks */
+
+struct sink {
+	struct image *into;
+	size_t writes, fail_at;
+};
+
+static int sink_write(const void *bytes, size_t n, void *user)
+{
+	struct sink *s = user;
+
+	if (++s->writes == s->fail_at)
+		return -EPIPE;
+	memcpy(s->into->bytes + s->into->size, bytes, n);
+	s->into->size += n;
+	return 0;
+}
+
+static void all_ways_of_saving_write_the_same_bytes(void **state)
+{
+	static struct image streamed, filed;
+
+	(void)state;
+	EACH_OBJECT (k)
+		for (unsigned e = 0; e < 2; e++) {
+			const struct ink_save_options *s = e ? &with_extra : NULL;
+			struct sink sink = {.into = &streamed};
+			void *o = k->make(NULL);
+			struct image *i = image_of(k, o, s);
+
+			assert_int_equal(image_get32(i, 8), e ? 6 : k->version);
+			streamed.size = 0;
+			assert_int_equal(k->save_to(o, &(struct ink_sink){sink_write, &sink}, s), 0);
+			assert_images(i, &streamed);
+			assert_int_equal(k->save_with(o, scratch_file, s), 0);
+			assert_true(image_read(&filed, scratch_file));
+			assert_images(i, &filed);
+			assert_int_equal(k->save(o, scratch_file, NULL), 0);
+			k->free(o);
+		}
+}
+
+static void a_sink_that_fails_ends_the_save_with_its_error(void **state)
+{
+	static struct image streamed;
+
+	(void)state;
+	EACH_OBJECT (k) {
+		void *o = k->make(NULL);
+		int error = -EPIPE;
+
+		for (size_t n = 1; error; n++) {
+			struct sink sink = {.into = &streamed, .fail_at = n};
+
+			streamed.size = 0;
+			error = k->save_to(o, &(struct ink_sink){sink_write, &sink}, &with_extra);
+			assert_int_equal(error, sink.writes < n ? 0 : -EPIPE);
+		}
+		assert_int_equal(k->save_to(o, &(struct ink_sink){NULL, NULL}, NULL), -EINVAL);
+		assert_int_equal(k->save_to(o, NULL, NULL), -EINVAL);
+		k->free(o);
+	}
+}
+
+/* ---------------------------------------------------------------- sources */
+
+static ptrdiff_t source_read(void *into, size_t n, void *user)
+{
+	struct source *s = user;
+	size_t left = s->n - s->at, done = n < left ? n : left;
+
+	if (s->at >= s->fail_at)
+		return s->says;
+	done = done < s->most ? done : s->most;
+	memcpy(into, s->bytes + s->at, done);
+	s->at += done;
+	return (ptrdiff_t)done;
+}
+
+/* Reads of one byte; a stream that goes on behind the snapshot; the caller's own bytes. */
+static void all_ways_of_loading_give_the_same_object(void **state)
+{
+	(void)state;
+	EACH_OBJECT (k)
+		for (unsigned trust = 0; trust < 2; trust++) {
+			char got[2 * sizeof extra] = "";
+			size_t bytes = 0;
+			const struct ink_load_options l = {.size = sizeof l,
+							   .trust = (enum ink_trust)trust,
+							   .extra = got,
+							   .extra_room = sizeof got,
+							   .extra_bytes = &bytes};
+			struct ink_load_options map = l;
+			void *o = k->make(NULL), *loaded[3];
+			struct image *i = image_of(k, o, &with_extra);
+			struct source s = {i->bytes, i->size + 50, 0, 1, SIZE_MAX, 0};
+
+			map.how = INK_LOAD_MAP;
+			assert_int_equal(k->save_with(o, scratch_file, &with_extra), 0);
+			loaded[0] = k->load_from(&(struct ink_source){source_read, &s}, &l);
+			assert_int_equal(s.at, i->size);
+			assert_int_equal(bytes, sizeof extra);
+			assert_string_equal(got, extra);
+			loaded[1] = k->load_buffer(i->bytes, i->size, &l);
+			loaded[2] = k->load_with(scratch_file, &map);
+			for (unsigned n = 0; n < 3; n++) {
+				assert_non_null(loaded[n]);
+				assert_same(k, o, loaded[n]);
+				k->use(loaded[n]);
+				k->free(loaded[n]);
+			}
+			k->free(o);
+		}
+}
+
+/* At each point where a read can begin: an error, an end, and a number of bytes that was not requested. */
+static void a_source_that_fails_ends_short_or_says_too_much_is_refused(void **state)
+{
+	static const struct {
+		ptrdiff_t says;
+		int error;
+	} bad[] = {{-EIO, EIO}, {-EAGAIN, EAGAIN}, {0, EBADMSG}, {PTRDIFF_MAX, EIO}, {PTRDIFF_MIN, EIO}};
+	const struct ink_load_options l = {.size = sizeof l, .allocator = &allocator};
+
+	(void)state;
+	EACH_OBJECT (k) {
+		void *o = k->make(NULL);
+		struct image *i = image_of(k, o, &with_extra);
+
+		for (size_t at = 0; at < i->size; at += 1 + at / 5)
+			for (unsigned b = 0; b < sizeof bad / sizeof bad[0]; b++) {
+				struct source s = {i->bytes, i->size, 0, at ? at : 1, at, bad[b].says};
+
+				errno = 0;
+				assert_null(k->load_from(&(struct ink_source){source_read, &s}, &l));
+				assert_int_equal(errno, bad[b].error);
+				assert_int_equal(heap.bytes + heap.blocks, 0);
+			}
+		assert_null(k->load_from(&(struct ink_source){NULL, NULL}, NULL));
+		assert_int_equal(errno, EINVAL);
+		k->free(o);
+	}
+}
+
+static void loading_options_that_mean_nothing_are_refused(void **state)
+{
+	static char room[4];
+	const struct {
+		struct ink_load_options l;
+		int error;
+	} bad[] = {
+		{{.size = 1}, EINVAL},
+		{{.how = INK_LOAD_MAP}, EINVAL}, /* of memory */
+		{{.how = (enum ink_load)2}, EINVAL},
+		{{.trust = (enum ink_trust)2}, EINVAL},
+		{{.extra_room = 4}, EINVAL},
+		{{.bytes = 100}, EFBIG},
+		{{.bytes = 4096}, EFBIG},
+		{{.extra = room, .extra_room = sizeof room}, 0}, /* it gets what it has room for */
+	};
+
+	(void)state;
+	EACH_OBJECT (k) {
+		void *o = k->make(NULL), *loaded;
+		struct image *i = image_of(k, o, &with_extra);
+
+		for (unsigned b = 0; b < sizeof bad / sizeof bad[0]; b++) {
+			struct ink_load_options l = bad[b].l;
+
+			l.size = l.size ? l.size : sizeof l;
+			errno = 0;
+			loaded = k->load_buffer(i->bytes, i->size, &l);
+			assert_int_equal(loaded ? 0 : errno, bad[b].error);
+			k->free(loaded);
+		}
+		assert_memory_equal(room, extra, sizeof room);
+		assert_null(k->load_buffer(i->bytes, i->size - 1, NULL));
+		assert_null(k->load_buffer(NULL, 0, NULL));
+		k->free(o);
+	}
+}
+
+/* ------------------------------------------------------------ forged snapshots */
+
+/* Every kind of change with right checksums: refused, or it can be used without harm. */
+static void forged_bodies_that_are_trusted_do_no_harm(void **state)
+{
+	const struct ink_load_options l = {.size = sizeof l, .trust = INK_TRUST_CHECKSUM};
+	unsigned taken = 0;
+
+	(void)state;
+	EACH_OBJECT (k) {
+		void *o = k->make(NULL);
+		struct image *i = image_of(k, o, NULL), *good = image_of(k, o, NULL);
+
+		k->free(o);
+		for (unsigned turn = 0; turn < scaled(3000); turn++) {
+			for (unsigned n = 1 + random_below(64); n > 0; n--) {
+				size_t at = turn % 3 ? AT_BODY + random_below(600) : random_below(216);
+
+				i->bytes[at] = (uint8_t)random_word();
+			}
+			image_seal(i);
+			o = k->load_buffer(i->bytes, i->size, &l);
+			taken += o != NULL;
+			if (o)
+				k->use(o);
+			k->free(o);
+			*i = *good;
+		}
+	}
+	assert_true(taken > 10);
+}
+
+/* ------------------------------------------------------- files of every version */
+
+static void files_of_every_version_are_read_and_written_again_byte_for_byte(void **state)
+{
+	static struct image file;
+
+	(void)state;
+	EACH_OBJECT (k)
+		for (unsigned version = k->version; version <= 6; version++) {
+			const struct ink_save_options *s = version > k->version ? &with_extra : NULL;
+			char path[512];
+			void *o = k->make(NULL), *loaded;
+
+			snprintf(path, sizeof path, "%s/tests/snapshots/%s.v%u", SOURCE_ROOT, k->name,
+				 version);
+			if (getenv("INK_WRITE_SNAPSHOTS"))
+				assert_int_equal(k->save_with(o, path, s), 0);
+			assert_true(image_read(&file, path));
+			assert_images(&file, image_of(k, o, s));
+			loaded = k->load_with(path, NULL);
+			assert_non_null(loaded);
+			assert_images(&file, image_of(k, loaded, s));
+			k->free(o);
+			k->free(loaded);
+		}
+}
+
+/* All of the above. */
+#define EMBED_TESTS                                                                                          \
+	cmocka_unit_test(everything_comes_from_the_allocator_and_goes_back),                                 \
+		cmocka_unit_test(memory_that_runs_out_at_any_point_leaves_nothing),                          \
+		cmocka_unit_test(a_save_without_memory_says_so_and_changes_nothing),                         \
+		cmocka_unit_test(a_copy_lives_on_its_own),                                                   \
+		cmocka_unit_test(all_ways_of_saving_write_the_same_bytes),                                   \
+		cmocka_unit_test(a_sink_that_fails_ends_the_save_with_its_error),                            \
+		cmocka_unit_test(all_ways_of_loading_give_the_same_object),                                  \
+		cmocka_unit_test(a_source_that_fails_ends_short_or_says_too_much_is_refused),                \
+		cmocka_unit_test(loading_options_that_mean_nothing_are_refused),                             \
+		cmocka_unit_test(forged_bodies_that_are_trusted_do_no_harm),                                 \
+		cmocka_unit_test(files_of_every_version_are_read_and_written_again_byte_for_byte)
+
+#endif
