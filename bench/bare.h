@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What reading costs who does nothing else: pcap_next_ex in a loop. */
+/* The cost of reading alone: pcap_next_ex in a loop. */
 #ifndef BENCH_BARE_H
 #define BENCH_BARE_H
 

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ink-bench: is Inkling as small and as fast as it says, beside what one
- * would use otherwise?
+ * ink-bench: how small and fast is Inkling, compared with the alternatives?
  *
- * The question: how many operations a second, and how many bits a flow, do
- * Inkling's tables take, beside exact maps (boost::unordered_flat_map,
+ * The question: how many operations per second and how many bits per flow do
+ * Inkling's tables take, compared with exact maps (boost::unordered_flat_map,
  * absl::flat_hash_map, DPDK's rte_hash), another approximate one (rte_member
- * HT), and beside what the memory itself allows (a gather of random lines)?
+ * HT), and the limit of the memory itself (a gather of random lines)?
  *
- * How it is measured:
- *  - thread CPU time; everybody in turns, round after round, on the same
+ * The method:
+ *  - thread CPU time; all competitors alternate, round after round, on the same
  *    input, which lies contiguous in memory; medians and quartiles of rounds,
  *    and of the ratios of each round;
- *  - flows are met in random order, unrelated to the order of insertion;
- *  - every answer is checked, in the timed loop, by everybody;
+ *  - flows are accessed in random order, unrelated to the order of insertion;
+ *  - the timed loop checks every answer, for all of them;
  *  - column (i): hashes are given. Inkling gets 64-bit ids. The maps' keys are
  *    16 random bytes, of which their hash functions return the first 8 (boost
- *    is told that no mixing is needed, absl does none); rte_hash takes the
- *    first 4 by its _with_hash calls. Column (ii): everybody hashes 16 bytes:
+ *    has a tag that says no mixing is needed, absl does none); rte_hash takes the
+ *    first 4 by its _with_hash calls. Column (ii): each hashes 16 bytes:
  *    SipHash-1-3 (keyed), boost::hash, absl::Hash, rte_hash's default (CRC);
  *  - a state is one byte in the maps, a data pointer in rte_hash, a set number
  *    in rte_member; `rte_hash array` is rte_hash in bulk with the states in an
@@ -25,14 +24,14 @@
  *    `absl prefetch` is absl with its prefetch() for the key 16 items ahead;
  *  - batched = in bursts of 256 for Inkling, of 64 (its maximum) for DPDK;
  *  - the maps reserve for n flows; rte_hash and rte_member are made for n;
- *  - everybody's memory is in transparent huge pages, where the system gives
- *    them on request (madvise): the maps and DPDK by an allocator of ours,
- *    Inkling by itself. Which share that was is printed for everybody.
- *    Everybody's memory has been touched before the clock starts;
+ *  - all memory is in transparent huge pages, if the system grants them on
+ *    request (madvise): the maps and DPDK by an allocator of ours, Inkling by
+ *    itself. The share is printed for each. All memory has been touched before
+ *    the clock starts;
  *  - boost, absl, the gather and the loops around Inkling's calls are compiled
  *    with -O3 -march=native, Inkling as it is shipped, DPDK as Debian ships it.
  *
- * What was found stands at the end of the output: the bars.
+ * The result is at the end of the output: the bars.
  */
 #include "bench/sections.h"
 
@@ -152,7 +151,7 @@ std::string cache(unsigned index)
 	return line_of(path.c_str(), "");
 }
 
-/* Thread CPU time leaves out the others' turns, but not what they do to caches and memory. */
+/* Thread CPU time excludes other processes, but not their effect on caches and memory. */
 void warn_if_busy()
 {
 	double load = 0;
@@ -166,14 +165,14 @@ void warn_if_busy()
 
 void print_head()
 {
-	printf("ink-bench: how fast and how small are Inkling's tables, beside exact maps, another "
+	printf("ink-bench: how fast and how small are Inkling's tables, compared with exact maps, another "
 	       "approximate one,\n"
 	       "and what the memory allows? Thread CPU time, everybody in turns on the same input, answers "
 	       "checked.\n\n");
 	printf("processor   %s, %ld cores, caches %s, %s, %s\n",
 	       line_of("/proc/cpuinfo", "model name").c_str(), sysconf(_SC_NPROCESSORS_ONLN),
 	       cache(0).c_str(), cache(2).c_str(), cache(3).c_str());
-	printf("huge pages  %s; asked for by madvise for everybody, share printed; touched before timing\n",
+	printf("huge pages  %s; requested by madvise for all, share printed; touched before timing\n",
 	       line_of("/sys/kernel/mm/transparent_hugepage/enabled", "").c_str());
 	printf("inkling     %s\n", ink_version());
 	printf("peers       boost %s, absl %s, %s\n", boost_version().c_str(), absl_version().c_str(),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bits a flow and false positives, for numbers of flows that are no power of
- * two: all allocated bytes, and strangers that are told a state.
+ * Bits per flow and false positives, for numbers of flows that are not a power of
+ * two: all allocated bytes, and strangers that get a state.
  */
 #include "bench/sections.h"
 
@@ -59,7 +59,7 @@ void keep(const promise &p, report &out)
 
 void count_bits(report &out)
 {
-	out.section("bits: how much memory does a flow take, and how often is a stranger mistaken?");
+	out.section("bits: how much memory does a flow take, and how often does a stranger get an answer?");
 	for (const promise &p : PROMISES)
 		keep(p, out);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every operation, everybody, in turns.
+ * Every operation, for all competitors, in alternation.
  *
  * A round gives each row one slice of the same input; the row that begins
- * changes from round to round. What another row left in the caches is no
- * matter of the next one, so the beginning of a turn is not timed, except for
- * insert, where a sample is a whole fill, and delete.
+ * changes from round to round. A row starts with caches full of another row's
+ * lines, so the beginning of its slice is not timed, except for insert, where a
+ * sample is a whole fill, and delete.
  *
  *     fill 0: insert, then rounds of hit, of miss, of modify
  *     fill 1: insert, then rounds of churn, then delete
  *     fill 2: insert, then delete; and so on
  *
- * All rows are exact in what they answer about live flows, but for rte_member:
- * any other wrong answer ends the benchmark.
+ * All rows but rte_member answer exactly about live flows: a wrong answer ends the
+ * benchmark.
  */
 #include "bench/sections.h"
 
@@ -47,9 +47,9 @@ bool is_large(size_t n)
 }
 
 /*
- * Of the 700,000 lines of a table of 45 MB, 250,000 items would touch only half:
- * what a cache can keep of it, it would not have yet. Twice as many touch three
- * quarters, and in churn nearly all.
+ * Of the 700,000 lines of a table of 45 MB, 250,000 items would touch only half, too
+ * few to warm the cache. Twice as many touch three quarters, and in churn nearly
+ * all.
  */
 plan plan_for(const settings &s, size_t n)
 {
@@ -108,7 +108,7 @@ private:
 
 /* --------------------------------------------------------------- entrants */
 
-/* The table is made alone, so that the huge pages which the process gains are its own. */
+/* Tables are created one at a time: huge pages that the process gains then are the table's. */
 template <class Make> void comparison::enter(const char *name, row::kind what, Make make)
 {
 	uint64_t before = bytes_in_huge_pages();
@@ -182,7 +182,7 @@ double comparison::timed(row &r, op o, const slice &s, const slice &born)
 	return took;
 }
 
-/* Rows that only look things up are filled once, and sit out the other fills. */
+/* Rows that only look up are filled once, and skip the other fills. */
 void comparison::fill(unsigned number)
 {
 	std::vector<double> took(rows.size());

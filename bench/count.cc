@@ -5,16 +5,15 @@
  *
  * Both are the paper's: d = 3, h = 6, b = n/12, f = 11 and 2-bit counters; ten
  * counters of 4 bits an item and the best k, 7. The exact map is boost's, with
- * a byte for the count. Ids are given. Everybody does the same slices in
- * turns; a sample of add and remove is a whole fill and a quarter of it, and
- * of the others the first quarter of a turn is not timed, for what another
- * row left in the caches is no matter of it.
+ * a byte for the count. Ids are given. All rows alternate on the same slices. A
+ * sample of add and remove is a whole fill and a quarter of it. For the others the
+ * first quarter of a slice is not timed: it warms the caches.
  *
- * What to expect: a d-left item has 3 buckets, often in two lines of the cache,
+ * Expected: a d-left item has 3 buckets, often in two lines of the cache,
  * a standard one 7 counters in 7 lines; for strangers it stops at the first 0,
  * after 2 on the average, but a batch has fetched all 7 by then.
  *
- * What was found (1,000,000 items, batches, a busy machine): half the bits; hits
+ * Result (1,000,000 items, batches, a busy machine): half the bits; hits
  * and misses as fast as in the standard filter, some 23 M/s; removes 1.5 times
  * as fast, adds two thirds as fast, since a new item is first looked for and
  * then placed. The exact map takes 20 times the bits.
@@ -46,7 +45,7 @@ struct ink_count_options options_for(enum ink_count_kind kind, size_t n)
 	return o;
 }
 
-/* A counting set as a competitor: states are of no use to it. */
+/* A counting set as a competitor: it ignores states. */
 class counting final : public table
 {
 public:

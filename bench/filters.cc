@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The paper's structures beside `line`: what do they cost, in time and in bits?
+ * What do the paper's structures cost, in time and in bits, compared with `line`?
  *
- * 15 states, one age bit, errors below 1/1024 for everybody, and the same input
- * in turns, as in compare.cc. `stateful` as in the paper's Table 1 (timers, no
- * counters), in one line of 64 bytes, and with counters besides; `direct` with
- * counters of 2 bits, asked over all states and for a given one. In doubt: live
- * flows that read don't-know, or could not be changed because of that, as a
- * share of all that was done to live flows; of batched changes a batch counts.
+ * 15 states, one age bit, errors below 1/1024 for all, and the same input in
+ * alternation, as in compare.cc. `stateful` as in the paper's Table 1 (timers, no
+ * counters), in one line of 64 bytes, and with counters; `direct` with counters of
+ * 2 bits, queried over all states and for a given one. Unsure: live flows that
+ * read don't-know, or could not be changed because of that, as a share of all
+ * operations on live flows; of batched changes a batch counts.
  *
- * A tick is one for all, with one period, and all flows have been touched since
- * the last one; every cell of the table is counted, empty or not.
+ * A tick has one period, and all flows have been touched since the last one; every
+ * cell of the table counts, empty or not.
  */
 #include "bench/sections.h"
 
@@ -41,7 +41,7 @@ struct ink_options sums(size_t n)
 	return o;
 }
 
-/* `direct`, by those who know the state. A modify would have to know the old one too, which slices do not say. */
+/* `direct`, queried for a known state. A modify would need the old state, too, which slices do not have. */
 class given_state final : public table
 {
 public:
@@ -225,7 +225,7 @@ void filters::round(op o, unsigned number)
 	}
 }
 
-/* Once modified, the flows of the one who cannot are in other states: churn and delete come before. */
+/* A row that cannot modify has other states afterwards: churn and delete come before. */
 void filters::measure()
 {
 	fill();
@@ -314,7 +314,7 @@ void compare_filters(const settings &s, report &r, size_t n)
 {
 	filters all(s, n);
 
-	r.section("filters: the paper's structures beside line, %s flows, ids given, M/s",
+	r.section("filters: the paper's structures and line, %s flows, ids given, M/s",
 		  with_commas(n).c_str());
 	all.enter();
 	all.measure();

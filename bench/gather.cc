@@ -3,12 +3,12 @@
  * The limit that memory sets: read, or read and write, a word of one or two
  * random 64-byte lines for each id, fetched ahead, and do nothing else.
  *
- * How far ahead, and where to, was tried in tables of 3 to 790 MB. Up to 4 MB the
- * first cache is the place. Beyond, it has too few misses under way at once: in
- * 45 MB a line takes 7.5 ns with 16 to 64 items ahead into the first cache, 3.9 with
- * 24 and 3.0 with 64 into the second (Zen 4). What other threads write, too, is
- * fetched for writing, which leads to the first one; not where it is so much that
- * they seldom have it.
+ * The prefetch distance and target were chosen with tables of 3 to 790 MB. Up to
+ * 4 MB the prefetch goes to L1. Beyond, L1 allows too few outstanding misses: in
+ * 45 MB a line takes 7.5 ns with 16 to 64 items ahead into L1, 3.9 with 24 and 3.0
+ * with 64 into L2 (Zen 4). Lines that other threads also write are prefetched for
+ * writing, which leads to L1, unless the table is so large that the others seldom
+ * hold them.
  */
 #include "bench/peers.h"
 
@@ -67,7 +67,7 @@ public:
 		return 0;
 	}
 
-	/* For threads that write into the same memory; what is written is what was there. */
+	/* For threads that write to the same memory; they write back what they read. */
 	uint64_t modify(const slice &s) override
 	{
 		each_word(s, fetch_to_write, write_again);
@@ -114,7 +114,7 @@ private:
 		__atomic_store_n(word, seen, __ATOMIC_RELAXED);
 	}
 
-	/* `near`: how its memory is asked for where it is not far. */
+	/* `near`: the prefetch for memory that is not far. */
 	template <class Fetch, class Work> void each_word(const slice &s, Fetch near, Work work)
 	{
 		if (is_far)

@@ -41,7 +41,7 @@ uint64_t run(table &t, op o, const slice &s, const slice &born)
 
 constexpr uint64_t STRANGERS = UINT64_C(1) << 48; /* numbers that no live flow reaches */
 
-/* SplitMix64: a bijection, so that two flows never have the same id. */
+/* SplitMix64 is a bijection: two flows never have the same id. */
 static uint64_t mixed(uint64_t x)
 {
 	x += UINT64_C(0x9e3779b97f4a7c15);
@@ -284,7 +284,7 @@ void remove_folder(const std::string &path)
 	std::filesystem::remove_all(path, ignored);
 }
 
-/* The folders that there are. exit() destroys this object, but none of those that are on the stack. */
+/* The existing folders. exit() destroys this object, but not those on the stack. */
 struct folders {
 	~folders()
 	{

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The ground that all competitors stand on.
+ * What all competitors share.
  *
  * A competitor is a `table`: it does *slices* of one operation, some 100,000
- * operations in one virtual call, so that the call itself costs nothing. The
- * input of a slice lies in contiguous arrays, the same for everybody. A slice
- * returns the number of answers that were not as they should be: that checks
- * the work, and keeps the compiler from leaving it out.
+ * operations in one virtual call, which hides the cost of the call. The
+ * input of a slice lies in contiguous arrays, the same for all. A slice
+ * returns the number of wrong answers: that checks the work, and keeps the compiler
+ * from removing it.
  */
 #ifndef BENCH_HARNESS_H
 #define BENCH_HARNESS_H
@@ -36,7 +36,7 @@ inline bool operator==(const key &a, const key &b)
 	return a.word[0] == b.word[0] && a.word[1] == b.word[1];
 }
 
-/* Who hashes: nobody (the id or hash is given), or each competitor its own way. */
+/* Whether the id or hash is given, or each competitor hashes in its own way. */
 enum class hashing { given, own };
 
 enum op { INSERT, HIT, MISS, MODIFY, DELETE, CHURN, OPS };
@@ -55,7 +55,7 @@ class table
 public:
 	virtual ~table() = default;
 
-	/* Empties the table and makes sure that its memory is there: insert shall not measure page faults. */
+	/* Empties the table and makes sure that its memory is there: insert must not measure page faults. */
 	virtual void renew() = 0;
 
 	/* Whether this row has a way of its own to do that; else the column stays blank. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an id costs: SipHash-1-3 of a 16-byte key, one by one and in batches. */
+/* The cost of an id: SipHash-1-3 of a 16-byte key, one by one and in batches. */
 #include "bench/sections.h"
 
 namespace bench
@@ -33,7 +33,7 @@ uint64_t batched(const struct ink_table *t, const slice &s)
 	});
 }
 
-/* Nanoseconds an id; the sum goes to `sum`. */
+/* Nanoseconds per id; the sum goes to `sum`. */
 template <class Work> double timed(Work work, uint64_t *sum)
 {
 	double start = cpu_seconds();

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What does the key-value Bloom filter cost, beside `line`? Keys of 16 bytes
- * and 3,000 values; everybody hashes. A key touches k random cache lines where
+ * What does the key-value Bloom filter cost, compared with `line`? Keys of 16 bytes
+ * and 3,000 values; both hash. A key touches k random cache lines where
  * `line` touches two, so it cannot be faster; the question is how much slower,
- * and whether decoding matters beside the memory.
+ * and whether decoding matters compared with the memory.
  *
  * Rows: the filter as planned for the fewest bytes (k = 6, load 1.41: one key in
  * 200 has no cell below count 3, and tries all values), with k = 5 at load 1.1,
  * where that is one in 400, and with the paper's greedy codes; the wide field
  * is for more values than the others have. `line` keeps 15 states.
  *
- * What was found (1,000,000 keys, batches, a busy machine): a pair decodes in 17
+ * Result (1,000,000 keys, batches, a busy machine): a pair decodes in 17
  * ns, in the wide field in 160; inserts take 230 ns, hits 290 to 390 (of which
  * trying all values is a third; 210 to 250 at k = 5), misses 100, since they stop at
  * the first empty cell; updates and deletes, one by one, 650 to 800. `line` is ten to
  * twenty times as fast.
  *
- * Found on the way: a key that waits in the side table must not be read anew at
- * every call (src/kbf/filter.c, try), and a triple is checked without branches
+ * Side results: a key in the side table must not be decoded again at every
+ * call (src/kbf/filter.c, try), and a triple is checked without branches
  * (src/kbf/dict.h, ink_symbol_is_pair).
  */
 #include "bench/kbf_pairs.h"
@@ -119,7 +119,7 @@ public:
 		});
 	}
 
-	/* Keys in doubt are counted apart; those that were refused as strangers may read anything. */
+	/* Unsure keys are counted separately; refused ones are strangers and may read anything. */
 	uint64_t hit(const slice &s) override
 	{
 		uint64_t wrong = 0;
@@ -195,14 +195,14 @@ private:
 		return bad;
 	}
 
-	/* A new key that reads a value is refused: that is a false positive, and no fault. */
+	/* A new key that reads a value is refused: a false positive, not a failure. */
 	bool judged(int error)
 	{
 		refused += error == -EEXIST;
 		return error && error != -EEXIST;
 	}
 
-	/* Only those that were refused are not there. */
+	/* Only refused keys are absent. */
 	bool gone(int error) const
 	{
 		return error && !(error == -ENOENT && refused);

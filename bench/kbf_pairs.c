@@ -17,7 +17,7 @@ static uint32_t next_symbol(uint64_t *state, uint32_t values)
 	return (uint32_t)(((*state >> 32) * values) >> 32);
 }
 
-/* Two different ones, since the greedy codes of equals cannot be told. */
+/* Two different ones: greedy codes cannot tell two equal ones. */
 static void fill(struct bench_pairs *p, enum ink_kbf_encoding e, uint32_t values)
 {
 	uint64_t state = 1;

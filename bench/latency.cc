@@ -2,7 +2,7 @@
 /*
  * How long do the slowest inserts take? A flow leaves a full table, a new one
  * is inserted, and each insert is timed by itself with the time stamp counter.
- * That is wall time: what the system does in between counts too.
+ * That is wall time: interrupts in between count, too.
  */
 #include "bench/sections.h"
 

@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 		delete_any(&s);
 		insert(&s);
 	}
-	printf("%u entries, load %.3f: %llu of %llu inserts failed, %llu displaced, %.2f asked for each\n",
+	printf("%u entries, load %.3f: %llu of %llu inserts failed, %llu displaced, %.2f candidates each\n",
 	       s.h, load, (unsigned long long)s.failed, (unsigned long long)(n * (rounds + 1)),
 	       (unsigned long long)s.displaced, s.displaced ? (double)s.asked / (double)s.displaced : 0);
 	free(s.sums);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a machine costs: to find a packet's event, and all of it, from the
+ * The cost of a machine: finding a packet's event, and the whole way from the
  * parsed packet to the move (event, id, step, action) with a `line` table.
  *
- * The packets are made up: TCP connections of 10 packets, three for the
+ * The packets are synthetic: TCP connections of 10 packets, three for the
  * handshake and two for the end, 200,000 of them at a time and interleaved at
  * random; every tenth packet is UDP with 1 KB of payload, for the machines that
  * look for pictures there. They come in batches of 512 that lie in the cache,
@@ -146,7 +146,7 @@ public:
 		ink_machine_free(machine);
 	}
 
-	/* Both over `batches` batches; nanoseconds a packet. */
+	/* Both over `batches` batches; nanoseconds per packet. */
 	double classify(traffic &t, unsigned batches)
 	{
 		const uint64_t counters[64] = {};

@@ -5,7 +5,7 @@
  * The environment layer is started without huge page files. Its own memory
  * would then be a memfd, which gets no huge pages; so each table has a heap of
  * its own that we give to DPDK (rte_malloc_heap_*) in transparent huge pages.
- * That also tells what a table takes.
+ * That also gives the memory of a table.
  */
 #include "bench/peers.h"
 
@@ -137,7 +137,7 @@ bool nearly_full(size_t n)
 }
 
 /*
- * The state is the data pointer, which lies beside the key: in an array by
+ * The state is the data pointer, which lies next to the key: in an array by
  * position it would cost one more line. `Given` = the hash is given.
  */
 template <bool Given> class hash_table : public table
@@ -375,7 +375,7 @@ public:
 	}
 
 private:
-	/* Counts for how many items `work` is true of position (negative: not found) and state. */
+	/* Counts the items for which `work` is true of position (negative: not found) and state. */
 	template <class Work> uint64_t each(const slice &s, Work work)
 	{
 		return in_bursts(s, BULK, [&](const slice &b) {

@@ -103,7 +103,7 @@ public:
 	}
 
 private:
-	/* The paper's structures may not know a flow that they have, and do not remove it then. */
+	/* The paper's structures may be unsure about a flow, and do not remove it then. */
 	bool may_doubt() const
 	{
 		return options.kind == INK_DLEFT || options.kind == INK_STATEFUL ||

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ink-bench-run: what does `inkling run tcp` cost, all of it, beside reading
- * the file alone, beside the same program over exact maps, and beside a tool
- * that looks into packets?
+ * ink-bench-run: what does `inkling run tcp` cost as a whole, compared with reading
+ * the file alone, with the same program over exact maps, and with a tool for
+ * packet inspection?
  *
  * The capture is made by `inkling generate`: 10M packets in 1M TCP connections,
  * of which 500,000 are alive at once (--quick: a tenth of it). It lies in the
- * page cache, and is removed in the end. Whoever takes part is a process of its
- * own, with one thread at work, and they come in turns:
+ * page cache, and is removed in the end. Each competitor is a process of its
+ * own with one thread, and they alternate:
  *
  *     bare    a loop of pcap_next_ex that only counts         (bare.cc)
  *     run     inkling run tcp, as installed, time-outs and all
  *     boost   the same over boost::unordered_flat_map         (run_boost.cc)
- *     ndpi    ndpiReader -q; in the first round only, for it takes minutes
+ *     ndpi    ndpiReader -q; in the first round only: it takes minutes
  *
- * Time is the user's and the system's of the process, from its start to its
+ * Time is the user and system time of the process, from its start to its
  * end. Rates are medians with quartiles, ratios are medians of each round's
- * ratio. Memory is the most that was resident (ru_maxrss). What they counted is
+ * ratio. Memory is the resident maximum (ru_maxrss). The counts are
  * compared: run's exact mode and boost must agree to the flow.
  *
- * What was found stands in docs/benchmarks.md.
+ * The results are in docs/benchmarks.md.
  */
 #include "bench/bare.h"
 #include "bench/report.h"
@@ -55,7 +55,7 @@ const char *const USAGE =
 
 using words = std::vector<std::string>;
 
-/* ------------------------------------------------------------- a folder that goes */
+/* ------------------------------------------------------------- a temporary folder */
 
 volatile sig_atomic_t interrupted;
 
@@ -83,7 +83,7 @@ std::string output()
 
 /* --------------------------------------------------------------------- processes */
 
-/* What stands beside this program, wherever that is. */
+/* A path relative to the folder of this program. */
 std::string beside(const char *name)
 {
 	char path[4096];
@@ -160,7 +160,7 @@ bool is_installed(const char *name)
 	return false;
 }
 
-/* -------------------------------------------------------------- what they printed */
+/* -------------------------------------------------------------- their output */
 
 std::string printed()
 {
@@ -171,7 +171,7 @@ std::string printed()
 	return text.str();
 }
 
-/* What stands behind the first `name` in a record, up to `end`. */
+/* The text behind the first `name` in a record, up to `end`. */
 std::string field(const std::string &record, const std::string &name, char end)
 {
 	size_t at = record.find(name);
@@ -187,12 +187,12 @@ double number(const std::string &record, const std::string &name)
 	return strtod(field(record, name, ',').c_str(), nullptr);
 }
 
-/* ------------------------------------------------------------------ who takes part */
+/* ------------------------------------------------------------------ competitors */
 
 class competitor
 {
 public:
-	/* `prints`: a record with a table and counts comes out. `rounds`: how many it takes part in. */
+	/* `prints`: its output is a record with a table and counts. `rounds`: the number of its rounds. */
 	competitor(const char *name, words command, bool prints, unsigned rounds)
 	    : name(name), command(std::move(command)), prints(prints), rounds(rounds)
 	{
@@ -219,7 +219,7 @@ public:
 	bool prints;
 	unsigned rounds;
 	double last = NAN;  /* the rate in the round that was last */
-	samples rate, wall; /* million packets a second */
+	samples rate, wall; /* million packets per second */
 	samples ratio;      /* of run to this one */
 	samples resident;   /* MiB */
 	double table = NAN; /* MiB */
@@ -252,7 +252,7 @@ double generate(uint64_t flows)
 	return number(printed(), "\"frames\": ");
 }
 
-/* Both are exact, so they have to agree. */
+/* Both are exact, so they must agree. */
 void check_counts(const competitor &run_tcp, const competitor &boost)
 {
 	words exact = run_tcp.command;
@@ -339,7 +339,7 @@ int compare(uint64_t flows, unsigned rounds, const char *ndjson)
 {
 	report out(ndjson);
 
-	signal(SIGINT, on_interrupt); /* whoever is running gets it too, and may end as if all were well */
+	signal(SIGINT, on_interrupt); /* the running process gets it, too, and may end successfully */
 	double packets = generate(flows);
 	std::vector<competitor> all = competitors(flows, rounds);
 
@@ -375,7 +375,7 @@ unsigned rounds_of(const char *text)
 	exit(status);
 }
 
-/* One who takes part: 'bare FILE', 'boost FILE'. */
+/* One competitor: 'bare FILE', 'boost FILE'. */
 bool takes_part(int argc, char **argv)
 {
 	if (argc != 3)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * inkling run tcp, as one would write it without Inkling: the same reader,
+ * inkling run tcp without Inkling's tables: the same reader,
  * parser, classifier and rules, and the flows in boost::unordered_flat_map by
  * their full keys, with the tick of the last touch.
  *
  *     map of IPv4   [ key 16 | touched 4 | state 1 ]   24 bytes
  *     map of IPv6   [ key 40 | touched 4 | state 1 ]   48 bytes
  *
- * Two maps, since in one the keys of IPv4 would take 40 bytes too. They grow as
- * flows come: to reserve for all flows would double their bytes. Time-outs are
- * as those of the kind `exact`: at each tick all flows are looked at, and those
- * that have rested for the period of their state make its move. The driver
+ * There are two maps, since in one the keys of IPv4 would take 40 bytes, too. They
+ * grow with the flows: reserving for all flows would double their bytes. Time-outs
+ * are those of the kind `exact`: each tick visits all flows, and those that were
+ * idle for the period of their state make its move. The driver
  * compares the counts with those of `inkling run --kind exact`.
  */
 #include "bench/run_boost.h"
@@ -137,7 +137,7 @@ private:
 		return view->rules->rows[line * view->rules->events + event];
 	}
 
-	/* Of a packet, or of many flows without one: `tcp` counts by numbers only. */
+	/* For a packet, or for many flows without one: `tcp` counts by numbers only. */
 	void act(unsigned action, uint64_t times = 1)
 	{
 		const struct ink_action &a = view->action[action];
@@ -158,7 +158,7 @@ private:
 		at->second.touched = now;
 	}
 
-	/* A start where the state has no row for it: the flow begins anew. */
+	/* A start event without a row in this state: the flow begins again. */
 	template <class Map> void step(Map &map, const typename Map::key_type &key, unsigned event)
 	{
 		struct ink_row absent = row_of(view->rules->states, event);
@@ -166,10 +166,10 @@ private:
 
 		if (found != map.end()) {
 			struct ink_row row = row_of(found->second.state, event);
-			bool anew = row.next == INK_NO_ROW && view->rules->starts[event];
+			bool again = row.next == INK_NO_ROW && view->rules->starts[event];
 
-			begun += anew;
-			move(map, found, anew ? absent : row);
+			begun += again;
+			move(map, found, again ? absent : row);
 			return;
 		}
 		act(absent.action);
@@ -196,7 +196,7 @@ private:
 		sweeping += cpu_seconds() - start;
 	}
 
-	/* 1: the flow goes. */
+	/* 1: the flow ends. */
 	bool meet(flow &f)
 	{
 		const struct ink_timing &t = view->rules->timings[f.state];

@@ -13,22 +13,22 @@ struct settings {
 	bool quick = false;
 };
 
-/* compare.cc: every operation, everybody, in turns. */
+/* compare.cc: every operation, for all competitors. */
 void compare(const settings &, report &, size_t n, hashing);
 
-/* filters.cc: the paper's structures beside `line`. */
+/* filters.cc: the paper's structures and `line`. */
 void compare_filters(const settings &, report &, size_t n);
 
-/* bits.cc: bits a flow and false positives of Inkling's tables. */
+/* bits.cc: bits per flow and false positives of Inkling's tables. */
 void count_bits(report &);
 
-/* writers.cc: two threads beside one. */
+/* writers.cc: two threads compared with one. */
 void compare_threads(const settings &, report &, size_t n);
 
-/* tick.cc: what a tick costs, whole and in portions. */
+/* tick.cc: the cost of a tick, whole and in portions. */
 void measure_ticks(const settings &, report &, size_t n);
 
-/* machines.cc: what a packet costs, for every bundled machine. */
+/* machines.cc: the cost of a packet, for every bundled machine. */
 void measure_machines(const settings &, report &);
 
 /* latency.cc: how long the slowest inserts take. */
@@ -37,16 +37,16 @@ void measure_latency(const settings &, report &, size_t n);
 /* count.cc: counting sets. */
 void measure_counts(const settings &, report &, size_t n);
 
-/* kbf.cc: the key-value Bloom filter, and what decoding a pair costs. */
+/* kbf.cc: the key-value Bloom filter, and the cost of decoding a pair. */
 void measure_kbf(const settings &, report &, size_t n);
 
 /* whole.cc: merging, subtracting, saving and loading whole structures. */
 void measure_whole(const settings &, report &, size_t n);
 
-/* ids.cc: what an id costs. */
+/* ids.cc: the cost of an id. */
 void measure_ids(const settings &, report &);
 
-/* packets.cc: what a packet costs before a table is asked. */
+/* packets.cc: the cost of a packet before it reaches a table. */
 void measure_packets(const settings &, report &);
 
 } /* namespace bench */

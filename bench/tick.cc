@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a tick costs. Before each tick all flows are looked up but for some
- * victims, so that 1 % of the cells expire in every tick; then as many new
- * flows take the places of the dead.
+ * The cost of a tick. Before each tick all flows but some victims are looked up, and
+ * 1 % of the cells expire. As many new flows replace them.
  *
- * One period: every state is looked at in every tick. Per-state periods: even
- * states in every tick, odd ones in every second. A cycle is as many ticks as
- * the longest period; a victim of a cycle rests for all of it, so it expires
- * at the first tick that looks at it. The ticks that look at some states
- * and those that look at all of them are told apart.
+ * One period: every tick examines every state. Per-state periods: every tick
+ * examines the even states, every second one the odd ones, too. A cycle is as many
+ * ticks as the longest period; a victim is idle for a whole cycle, so it expires
+ * at the first tick that examines it. Ticks that examine some states and ticks
+ * that examine all of them are reported separately.
  *
- * Beside it the gather of one line over as many bytes: a tick reads every line
- * once, and in order, so it should be faster.
+ * For comparison there is the gather of one line over as many bytes: a tick reads
+ * every line once, and in order, so it should be faster.
  */
 #include "bench/sections.h"
 
@@ -136,7 +135,7 @@ static struct ink_batch batch_of(const slice &s, ink_answer *answers)
 	return b;
 }
 
-/* Nobody is a victim of the first cycle, which clears all marks. */
+/* The first cycle has no victims, and clears all marks. */
 void ticking::fill()
 {
 	for (size_t from = 0; from < f.size(); from += SLICE)
@@ -174,7 +173,7 @@ void ticking::touch(size_t n)
 	}
 }
 
-/* Returns the nanoseconds a cell. */
+/* Returns the nanoseconds per cell. */
 double ticking::tick()
 {
 	struct ink_counts counts;
@@ -229,7 +228,7 @@ void ticking::cycle(bool portions)
 void ticking::gather_round()
 {
 	const slice &s = f.strangers(SLICE);
-	uint64_t bad = memory->hit(s); /* the table was in the caches too, before its tick */
+	uint64_t bad = memory->hit(s); /* as the table was, before its tick */
 	double start = cpu_seconds();
 
 	bad += memory->hit(s);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What do operations on a whole structure cost: merging and subtracting two,
- * saving and loading one? n items in each, half of them in the one that is
- * merged in; ms of thread CPU time, median of rounds in turns, beside `line`.
- * Files are written where temporary files are; what the disk takes is not CPU
- * time, the checksums are.
+ * saving and loading one? n items in each, half as many in the one that is
+ * merged in; ms of thread CPU time, medians of alternating rounds, compared with
+ * `line`. Files are in the folder of temporary files. The disk takes no CPU time,
+ * the checksums do.
  *
- * And once: how long does it take to find 3,000 greedy codes?
+ * One more: how long does it take to find 3,000 greedy codes?
  */
 #include "bench/sections.h"
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two threads beside one, in one `line` table for many writers. Each half of
- * the flows has its own input; one thread does both halves one after the
- * other, or two threads do one each, in turns. Each has a core of its own: left
- * to the scheduler, two may begin on one. Wall time, from the moment when both
- * are there (to make a thread takes up to .2 ms, a tenth of such a turn) until both are
- * done; between the turns there is no second thread, for one that spins would
- * slow down the other if they share a core. What the machine allows at that
- * moment, two controls tell: threads that read, and threads that write into the
- * same random lines and do nothing else.
+ * Two threads compared with one, in one `line` table for many writers. Each half of
+ * the flows has its own input. One thread does both halves one after the other, or
+ * two threads do one each; the two ways alternate. Each thread has a core of its
+ * own: the scheduler might start both on one. Wall time counts from the moment when
+ * both run (creating a thread takes up to .2 ms, a tenth of a slice) until both are
+ * done. Between the slices there is no second thread: one that spins would slow
+ * down the other if they share a core. Two controls show what the machine allows at
+ * that moment: threads that only read, and threads that only write, the same random
+ * lines.
  *
  * Two cores of a virtual machine may be two threads of one real core for some
- * seconds, and no two threads gain much there. So arithmetic, which needs a core and
- * nothing else, is tried by both before each turn and after those of two threads.
- * A turn begins when that gains 1.7x, and is done again if it does no more at the
- * end; how often that was is printed, and if it could not be waited for.
+ * seconds, and two threads gain little there. So both threads run pure arithmetic
+ * before each slice, and after those of two threads. A slice starts once that
+ * gains 1.7x, and is repeated if it gains less at the end. The output says how often
+ * that happened, and whether waiting for it failed.
  */
 #include "bench/sections.h"
 
@@ -30,7 +30,7 @@ namespace bench
 namespace
 {
 
-/* Yields, so that whoever is waited for can go on if both are on one core yet. */
+/* Yields: the other thread may still be on the same core. */
 void wait_for(const std::atomic<bool> &flag)
 {
 	while (!flag)
@@ -198,7 +198,7 @@ double race::two_threads(const work &w)
 	return cores.together([&] { half(w, 0); }, [&] { half(w, 1); });
 }
 
-/* Returns whether it counts: it was on two cores all the time, or nobody insists any more. */
+/* Returns whether it counts: it ran on two cores all the time, or the attempts are used up. */
 bool race::round(op o, samples &one, samples &two)
 {
 	double start = wall_seconds();
@@ -244,7 +244,7 @@ void compare_threads(const settings &s, report &out, size_t n)
 	two_cores cores;
 	race control(s, n, make_gather(line->bytes(), 1), cores), r(s, n, std::move(line), cores);
 
-	out.section("writers: two threads beside one, `line` for many writers, %s flows, batched, M/s of "
+	out.section("writers: two threads compared with one, `line` for many writers, %s flows, batched, M/s of "
 		    "wall time",
 		    with_commas(n).c_str());
 	printf("%-21s %18s %18s %22s\n", "", "one thread", "two threads", "two beside one");
