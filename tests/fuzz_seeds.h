@@ -86,7 +86,7 @@ static inline void seeds_of_capture(const char *file, seed_maker make, const cha
 	ink_capture_close(c);
 }
 
-/* For LLVMFuzzerInitialize: returns only if no seeds are asked for. */
+/* For LLVMFuzzerInitialize: returns only if no seeds are requested. */
 static inline void make_seeds_if_asked(int argc, char **argv, seed_maker make)
 {
 	if (argc < 3 || strcmp(argv[1], "--seeds") != 0)

@@ -14,7 +14,7 @@
  *
  *     KNOWN     the last that was done to it put it into a state, and nothing else can have changed it since
  *     NONE      it is not in the side table (in `exact`: nowhere)
- *     DOUBTED   neither: it was the victim of a stranger, was dropped or marked, or nobody can tell
+ *     DOUBTED   neither: it was the victim of a stranger, was dropped or marked, or it cannot be known
  *
  * A KNOWN flow answers its state after every call, whatever was done to others
  * (in `dleft`: or "don't know"). What can change it is counted: a stranger's
@@ -335,15 +335,14 @@ static inline void explain(struct program *p, struct flow *f, ink_answer answer,
 		f->knowledge = NONE;
 		c->replaced--;
 	} else {
-		must(p, c->victims > 0 && !f->aside, "a flow changed that nobody touched");
+		must(p, c->victims > 0 && !f->aside, "a flow changed that no call touched");
 		f->knowledge = DOUBTED;
 		c->victims--;
 	}
 }
 
 /*
- * In `dleft`, what hides behind "don't know" may be gone without anybody seeing
- * it; so may an entry whose place a copy takes.
+ * In `dleft`, what hides behind "don't know" may be gone unseen; so may an entry whose place a copy takes.
  */
 static inline int hides(struct program *p, struct flow *f, ink_answer answer, const struct causes *c)
 {
@@ -424,7 +423,7 @@ static inline unsigned expect_insert(struct program *p, struct flow *f, const st
 	return 0;
 }
 
-/* Was something added? -1: there were also removals, and nobody can tell. */
+/* Was something added? -1: there were also removals, so it cannot be known. */
 static inline int was_stored(const struct program *p)
 {
 	uint64_t total = table_total(p->first);
@@ -488,14 +487,14 @@ static inline void check_move(struct program *p, unsigned event, const struct re
 	must(p, r->move.action == row.action, "step: another action than the rules say");
 }
 
-/* Where a start event has no row for the state, and the flow begins anew. */
-static inline int begins_anew(const struct program *p, unsigned state, unsigned event)
+/* Where a start event has no row for the state, and the flow begins again. */
+static inline int begins_again(const struct program *p, unsigned state, unsigned event)
 {
 	return p->machine.starts[event] && row_of(&p->machine, (ink_answer)state, event).next == INK_NO_ROW;
 }
 
 /*
- * A flow that begins anew is stored once more by full id, or starts in place if
+ * A flow that begins again is stored once more by full id, or starts in place if
  * it was found by that. If it begins nowhere, only the second kind is gone.
  */
 static inline unsigned expect_beginning(struct program *p, struct flow *f, const struct result *r)
@@ -538,7 +537,7 @@ static inline unsigned expect_step(struct program *p, struct flow *f, const stru
 		return 0;
 	}
 	check_move(p, c->event, r);
-	if (f->knowledge == KNOWN && begins_anew(p, f->state, c->event))
+	if (f->knowledge == KNOWN && begins_again(p, f->state, c->event))
 		return expect_beginning(p, f, r);
 	return expect_move(p, f, r);
 }
@@ -628,7 +627,7 @@ static inline int is_full(const struct ink_table *t, uint32_t number)
 	return full;
 }
 
-/* Has it to make room, so that its turn comes after others'? */
+/* Does it have to make room, and is it therefore deferred? */
 static inline int waits(const struct ink_table *t, enum verb verb, uint64_t id)
 {
 	struct ink_line_place place;
@@ -640,9 +639,9 @@ static inline int waits(const struct ink_table *t, enum verb verb, uint64_t id)
 }
 
 /*
- * The order in which the items of a batch are worked on, for who does it by single
- * calls: who has to make room waits until the batch ends, or a block of it with too
- * many of them.
+ * The order in which a batch works on its items, to do the same by single calls.
+ * Inserts that have to make room are deferred until the batch ends, or until a
+ * block of it has too many of them.
  */
 struct turns {
 	const struct ink_table *t;
@@ -650,7 +649,7 @@ struct turns {
 	const uint64_t *ids;
 	unsigned n, next;
 	unsigned waiting, served, at[BATCH];
-	int serving; /* those who wait, in order */
+	int serving; /* the deferred ones, in order */
 };
 
 /* The number of the next item, or -1. What was done with the last one has to be done before. */

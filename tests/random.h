@@ -61,7 +61,7 @@ static inline uint64_t scaled(uint64_t n)
 	return less ? less : 1;
 }
 
-/* Half the width of the interval in which 99.9 % of the counts lie whose mean is this. */
+/* Half the width of the interval that holds 99.9 % of the counts with this mean. */
 static inline double spread(double mean)
 {
 	return 3.29 * sqrt(mean) + 1;

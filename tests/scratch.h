@@ -25,7 +25,7 @@ enum {
 };
 
 static char scratch[SCRATCH_FOLDER];    /* the folder */
-static char scratch_file[SCRATCH_PATH]; /* in it, for those who need only one; it is not made */
+static char scratch_file[SCRATCH_PATH]; /* in it, for tests that need only one; it is not made */
 
 /* Returns `path`. */
 static inline const char *scratch_path(char path[SCRATCH_PATH], const char *name)
@@ -34,7 +34,7 @@ static inline const char *scratch_path(char path[SCRATCH_PATH], const char *name
 	return path;
 }
 
-/* 0, or -1 and it is said why. Then there is no folder: scratch_remove must not find half a path in its place. */
+/* 0, or -1 with a message. Then there is no folder, and scratch_remove must not find half a path in its place. */
 static inline int scratch_make_in(const char *parent)
 {
 	int length = snprintf(scratch, sizeof scratch, "%s/ink-test-XXXXXX", parent);

@@ -20,7 +20,7 @@ enum { PROGRAMS = 100, MOST_BYTES = 6000, MOST_FLOWS = 200000, PROGRESS_SECONDS 
 
 struct soak {
 	uint64_t rounds, calls;
-	double began, told;
+	double began, reported;
 };
 
 static double seconds(void)
@@ -86,12 +86,12 @@ static const char *run_churn(struct soak *s)
 
 /* -------------------------------------------------------------------- the rounds */
 
-static void tell(struct soak *s, double now)
+static void report(struct soak *s, double now)
 {
 	printf("%6.0f s  %llu rounds, %llu calls, no error\n", now - s->began, (unsigned long long)s->rounds,
 	       (unsigned long long)s->calls);
 	fflush(stdout);
-	s->told = now;
+	s->reported = now;
 }
 
 static int run_round(struct soak *s, uint64_t seed)
@@ -108,7 +108,7 @@ static int run_round(struct soak *s, uint64_t seed)
 
 int main(int argc, char **argv)
 {
-	struct soak s = {.began = seconds(), .told = seconds()};
+	struct soak s = {.began = seconds(), .reported = seconds()};
 	double until = s.began + (argc > 1 ? atof(argv[1]) : 0), now;
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL) << 20;
 
@@ -120,9 +120,9 @@ int main(int argc, char **argv)
 		if (run_round(&s, seed++))
 			return 1;
 		now = seconds();
-		if (now - s.told >= PROGRESS_SECONDS)
-			tell(&s, now);
+		if (now - s.reported >= PROGRESS_SECONDS)
+			report(&s, now);
 	} while (now < until);
-	tell(&s, now);
+	report(&s, now);
 	return 0;
 }

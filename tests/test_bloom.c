@@ -353,7 +353,7 @@ static void a_flow_that_seems_to_be_in_two_states_is_in_doubt(void **state)
 	assert_int_equal(ink_set(t, id, 3), -EBUSY);
 	assert_int_equal(ink_delete(t, id), -EBUSY);
 	assert_cells("1 1 . . | 1 1 . .");
-	assert_int_equal(ink_lookup_in(t, id, 1), 1); /* who knows the state is not in doubt */
+	assert_int_equal(ink_lookup_in(t, id, 1), 1); /* a caller that knows the state is not in doubt */
 	assert_int_equal(ink_lookup_in(t, id, 2), 2); /* nor right, for once */
 	assert_int_equal(ink_delete_in(t, id, 1), 0);
 	assert_cells(". 1 . . | . 1 . .");
@@ -908,7 +908,7 @@ static void the_formulas_of_the_plan_hold(void **state)
 /* ------------------------------------------------------------- a well-behaved run */
 
 /*
- * Flows come, change their states, are asked for and go, properly. Whatever is
+ * Flows come, change their states, are looked up and go, properly. Whatever is
  * answered is right or don't-know; and when all have gone, nothing is left.
  */
 static void churn(uint64_t operations, struct ink_options o)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Turned marks (src/table/epoch.h): that looks write nothing but what expires,
- * that ages are right however often the marks have gone round, and that with
- * many writers no touch is lost and nobody outlives his time, whatever comes
- * between the steps of a touch. When entries expire at all is in test_time.c.
+ * Epochs (src/table/epoch.h): a look writes only words in which an entry
+ * expires. Ages are right however often the age counter has wrapped. With many
+ * writers no touch is lost and no entry outlives its time, whatever happens
+ * between the steps of a touch. When entries expire is in test_time.c.
  *
- * The cells are compiled in here once more, with many writers, so that a call
- * can be stopped half way.
+ * The cells are compiled in here once more, for many writers: a test can stop
+ * a call half way.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -135,10 +135,10 @@ static void only_words_in_which_an_entry_expires_are_written(void **state)
 	ink_free(t);
 }
 
-/* ------------------------------------------------------------------- going round */
+/* ---------------------------------------------------------------------- wrapping */
 
-/* One flow is stored between each two looks, more looks than all marks have values, four times over. */
-static void ages_are_right_however_often_the_marks_went_round(void **state)
+/* One flow is stored between each two looks, four times as many looks as the counter has values. */
+static void ages_are_right_however_often_the_counter_wrapped(void **state)
 {
 	struct ink_table *t = table_of(*state);
 	uint64_t last = 4 * (lives(t) + 1) + 3;
@@ -196,7 +196,7 @@ static unsigned state_at(const struct ink_table *t, const struct spot *s)
 	return ink_code_state(&t->coding, s->code);
 }
 
-/* Other threads may have touched it in the new view; our fresh code would be an old one. */
+/* Other threads may have touched it in the new epoch; our fresh code would be an old one. */
 static void what_was_read_before_a_look_is_not_written_after_it(void **state)
 {
 	struct ink_table *t = table_of(*state);
@@ -220,8 +220,8 @@ static void what_was_read_before_a_look_is_not_written_after_it(void **state)
 /*
  * The fresh code is known, then looks come, then the swap is made: the entry
  * was touched at some moment of the call. It has not been late so far, so it
- * survives them, and it ends neither before one who was touched at the begin of
- * the call nor after one who was touched at its end.
+ * survives them, and it ends neither before an entry that was touched when the
+ * call began nor after one that was touched when it ended.
  */
 static void a_touch_counts_as_made_at_some_moment_of_the_call(void **state)
 {
@@ -249,11 +249,11 @@ static void a_touch_counts_as_made_at_some_moment_of_the_call(void **state)
 }
 
 /*
- * Others touch the entry before and after every look, the marks go round, and
+ * Others touch the entry before and after every look, the age counter wraps, and
  * the word is again the one that was read: the swap succeeds, and would take the
  * last of their touches back.
  */
-static void a_swap_after_marks_went_round_takes_no_touch_back(void **state)
+static void a_swap_after_the_counter_wrapped_takes_no_touch_back(void **state)
 {
 	struct ink_table *t = table_of(*state);
 	uint64_t now = 0;
@@ -404,7 +404,7 @@ static void wait_for_passes(const struct scene *s)
 			sched_yield();
 }
 
-/* At once or in portions; who expired. */
+/* At once or in portions; returns how many expired. */
 static uint64_t tick_somehow(struct scene *s)
 {
 	struct ink_counts expired;
@@ -422,7 +422,7 @@ static uint64_t tick_somehow(struct scene *s)
 	return sum + expired.total;
 }
 
-/* Stores flows that are to rest; those who rested long enough are gone with this tick, and nobody else. */
+/* Stores flows that are to rest; those that rested long enough are gone with this tick, and no others. */
 static void let_rest(struct scene *s)
 {
 	uint64_t lived = lives(s->t) + 1, first = 2000000 + s->ticks * RESTING;
@@ -467,7 +467,7 @@ static void what_is_touched_stays_and_what_rests_goes(void **state)
 	}
 
 /* One writer and many; 15 states with one age bit, and with two, in 2, 3 and 4 lanes. */
-#define ALL_TABLES(test)                                                                                           \
+#define ALL_TABLES(test)                                                                                     \
 	CASE(test, "one age bit", 1, 1, 24, INK_SIMD_BEST),                                                  \
 		CASE(test, "one age bit, 2 lanes, portable", 1, 1, 16, INK_SIMD_NONE),                       \
 		CASE(test, "two age bits", 2, 1, 24, INK_SIMD_BEST),                                         \
@@ -484,11 +484,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ALL_TABLES(a_look_writes_nothing_that_survives),
 		ALL_TABLES(only_words_in_which_an_entry_expires_are_written),
-		ALL_TABLES(ages_are_right_however_often_the_marks_went_round),
+		ALL_TABLES(ages_are_right_however_often_the_counter_wrapped),
 		ALL_TABLES(a_census_between_portions_counts_what_is_there),
 		SHARED(what_was_read_before_a_look_is_not_written_after_it),
 		SHARED(a_touch_counts_as_made_at_some_moment_of_the_call),
-		SHARED(a_swap_after_marks_went_round_takes_no_touch_back),
+		SHARED(a_swap_after_the_counter_wrapped_takes_no_touch_back),
 		SHARED(what_is_touched_before_the_sweep_takes_it_stays),
 		CASE(what_is_touched_stays_and_what_rests_goes, "one age bit", 1, 4, 16, INK_SIMD_BEST),
 		CASE(what_is_touched_stays_and_what_rests_goes, "two age bits", 2, 4, 16, INK_SIMD_BEST),

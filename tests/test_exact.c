@@ -412,7 +412,7 @@ static void ticks_may_be_as_large_as_they_like(void **state)
 
 /* ---------------------------------------------------------- ticks in portions */
 
-/* One portion; what it expires shows when it is asked for, so the sums are compared at the end. */
+/* One portion; what it expires shows at the next call for the flow, so the sums are compared at the end. */
 static int go_on(struct world *w, uint64_t now, uint64_t cells, struct ink_counts *sum)
 {
 	struct ink_counts found;

@@ -372,7 +372,7 @@ static void what_is_not_known_is_changed_and_deleted_by_the_side_table(void **st
 }
 
 /* As the others leave, the cells tell again, and the side table empties. */
-static void those_that_wait_are_settled(void **state)
+static void deferred_changes_are_applied(void **state)
 {
 	struct ink_stats s;
 	struct churn c;
@@ -553,8 +553,8 @@ static void steps_follow_the_rules(void **state)
 	assert_int_equal(stats_now().occupied, 0);
 }
 
-/* A start event without a row begins a flow anew that is known by its id, also one that waits. */
-static void a_waiting_flow_begins_anew(void **state)
+/* A start event without a row begins a flow again that is known by its id, also a deferred one. */
+static void a_deferred_flow_begins_again(void **state)
 {
 	static const struct ink_row rows[] = {{INK_NO_ROW, 1}, {INK_NO_ROW, 1}, {INK_NO_ROW, 1},
 					      {INK_NO_ROW, 1}, {2, 7},          {INK_NO_ROW, 9}};
@@ -624,9 +624,9 @@ int main(void)
 		TEST(after_20n_replacements_doubts_are_as_rare_as_in_a_fresh_fill),
 		TEST(overload_heals_when_flows_leave),
 		TEST(what_is_not_known_is_changed_and_deleted_by_the_side_table),
-		TEST(those_that_wait_are_settled),
+		TEST(deferred_changes_are_applied),
 		TEST(a_full_side_table_says_busy_and_nothing_changes),
-		TEST(a_waiting_flow_begins_anew),
+		TEST(a_deferred_flow_begins_again),
 		TEST(improper_use_leaves_the_table_sound),
 		TEST(a_snapshot_has_the_same_flows),
 		TEST(forged_geometries_are_refused),

@@ -587,7 +587,7 @@ static void every_lock_has_a_cache_line_of_its_own(void **state)
 	}
 }
 
-/* A flow whose first line and tag are those of the given one, and whose fingerprint is not. */
+/* A flow with the first line and tag of the given one, and another fingerprint. */
 static uint64_t alike_in_the_first_line(const struct ink_line_shape *s, uint64_t id)
 {
 	struct ink_line_place p = ink_line_place(s, id), q;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A plan keeps its word: the table takes the bytes that it says and is mistaken
- * about strangers as often as it says; no other shape does the same in less;
- * what cannot be done is refused, with what could be; and back from bytes to
- * flows or error it says the same.
+ * A plan is kept: the table takes the planned bytes, and errs about strangers as
+ * often as planned. No other shape does the same in fewer bytes. What cannot be
+ * done is refused, with the nearest that can. Planning back, from bytes to flows
+ * or to the error, gives the same.
  */
 #include "tests/table.h"
 
@@ -186,7 +186,7 @@ static int measure(const struct ink_options *o, struct measured *m)
 }
 
 /*
- * Every ceiling that can be told, with few and many states; most points small,
+ * Every ceiling that can be measured, with few and many states; most points small,
  * since the error is that of the shape.
  */
 static int is_chosen(const struct ink_options *o)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rules: which are refused and with which message, what happens to a table whose rules are exchanged or removed, and
+ * Rules: which are refused and with which message, what exchanging or removing them does to a table, and
  * that steps return what the rows say. What a step does in each situation is in test_semantics.c, time in test_time.c,
  * batches in test_oracle.c.
  */
@@ -291,7 +291,7 @@ static void every_row_of_absent_is_taken(void **state)
 	assert_sound(t);
 }
 
-/* The entry is another flow's (exact: the flow begins anew); a row says that it may be the same. */
+/* The entry is another flow's (exact: the flow begins again); a row says that it may be the same. */
 static void a_start_event_begins_a_flow_where_the_state_has_no_row(void **state)
 {
 	uint64_t id = flow(A);

@@ -209,7 +209,7 @@ static void a_damaged_side_table_of_words_is_found_out(void **state)
 	free(m.memory);
 }
 
-/* All of one home, wherever that begins: the run goes round. */
+/* All of one home, wherever that begins: the run wraps. */
 static void flows_of_one_home_stand_in_one_run(void **state)
 {
 	for (uint32_t home = 0; home < 1000; home++) {

@@ -30,27 +30,27 @@
 static struct {
 	int noted;
 	char text[160];
-} trouble;
+} failure;
 
 __attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
 {
 	va_list arguments;
 
-	if (__atomic_exchange_n(&trouble.noted, 1, __ATOMIC_RELAXED))
+	if (__atomic_exchange_n(&failure.noted, 1, __ATOMIC_RELAXED))
 		return;
 	va_start(arguments, format);
-	vsnprintf(trouble.text, sizeof trouble.text, format, arguments);
+	vsnprintf(failure.text, sizeof failure.text, format, arguments);
 	va_end(arguments);
 }
 
-static int troubled(void)
+static int has_failed(void)
 {
-	return __atomic_load_n(&trouble.noted, __ATOMIC_RELAXED);
+	return __atomic_load_n(&failure.noted, __ATOMIC_RELAXED);
 }
 
-static int no_trouble_yet(void **state)
+static int no_failure_yet(void **state)
 {
-	memset(&trouble, 0, sizeof trouble);
+	memset(&failure, 0, sizeof failure);
 	return 0;
 }
 
@@ -72,10 +72,10 @@ static void crew_wait(struct crew *c, size_t from)
 		assert_int_equal(pthread_join(c->threads[--c->n], NULL), 0);
 }
 
-static void assert_no_trouble(void)
+static void assert_no_failure(void)
 {
-	if (troubled())
-		fail_msg("%s", trouble.text);
+	if (has_failed())
+		fail_msg("%s", failure.text);
 }
 
 /* Two threads do the same work, and meet at a barrier as often as they like. */
@@ -88,7 +88,7 @@ static void do_both(pthread_barrier_t *meet, void *(*work)(void *), void *one, v
 	crew_add(&crew, work, other);
 	crew_wait(&crew, 0);
 	pthread_barrier_destroy(meet);
-	assert_no_trouble();
+	assert_no_failure();
 }
 
 static int flag_up(const int *flag)
@@ -124,11 +124,11 @@ static uint64_t *ids_new(size_t n)
 	return ids;
 }
 
-/* ------------------------------------------------- one writer, many who peek */
+/* ------------------------------------------------- one writer, many readers */
 
 /*
  * The flows of a table in groups, each with its states. PASSING flows are
- * replaced all the time, which displaces the others; nobody asks for those.
+ * replaced all the time, which displaces the others; no thread peeks for those.
  */
 enum group { STILL, BLINKING, AWAKE, TIRING, PASSING, GROUPS };
 
@@ -349,7 +349,7 @@ static void fade_one(struct scene *s)
 	s->fading++;
 }
 
-/* A portion; when the tick is done, the next begins, and those who are to stay awake are touched. */
+/* A portion; when the tick is done, the next begins, and the AWAKE flows are touched. */
 static void scene_tick(struct scene *s)
 {
 	struct ink_counts expired;
@@ -365,7 +365,7 @@ static void scene_tick(struct scene *s)
 		ink_set(s->t, s->ids[TIRING][below_from(&s->dice, s->n[TIRING])], S_TIRING);
 }
 
-/* Displacements expire flows too, which the next tick tells. */
+/* Displacements expire flows too, which the next tick reports. */
 static void scene_tick_out(struct scene *s)
 {
 	struct ink_counts expired;
@@ -379,7 +379,7 @@ static void *write_all_the_time(void *with)
 	struct scene *s = with;
 
 	pthread_barrier_wait(&s->start);
-	for (uint64_t i = 0; i < s->changes && !troubled(); i++) {
+	for (uint64_t i = 0; i < s->changes && !has_failed(); i++) {
 		pass_one(s);
 		if (i % 2)
 			blink_one(s, i);
@@ -397,7 +397,7 @@ static void *write_all_the_time(void *with)
 	return NULL;
 }
 
-/* The hand cannot be behind a time that was told, nor ahead of the one that is told next. */
+/* The flow is neither behind a time that was published before, nor ahead of the next one. */
 static void peek_clock(struct scene *s)
 {
 	uint32_t before = __atomic_load_n(&s->time, __ATOMIC_ACQUIRE);
@@ -452,7 +452,7 @@ static void *peek_all_the_time(void *with)
 	uint64_t peeks = 0, dice = 1 + __atomic_fetch_add(&s->peeks, 1, __ATOMIC_RELAXED);
 
 	pthread_barrier_wait(&s->start);
-	while (!flag_up(&s->over) && !troubled()) {
+	while (!flag_up(&s->over) && !has_failed()) {
 		for (unsigned i = 0; i < 2000; i++)
 			peek_one(s, &dice);
 		for (unsigned i = 0; i < 200; i++)
@@ -475,7 +475,7 @@ static void assert_all_there(struct scene *s, int coarse)
 			check_answer((enum group)g, i, ink_lookup(s->t, s->ids[g][i]));
 			aside += g == STILL ? entries_aside(&s->t->side, s->ids[g][i]) : 0;
 		}
-	assert_no_trouble();
+	assert_no_failure();
 	assert_int_equal(stats.flows, s->n[0] + s->n[1] + s->n[2] + s->n[3] + s->n[4] + s->fading + 1);
 	assert_int_equal(stats.refused + stats.marked, 0);
 	assert_true(stats.expired > 0);
@@ -496,16 +496,16 @@ static void a_peek_beside_the_writer_is_right(void **state)
 	crew_add(&crew, peek_all_the_time, &s);
 	crew_wait(&crew, 0);
 	pthread_barrier_destroy(&s.start);
-	assert_no_trouble();
+	assert_no_failure();
 	assert_sound(s.t);
 	assert_all_there(&s, c->coarse);
 	scene_free(&s);
 }
 
 /*
- * Two flows take turns in one place: whoever peeks for the first must never
- * read the state of the second, though the entry may be exchanged between the
- * look and the reading.
+ * Two flows take turns in one place. A peek for the first must never read the
+ * state of the second, although the entry may change between finding it and
+ * reading its state.
  */
 enum { TURNS = 400000, THE_FIRST = 1, THE_SECOND = 2 };
 
@@ -513,9 +513,9 @@ enum { TURNS = 400000, THE_FIRST = 1, THE_SECOND = 2 };
  * Small numbers in the upper half make the same line. The lower half, and for
  * `compact` the upper one, tells them apart.
  */
-static uint64_t id_of_turn(unsigned who)
+static uint64_t id_of_turn(unsigned flow)
 {
-	return (uint64_t)who << 58 | who * 0x50000000ull;
+	return (uint64_t)flow << 58 | flow * 0x50000000ull;
 }
 
 struct turns {
@@ -529,10 +529,10 @@ static void *take_turns(void *with)
 	struct turns *s = with;
 
 	pthread_barrier_wait(&s->start);
-	for (unsigned i = 0; i < TURNS && !troubled(); i++) {
-		unsigned who = i % 2 ? THE_SECOND : THE_FIRST;
+	for (unsigned i = 0; i < TURNS && !has_failed(); i++) {
+		unsigned flow = i % 2 ? THE_SECOND : THE_FIRST;
 
-		if (ink_insert(s->t, id_of_turn(who), who) || ink_delete(s->t, id_of_turn(who)))
+		if (ink_insert(s->t, id_of_turn(flow), flow) || ink_delete(s->t, id_of_turn(flow)))
 			complain("turn %u was not taken", i);
 	}
 	raise_flag(&s->over);
@@ -544,7 +544,7 @@ static void *peek_for_the_first(void *with)
 	struct turns *s = with;
 
 	pthread_barrier_wait(&s->start);
-	while (!flag_up(&s->over) && !troubled()) {
+	while (!flag_up(&s->over) && !has_failed()) {
 		ink_answer a = ink_peek(s->t, id_of_turn(THE_FIRST));
 
 		if (a != THE_FIRST && a != INK_ABSENT)
@@ -563,7 +563,7 @@ static void write_and_peek(struct ink_table *t, void *(*write)(void *), void *(*
 	crew_add(&crew, peek, &s);
 	crew_wait(&crew, 0);
 	pthread_barrier_destroy(&s.start);
-	assert_no_trouble();
+	assert_no_failure();
 	ink_free(t);
 }
 
@@ -592,7 +592,7 @@ static void *come_and_go(void *with)
 	struct turns *s = with;
 
 	pthread_barrier_wait(&s->start);
-	for (unsigned i = 0; i < TURNS && !troubled(); i++)
+	for (unsigned i = 0; i < TURNS && !has_failed(); i++)
 		if (ink_insert(s->t, id_in_bucket(58, 9), THE_SECOND) ||
 		    ink_delete(s->t, id_in_bucket(58, 9)))
 			complain("turn %u was not taken", i);
@@ -605,7 +605,7 @@ static void *peek_for_a_stranger(void *with)
 	struct turns *s = with;
 
 	pthread_barrier_wait(&s->start);
-	while (!flag_up(&s->over) && !troubled())
+	while (!flag_up(&s->over) && !has_failed())
 		if (ink_peek(s->t, id_in_bucket(5, 200)) != INK_ABSENT)
 			complain("a stranger is not absent");
 	return NULL;
@@ -699,7 +699,7 @@ struct holding {
 
 /*
  * Flows that the cells cannot tell apart are one set, named by its first
- * flow: whoever steps one of them may step another. So books are kept by set.
+ * flow. A step of one may step another, so the books are kept by set.
  */
 struct ring {
 	struct ink_table *t;
@@ -884,7 +884,7 @@ static int64_t deleted_of(const struct ring *r, size_t set)
 
 /*
  * Never two entries for a flow: for a set one in the cells, the others of it
- * in the side table. Who inserts what is there already gets one more in each.
+ * in the side table. An insert of a flow that is there already adds one to each.
  */
 static void check_copies(const struct ring *r, const struct holding *h, size_t set)
 {
@@ -893,7 +893,7 @@ static void check_copies(const struct ring *r, const struct holding *h, size_t s
 			 h->cells, h->aside, r->set_size[set]);
 }
 
-/* What came less what went is there, but for what was deleted: nobody was told its state. */
+/* Entered less left is what is there, except for deletes: these do not report the state. */
 static void check_book(const struct ring *r, const struct holding *h, size_t set)
 {
 	int64_t deleted = deleted_of(r, set);
@@ -919,7 +919,7 @@ static void count_expired(const struct ring *r, int64_t missing[])
 	}
 }
 
-/* With ticks there is one book for all: nobody is told which flow expired. */
+/* With ticks there is one book for all: a tick does not report which flow expired. */
 static void check_book_of_all(const struct ring *r, const struct holding *h)
 {
 	int64_t missing[M_STATES] = {0}, deleted = 0;
@@ -970,7 +970,7 @@ static void check_ring(const struct ring *r)
 
 /* ------------------------------------------------------------- their threads */
 
-/* Where nobody ticks, the writers come together now and then, and the first of them looks at the table. */
+/* Without ticks, the writers meet now and then, and the first of them checks the table. */
 static void *go_round_all_the_time(void *with)
 {
 	struct member *me = with;
@@ -979,7 +979,7 @@ static void *go_round_all_the_time(void *with)
 
 	for (unsigned check = 0; check < CHECKS; check++) {
 		pthread_barrier_wait(&r->meet);
-		for (uint64_t i = 0; i < r->operations && !troubled(); i++)
+		for (uint64_t i = 0; i < r->operations && !has_failed(); i++)
 			go_round(r, me->number, &dice);
 		pthread_barrier_wait(&r->meet);
 		if (me->number == 0 && !r->tickers)
@@ -1012,7 +1012,7 @@ static void *tick_all_the_time(void *with)
 	struct ring *r = me->ring;
 	uint64_t dice = 100 + me->number;
 
-	while (!flag_up(&r->over) && !troubled()) {
+	while (!flag_up(&r->over) && !has_failed()) {
 		struct ink_counts expired;
 		int result = tick_somehow(r, &dice, &expired);
 
@@ -1053,7 +1053,7 @@ static struct ring *run_ring(const struct round_case *c)
 	skip_what_is_portable_anyway(c->simd);
 	r = ring_new(c);
 	ring_run(r);
-	assert_no_trouble();
+	assert_no_failure();
 	return r;
 }
 
@@ -1071,14 +1071,14 @@ static void two_threads_tick_while_two_step(void **state)
 	struct ring *r = run_ring(*state);
 
 	check_ring(r);
-	assert_no_trouble();
+	assert_no_failure();
 	assert_true(r->expired[0].total + r->expired[1].total > 0);
 	assert_int_equal(stats_of(r->t).expired, r->expired[0].total + r->expired[1].total);
 	ring_free(r);
 }
 
-/* Whether two threads really meet in a tick is chance, so one of them is played. */
-static void who_ticks_beside_another_is_told(void **state)
+/* Whether two threads meet in a tick is chance, so the test plays one of them. */
+static void a_tick_beside_another_is_busy(void **state)
 {
 	struct ink_options o = {.size = sizeof o, .states = 2, .flows = 100, .writers = 2, .seed = 1};
 	struct ink_table *t = table_with(&o);
@@ -1098,7 +1098,7 @@ static void who_ticks_beside_another_is_told(void **state)
 struct estate {
 	struct ink_table *t;
 	size_t flows;
-	uint64_t *still; /* nobody's */
+	uint64_t *still; /* of no owner */
 	size_t n_still;
 	uint64_t fading, most_fading;
 	uint64_t changes; /* of each owner */
@@ -1207,7 +1207,7 @@ static void *own_all_the_time(void *with)
 	for (size_t i = 0; i < o->n; i++)
 		own_insert(o, i);
 	pthread_barrier_wait(&o->estate->start);
-	for (uint64_t k = 0; k < o->estate->changes && !troubled(); k++) {
+	for (uint64_t k = 0; k < o->estate->changes && !has_failed(); k++) {
 		size_t i = below_from(&o->dice, o->n);
 
 		own_answer(o, i,
@@ -1233,7 +1233,7 @@ static void *tick_and_peek_all_the_time(void *with)
 	uint64_t dice = 5;
 
 	pthread_barrier_wait(&e->start);
-	while (!flag_up(&e->over) && !troubled()) {
+	while (!flag_up(&e->over) && !has_failed()) {
 		uint64_t now = stats_of(e->t).now + 1;
 		int more = below_from(&dice, 8) ? ink_tick_portion(e->t, now, 300, &expired)
 						: ink_tick(e->t, now + 3, &expired);
@@ -1277,7 +1277,7 @@ static void assert_owned(struct owner *o)
 {
 	for (size_t i = 0; i < o->n; i++)
 		own_answer(o, i, ink_lookup(o->estate->t, o->ids[i]));
-	assert_no_trouble();
+	assert_no_failure();
 	free(o->ids);
 	free(o->states);
 }
@@ -1302,7 +1302,7 @@ static void every_writer_finds_its_own_flows_as_it_left_them(void **state)
 	raise_flag(&e.over);
 	crew_wait(&crew, 0);
 	pthread_barrier_destroy(&e.start);
-	assert_no_trouble();
+	assert_no_failure();
 	assert_sound(e.t);
 	stats = stats_of(e.t);
 	assert_int_equal(stats.flows, owners[0].n + owners[1].n + e.n_still + e.fading);
@@ -1583,7 +1583,7 @@ static void flows_that_a_narrow_side_table_cannot_tell_apart_are_there_once(void
 
 #define CASE(test, about, of, ...)                                                                           \
 	{                                                                                                    \
-#test ": " about, test, no_trouble_yet, NULL, &(struct of)                                   \
+#test ": " about, test, no_failure_yet, NULL, &(struct of)                                   \
 		{                                                                                            \
 			__VA_ARGS__                                                                          \
 		}                                                                                            \
@@ -1610,7 +1610,7 @@ static void flows_that_a_narrow_side_table_cannot_tell_apart_are_there_once(void
 #define ROOM_ASIDE .side = FLOWS
 #define CROWDED .b = 12, .h = 24, .side = FLOWS  /* so few lines that most flows overflow */
 #define CONFUSED .b = 12, .h = 32, .side = FLOWS /* so few fingerprints that most flows have a double */
-#define WIDE .b = 4000, .h = 24                  /* so many lines that those who tick do nothing else */
+#define WIDE .b = 4000, .h = 24                  /* so many lines that the tickers are busy all the time */
 #define LARGE .b = 270000, .h = 24               /* so many lines that there are the most locks */
 
 #define K 1000
@@ -1637,7 +1637,7 @@ int main(void)
 		TURN("line, portable", INK_SIMD_NONE, LINE, 0),
 		TURN("line, best", INK_SIMD_BEST, LINE, 0),
 		TURN("compact, best", INK_SIMD_BEST, FULL_COMPACT(8, 32, 13), 0),
-		cmocka_unit_test_setup(a_peek_needs_no_side_table, no_trouble_yet),
+		cmocka_unit_test_setup(a_peek_needs_no_side_table, no_failure_yet),
 		STEP("best", INK_SIMD_BEST, M_STATES, {0}, 50 * M, 0, 0),
 		STEP("portable", INK_SIMD_NONE, M_STATES, {0}, 4 * M, 0, 0),
 		STEP("beyond the caches, best", INK_SIMD_BEST, M_STATES, {LARGE}, 2 * M, 0, 0),
@@ -1648,7 +1648,7 @@ int main(void)
 		STEP("confused, portable", INK_SIMD_NONE, 250, {CONFUSED}, 2 * M, 0, 1),
 		TICK("wide, best", INK_SIMD_BEST, M_STATES, {WIDE}, 4 * M, TICKERS, 0),
 		TICK("crowded, portable", INK_SIMD_NONE, M_STATES, {CROWDED}, 2 * M, TICKERS, 0),
-		cmocka_unit_test_setup(who_ticks_beside_another_is_told, no_trouble_yet),
+		cmocka_unit_test_setup(a_tick_beside_another_is_busy, no_failure_yet),
 		OWN("portable", INK_SIMD_NONE, LINE, 700 * K, 0),
 		OWN("portable, large", INK_SIMD_NONE, LINE, 300 * K, 1),
 		OWN("best", INK_SIMD_BEST, LINE, 700 * K, 0),
@@ -1670,7 +1670,7 @@ int main(void)
 		BOTH("step, twins, portable", INK_SIMD_NONE, BY_STEP, {0}, 1),
 		BOTH("step, crowded", INK_SIMD_BEST, BY_STEP, {CROWDED}, 0),
 		cmocka_unit_test_setup(flows_that_a_narrow_side_table_cannot_tell_apart_are_there_once,
-				       no_trouble_yet),
+				       no_failure_yet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

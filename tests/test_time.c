@@ -1083,7 +1083,7 @@ static struct {
 	int n;
 	uint64_t now, target; /* the same when no tick is under way */
 	int begun;
-	int64_t stored; /* entries, by all that was heard */
+	int64_t stored; /* entries, by what the calls returned */
 } churn;
 
 static uint32_t period_of(int state)
@@ -1205,7 +1205,7 @@ static int must_be_gone(const struct lived *f)
 	return !never_ends((unsigned)f->state, period_of(f->state)) && f->looks > lives();
 }
 
-/* Everybody who must be there is, and no more are there than may be. */
+/* Every flow that must be there is there, and no more than may be. */
 static void churn_check(void)
 {
 	struct ink_stats s = stats_now();
