@@ -156,7 +156,7 @@ static int call_line(const struct line *l)
 	if (!*id)
 		*id = flow(l->a, l->b);
 	r = perform(t, *id, &(struct call){.verb = (enum verb)l->verb, .state = l->with});
-	return l->verb == LOOKUP || l->verb == PEEK ? r.answer : r.error;
+	return gives_answer((enum verb)l->verb) ? r.answer : r.error;
 }
 
 static void run_script(void **state)
@@ -714,71 +714,6 @@ static void damage_is_found(void **state)
 	}
 }
 
-/* --------------------------------------------------------- given states, all kinds */
-
-static void verbs_with_a_given_state_mean_the_same_for_all_kinds(void **state)
-{
-	struct ink_options o;
-
-	for (size_t i = 0; i < VARIANTS; i++) {
-		uint64_t id = id_number(i);
-
-		if (!can_run(&variants[i]))
-			continue;
-		o = variant_options();
-		o.states = 5;
-		make_from(&o);
-		assert_int_equal(ink_lookup_in(t, id, 2), INK_ABSENT);
-		assert_int_equal(ink_modify_from(t, id, 2, 3), -ENOENT);
-		assert_int_equal(ink_delete_in(t, id, 2), -ENOENT);
-		assert_int_equal(ink_insert(t, id, 2), 0);
-		assert_int_equal(ink_lookup_in(t, id, 2), 2);
-		assert_int_equal(ink_lookup_in(t, id, 3), INK_ABSENT);
-		assert_int_equal(ink_lookup_in(t, id, 5), INK_ABSENT);
-		assert_int_equal(ink_modify_from(t, id, 3, 4), -ENOENT);
-		assert_int_equal(ink_modify_from(t, id, 2, 5), -EINVAL);
-		assert_int_equal(ink_modify_from(t, id, 5, 2), -EINVAL);
-		assert_int_equal(ink_modify_from(t, id, 2, 4), 0);
-		assert_int_equal(ink_peek(t, id), 4);
-		assert_int_equal(ink_delete_in(t, id, 2), -ENOENT);
-		assert_int_equal(ink_delete_in(t, id, UINT32_MAX), -EINVAL);
-		assert_int_equal(ink_peek(t, id), 4);
-		assert_int_equal(ink_delete_in(t, id, 4), 0);
-		assert_int_equal(ink_peek(t, id), INK_ABSENT);
-		assert_sound(t);
-	}
-}
-
-/* By full id it is that flow's state that counts, and not the one it looks like. */
-static void verbs_with_a_given_state_ask_the_side_table(void **state)
-{
-	struct ink_options o;
-
-	for (size_t i = 0; i < VARIANTS; i++) {
-		uint64_t id = id_number(i), twin;
-
-		if (!can_run(&variants[i]) || is_exact() || is_dleft())
-			continue;
-		o = variant_options();
-		o.states = 5;
-		o.geometry.side = 4;
-		make_from(&o);
-		ink_insert(t, id, 1);
-		twin = twin_of(id);
-		assert_int_equal(ink_insert(t, twin, 2), 0);
-		assert_int_equal(stats_now().side_flows, 1);
-		assert_int_equal(ink_modify_from(t, twin, 1, 3), -ENOENT);
-		assert_int_equal(ink_delete_in(t, twin, 1), -ENOENT);
-		assert_int_equal(ink_lookup_in(t, twin, 1), INK_ABSENT);
-		assert_int_equal(ink_lookup_in(t, twin, 2), 2);
-		assert_int_equal(ink_modify_from(t, twin, 2, 3), 0);
-		assert_int_equal(ink_peek(t, twin), 3);
-		assert_int_equal(ink_delete_in(t, twin, 3), 0);
-		assert_int_equal(stats_now().side_flows, 0);
-		assert_int_equal(ink_peek(t, id), 1);
-	}
-}
-
 /* ------------------------------------------------------------- what is measured */
 
 static unsigned state_of_flow(uint64_t i, unsigned states)
@@ -1135,8 +1070,6 @@ int main(void)
 		TEST(the_flows_are_estimated),
 		TEST(a_full_filter_says_so_and_does_not_fail),
 		TEST(damage_is_found),
-		TEST(verbs_with_a_given_state_mean_the_same_for_all_kinds),
-		TEST(verbs_with_a_given_state_ask_the_side_table),
 		TEST(the_formulas_of_the_plan_hold),
 		TEST(ten_million_proper_operations_are_never_wrong),
 		TEST(the_ceiling_holds_for_strangers_and_for_flows),

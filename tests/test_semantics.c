@@ -274,6 +274,7 @@ struct cell {
 	const char *name;
 	enum verb verb;
 	unsigned with;        /* a state, or the event of a step */
+	unsigned from;        /* of MODIFY_FROM */
 	int gives;            /* an answer or an error */
 	struct ink_move move; /* of a step */
 	struct change change;
@@ -299,6 +300,9 @@ static const struct cell without_match[] = {
 	{"a step without match and row leaves the flow absent", STEP, REST, .move = {GONE, GONE, 51}, .reads = GONE},
 	{"a step from absent to absent does nothing", STEP, END, .move = {GONE, GONE, 52}, .reads = GONE},
 	{"a start event without row leaves the flow absent", STEP, FALSE_START, .move = {GONE, GONE, 54}, .reads = GONE},
+	{"a lookup in a state without match is absent", LOOKUP_IN, KEPT, .gives = GONE, .reads = GONE},
+	{"a modify from a state without match finds nothing", MODIFY_FROM, OTHER, KEPT, .gives = -ENOENT, .reads = GONE},
+	{"a delete in a state without match finds nothing", DELETE_IN, KEPT, .gives = -ENOENT, .reads = GONE},
 };
 
 static const struct cell its_own_entry[] = {
@@ -312,6 +316,19 @@ static const struct cell its_own_entry[] = {
 	 .change = {.state = {[KEPT] = -1, [OTHER] = 1}}, .reads = OTHER},
 	{"a step of a flow without row lets it stay", STEP, REST, .move = {KEPT, KEPT, 11}, .reads = KEPT},
 	{"a step to absent deletes", STEP, END, .move = {KEPT, GONE, 12}, .change = {.state[KEPT] = -1}, .reads = GONE},
+	{"a lookup in its state gives it", LOOKUP_IN, KEPT, .gives = KEPT, .reads = KEPT},
+	{"a lookup in another state is absent", LOOKUP_IN, OTHER, .gives = GONE, .reads = KEPT},
+	{"a lookup in a state that the table has not is absent", LOOKUP_IN, STATES, .gives = GONE, .reads = KEPT},
+	{"a modify from its state changes it", MODIFY_FROM, OTHER, KEPT,
+	 .change = {.state = {[KEPT] = -1, [OTHER] = 1}}, .reads = OTHER},
+	{"a modify from another state finds nothing", MODIFY_FROM, LAST, OTHER, .gives = -ENOENT, .reads = KEPT},
+	{"a modify to a state that the table has not is an error", MODIFY_FROM, STATES, KEPT, .gives = -EINVAL,
+	 .reads = KEPT},
+	{"a modify from a state that the table has not is an error", MODIFY_FROM, KEPT, STATES, .gives = -EINVAL,
+	 .reads = KEPT},
+	{"a delete in its state removes it", DELETE_IN, KEPT, .change = {.state[KEPT] = -1}, .reads = GONE},
+	{"a delete in another state finds nothing", DELETE_IN, OTHER, .gives = -ENOENT, .reads = KEPT},
+	{"a delete in a state that the table has not is an error", DELETE_IN, UINT32_MAX, .gives = -EINVAL, .reads = KEPT},
 };
 
 static const struct cell its_own_entry_in_other[] = {
@@ -365,6 +382,17 @@ static const struct cell by_id[] = {
 	 .change = {.side_flows = -1, .state[OTHER] = -1}, .reads = KEPT, .other = KEPT},
 	{"a start event by id ends the flow if absent has no row for it", STEP, FALSE_START, .move = {GONE, GONE, 54},
 	 .change = {.side_flows = -1, .state[OTHER] = -1}, .reads = KEPT, .other = KEPT},
+	{"a lookup by id in its state gives it", LOOKUP_IN, OTHER, .gives = OTHER, .reads = OTHER, .other = KEPT},
+	{"a lookup by id in the state of the entry it matches is absent", LOOKUP_IN, KEPT, .gives = GONE,
+	 .reads = OTHER, .other = KEPT},
+	{"a modify by id from its state changes it", MODIFY_FROM, LAST, OTHER,
+	 .change = {.state = {[OTHER] = -1, [LAST] = 1}}, .reads = LAST, .other = KEPT},
+	{"a modify by id from the state of the entry it matches finds nothing", MODIFY_FROM, LAST, KEPT,
+	 .gives = -ENOENT, .reads = OTHER, .other = KEPT},
+	{"a delete by id in its state removes it", DELETE_IN, OTHER, .change = {.side_flows = -1, .state[OTHER] = -1},
+	 .reads = KEPT, .other = KEPT},
+	{"a delete by id in the state of the entry it matches finds nothing", DELETE_IN, KEPT, .gives = -ENOENT,
+	 .reads = OTHER, .other = KEPT},
 };
 
 static const struct cell by_id_in_last[] = {
@@ -477,9 +505,10 @@ static void check_steps_in_doubt(uint64_t id)
 
 static void check_call(uint64_t id, const struct cell *c)
 {
-	struct result r = perform(t, id, &(struct call){c->verb, 0, c->with, c->with});
+	unsigned event = c->verb == MODIFY_FROM ? c->from : c->with;
+	struct result r = perform(t, id, &(struct call){c->verb, 0, c->with, event});
 
-	assert_int_equal(c->verb == LOOKUP || c->verb == PEEK ? r.answer : r.error, c->gives);
+	assert_int_equal(gives_answer(c->verb) ? r.answer : r.error, c->gives);
 	if (c->verb == STEP)
 		assert_move(r.move, c->move.from, c->move.to, c->move.action);
 }

@@ -456,7 +456,7 @@ static void try_use(uint64_t id, const struct use *use)
 
 	tick_through(0, last);
 	r = perform(t, id, &(struct call){use->verb, 0, use->with, use->with});
-	assert_int_equal(use->verb == LOOKUP || use->verb == PEEK ? r.answer : r.error, use->gives);
+	assert_int_equal(gives_answer(use->verb) ? r.answer : r.error, use->gives);
 	for (uint64_t now = last; now < last + 3 * T; now++) {
 		tick_to(now);
 		assert_gone_by(id, use->touches ? end_of(A, T, last) : last + 1);

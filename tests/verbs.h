@@ -22,6 +22,12 @@ enum verb {
 	ALL_VERBS
 };
 
+/* Or an error. */
+static inline int gives_answer(enum verb verb)
+{
+	return verb == LOOKUP || verb == PEEK || verb == LOOKUP_IN;
+}
+
 struct call {
 	enum verb verb;
 	unsigned flow; /* for the caller: which of its flows */
