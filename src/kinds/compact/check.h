@@ -2,7 +2,9 @@
 /*
  * Walks over all lines of `compact`: the census, and the check. Part of cells.h.
  *
- * The check trusts no bit.
+ * The check trusts no bit. Searching a line is safe only if its metadata make
+ * sense, and an entry is searched for in two lines; so the metadata of all lines
+ * are checked before any line is searched.
  */
 #ifndef INKLING_KINDS_COMPACT_CHECK_H
 #define INKLING_KINDS_COMPACT_CHECK_H
@@ -135,10 +137,10 @@ static const char *cells_check(const struct ink_table *t)
 	struct twins twins = {.seen = 0};
 	const char *wrong = NULL;
 
-	for (uint32_t line = 0; line < lines_of(t) && !wrong; line++) {
+	for (uint32_t line = 0; line < lines_of(t) && !wrong; line++)
 		wrong = check_metadata(shape_of(t), line_at(t, line)->word);
-		wrong = wrong ? wrong : check_line(t, line, &twins);
-	}
+	for (uint32_t line = 0; line < lines_of(t) && !wrong; line++)
+		wrong = check_line(t, line, &twins);
 	return !wrong && twins_found(t, &twins) ? "two entries cannot be told apart" : wrong;
 }
 
