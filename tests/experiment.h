@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs an experiment of the papers, small, and finds numbers on its page. Needs cmocka.h. */
+/* Runs a quick experiment and finds numbers on its page. Include <cmocka.h> first. */
 #ifndef INKLING_TESTS_EXPERIMENT_H
 #define INKLING_TESTS_EXPERIMENT_H
 
@@ -9,10 +9,10 @@
 #include "lab/experiments.h"
 #include "lab/page_parts.h"
 
-/* The page of a quick run with one seed; page_free it. */
-static inline struct page *quick_page(const struct experiment *experiment, unsigned workers)
+/* The page of a quick run of one repetition; page_free it. */
+static inline struct page *quick_page_of(const struct experiment *experiment, unsigned workers, uint64_t seed)
 {
-	struct lab lab = {.size = LAB_QUICK, .seeds = 1, .seed = 1, .workers = workers};
+	struct lab lab = {.size = LAB_QUICK, .seeds = 1, .seed = seed, .workers = workers};
 	struct page *page = page_new(experiment);
 
 	lab.progress = progress_new(NULL, NULL);
@@ -21,6 +21,11 @@ static inline struct page *quick_page(const struct experiment *experiment, unsig
 		fail_msg("%s: %s", experiment->name, progress_failure(lab.progress));
 	progress_free(lab.progress);
 	return page;
+}
+
+static inline struct page *quick_page(const struct experiment *experiment, unsigned workers)
+{
+	return quick_page_of(experiment, workers, 1);
 }
 
 static inline const struct page_table *table_of(const struct page *page, const char *id)
@@ -76,6 +81,17 @@ static inline void assert_claims_met(const struct page *page)
 		if (page->parts[i].kind == PART_CLAIM && !page->parts[i].claim.met)
 			fail_msg("%s: %s: %g", page->experiment->name, page->parts[i].claim.text,
 				 page->parts[i].claim.value);
+}
+
+/* The verdict of that name, which begins with the paper: "kBF Figure 4, ...". */
+static inline void assert_verdict(const struct page *page, const char *of, enum page_agreement agreement)
+{
+	for (size_t i = 0; i < page->count; i++)
+		if (page->parts[i].kind == PART_VERDICT && !strcmp(page->parts[i].verdict.of, of)) {
+			assert_int_equal(page->parts[i].verdict.agreement, agreement);
+			return;
+		}
+	fail_msg("no verdict on '%s'", of);
 }
 
 /* All numbers of all tables are the same. */

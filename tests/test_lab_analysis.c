@@ -98,135 +98,129 @@ static struct record record_of(const struct sim_p2p_options *options)
 	return r;
 }
 
-/* Flows that began after the first ones, which were caught in the midst of their lives. */
-#define EACH_FLOW(f, r)                                                                                      \
-	for (const struct seen *f = (r).flows + SLOTS; f < (r).flows + FLOWS; f++)                           \
-		if (f->over)
+/* Sums over the flows that began after the first ones, which were caught in the middle of their lives. */
+struct sums {
+	double flows, packets, squares, p2p, early, udp_first, udp_alone, silent, late, in_time, small,
+		largest;
+};
 
-static void a_flow_is_a_syn_some_packets_and_a_fin(void **state)
+/* What holds for every flow: a SYN, some packets, a FIN; UDP within TCP, unless the options say otherwise. */
+static void check_flow(const struct seen *f, const struct sim_p2p_options *o)
 {
-	struct sim_p2p_options options = plain_traffic();
-	struct record r = record_of(&options);
-	double flows = 0, packets = 0;
-
-	(void)state;
-	EACH_FLOW (f, r) {
-		assert_int_equal(f->syn, 1);
-		assert_int_equal(f->fin, 1);
-		assert_in_range(packets_of(f), 9, 21);
-		flows++;
-		packets += packets_of(f);
+	if (f->syn == 0) {
+		assert_true(o->udp_only > 0 && f->udp == 2 && !f->p2p && packets_of(f) == 0);
+		return;
 	}
-	assert_true(flows > FLOWS - 3 * SLOTS);
-	assert_near("packets a flow", packets / flows, 15,
-		    3.29 * sqrt(14 / flows)); /* 13 equal ones: variance 14 */
-	free(r.flows);
-}
-
-static void the_udp_packet_of_a_p2p_flow_lies_within_its_tcp(void **state)
-{
-	struct sim_p2p_options options = plain_traffic();
-	struct record r = record_of(&options);
-	double flows = 0, p2p = 0, early = 0;
-
-	(void)state;
-	EACH_FLOW (f, r) {
+	assert_int_equal(f->syn, 1);
+	assert_true(f->fin == 1 || o->silent > 0);
+	assert_in_range(packets_of(f), o->zipf ? 2 : o->silent > 0 ? 1 : 9, o->zipf ? SIM_P2P_LARGEST : 21);
+	if (f->fin) {
 		assert_int_equal(f->udp, f->p2p);
 		if (f->p2p)
-			assert_in_range(f->udp_after, 1, packets_of(f) - 1);
-		flows++;
-		p2p += f->p2p;
-		early += f->p2p && 2 * f->udp_after < packets_of(f);
+			assert_in_range(f->udp_after, o->udp_first > 0 ? 0 : 1, packets_of(f) - 1);
+	} else if (f->udp) { /* it breaks off, and is P2P if its UDP packet comes in time */
+		assert_in_range(f->lag, 1, SIM_P2P_LATEST);
+		assert_int_equal(f->p2p, f->lag < SIM_P2P_TIMEOUT);
 	}
-	assert_near("share of P2P", p2p / flows, .25, 3.29 * sqrt(.25 * .75 / flows));
-	assert_near("UDP in the first half", early / p2p, .465,
-		    .035); /* (s-1)/2 of s-1 places or one fewer; s even or odd */
-	free(r.flows);
 }
 
-static void as_many_flows_are_there_as_there_are_slots(void **state)
+static void add_flow(struct sums *s, const struct seen *f)
+{
+	double size = packets_of(f);
+
+	s->flows++;
+	s->packets += size;
+	s->squares += size * size;
+	s->p2p += f->p2p;
+	s->early += f->p2p && 2 * f->udp_after < size;
+	s->udp_first += f->p2p && f->udp_after == 0;
+	s->udp_alone += f->syn == 0;
+	s->silent += f->fin == 0;
+	s->late += !f->fin && f->udp;
+	s->in_time += !f->fin && f->udp && f->p2p;
+	s->small += size <= 5;
+	s->largest = fmax(s->largest, size);
+}
+
+static struct sums sums_of(const struct sim_p2p_options *options, struct record *r)
+{
+	struct sums s = {.flows = 0};
+
+	*r = record_of(options);
+	for (const struct seen *f = r->flows + SLOTS; f < r->flows + FLOWS; f++)
+		if (f->over) {
+			check_flow(f, options);
+			add_flow(&s, f);
+		}
+	free(r->flows);
+	return s;
+}
+
+/* 3.29 deviations of a share. */
+static double reach_of(double share, double trials)
+{
+	return 3.29 * sqrt(share * (1 - share) / trials);
+}
+
+static void flows_of_p2p_traffic_are_as_said(void **state)
 {
 	struct sim_p2p_options options = plain_traffic();
-	struct record r = record_of(&options);
+	struct record r;
+	struct sums s = sums_of(&options, &r);
 
 	(void)state;
-	assert_true(r.most_live <= SLOTS);
-	assert_true(r.most_live > SLOTS - SLOTS / 10); /* some slots have not yet sent the SYN of the next */
+	assert_true(s.flows > FLOWS - 3 * SLOTS);
+	assert_near("packets a flow", s.packets / s.flows, 15,
+		    3.29 * sqrt(14 / s.flows)); /* 9 to 21: variance 14 */
+	assert_near("share of P2P", s.p2p / s.flows, .25, reach_of(.25, s.flows));
+	assert_near("UDP in the first half", s.early / s.p2p, .465,
+		    .035); /* (s-1)/2 of s-1 places, or one fewer */
+	assert_in_range(r.most_live, SLOTS - SLOTS / 10 + 1,
+			SLOTS); /* some slots have not sent their next SYN */
 	assert_near("seconds for a turn of all", (double)r.seconds * SLOTS / (double)r.packets, GAP,
 		    GAP / 100);
-	free(r.flows);
 }
 
 static void udp_may_come_first_or_alone(void **state)
 {
 	struct sim_p2p_options options = plain_traffic();
 	struct record r;
-	double all = 0, p2p = 0, first = 0, alone = 0;
+	struct sums s;
 
 	(void)state;
 	options.udp_first = .5;
 	options.udp_only = .1;
-	r = record_of(&options);
-	EACH_FLOW (f, r) {
-		all++;
-		p2p += f->p2p;
-		first += f->p2p && f->udp_after == 0;
-		alone += f->syn == 0;
-		if (f->syn == 0)
-			assert_true(f->udp == 2 && !f->p2p && packets_of(f) == 0);
-	}
-	assert_near("UDP first", first / p2p, .5, 3.29 * sqrt(.25 / p2p));
-	assert_near("UDP alone", alone / all, .1, 3.29 * sqrt(.09 / all));
-	free(r.flows);
+	s = sums_of(&options, &r);
+	assert_near("UDP first", s.udp_first / s.p2p, .5, reach_of(.5, s.p2p));
+	assert_near("UDP alone", s.udp_alone / s.flows, .1, reach_of(.1, s.flows));
 }
 
 static void a_flow_that_breaks_off_is_p2p_if_its_udp_comes_in_time(void **state)
 {
 	struct sim_p2p_options options = plain_traffic();
 	struct record r;
-	double all = 0, silent = 0, late = 0, in_time = 0;
+	struct sums s;
 
 	(void)state;
 	options.silent = .3;
-	r = record_of(&options);
-	EACH_FLOW (f, r) {
-		all++;
-		silent += f->fin == 0;
-		if (f->fin || !f->udp)
-			continue;
-		assert_in_range(f->lag, 1, SIM_P2P_LATEST);
-		assert_int_equal(f->p2p, f->lag < SIM_P2P_TIMEOUT);
-		late++;
-		in_time += f->p2p;
-	}
-	assert_near("broken off", silent / all, .3, .02); /* those that still wait for UDP are not over */
-	assert_near("UDP in time", in_time / late, 63. / SIM_P2P_LATEST, .06);
-	free(r.flows);
+	s = sums_of(&options, &r);
+	assert_near("broken off", s.silent / s.flows, .3,
+		    .02); /* those that still wait for UDP are not over */
+	assert_near("UDP in time", s.in_time / s.late, 63. / SIM_P2P_LATEST, .06);
 }
 
 static void zipf_sizes_have_the_same_mean_and_a_long_tail(void **state)
 {
 	struct sim_p2p_options options = plain_traffic();
 	struct record r;
-	double flows = 0, packets = 0, squares = 0, small = 0, largest = 0;
+	struct sums s;
 
 	(void)state;
 	options.zipf = true;
-	r = record_of(&options);
-	EACH_FLOW (f, r) {
-		double size = packets_of(f);
-
-		assert_true(size >= 2 && size <= SIM_P2P_LARGEST);
-		flows++;
-		packets += size;
-		squares += size * size;
-		small += size <= 5;
-		largest = size > largest ? size : largest;
-	}
-	assert_near("packets a flow", packets / flows, 15, 3.29 * sqrt(squares / flows / flows));
-	assert_true(small / flows > .5);
-	assert_true(largest > 2000);
-	free(r.flows);
+	s = sums_of(&options, &r);
+	assert_near("packets a flow", s.packets / s.flows, 15, 3.29 * sqrt(s.squares / s.flows / s.flows));
+	assert_true(s.small / s.flows > .5);
+	assert_true(s.largest > 2000);
 }
 
 static void the_same_seed_gives_the_same_packets(void **state)
@@ -276,7 +270,7 @@ static void a_mean_lies_in_its_interval_in_99_of_100(void **state)
 }
 
 /* With one choice the loads are Poisson distributed. */
-static void the_fluid_of_one_choice_is_poisson(void **state)
+static void with_one_choice_loads_are_poisson(void **state)
 {
 	struct dleft_ode f;
 	double more = 1, term = exp(-3);
@@ -419,15 +413,13 @@ static void quick_analysis_has_the_formulas_inside(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_flow_is_a_syn_some_packets_and_a_fin),
-		cmocka_unit_test(the_udp_packet_of_a_p2p_flow_lies_within_its_tcp),
-		cmocka_unit_test(as_many_flows_are_there_as_there_are_slots),
+		cmocka_unit_test(flows_of_p2p_traffic_are_as_said),
 		cmocka_unit_test(udp_may_come_first_or_alone),
 		cmocka_unit_test(a_flow_that_breaks_off_is_p2p_if_its_udp_comes_in_time),
 		cmocka_unit_test(zipf_sizes_have_the_same_mean_and_a_long_tail),
 		cmocka_unit_test(the_same_seed_gives_the_same_packets),
 		cmocka_unit_test(a_mean_lies_in_its_interval_in_99_of_100),
-		cmocka_unit_test(the_fluid_of_one_choice_is_poisson),
+		cmocka_unit_test(with_one_choice_loads_are_poisson),
 		cmocka_unit_test(the_papers_bucket_overflows_as_it_says),
 		cmocka_unit_test(a_stored_item_keeps_others_away),
 		cmocka_unit_test(quick_dleft_has_the_papers_errors),

@@ -15,12 +15,10 @@
 
 #include <cmocka.h>
 
-#include "lab/progress.h"
-#include "lab/experiments.h"
 #include "sim/flags.h"
-#include "lab/page_parts.h"
 #include "sim/pool.h"
 #include "lab/printed_kbf.h"
+#include "tests/experiment.h"
 #include "tests/random.h"
 #include "sim/seeded.h"
 
@@ -188,6 +186,21 @@ static void more_special_flows_than_flows_are_refused(void **state)
 
 enum { CODES = 200, KEYS = 2000 };
 
+static struct printed_codes codes;
+
+static int make_codes(void **state)
+{
+	(void)state;
+	return printed_codes_make(&codes, CODES);
+}
+
+static int free_codes(void **state)
+{
+	(void)state;
+	printed_codes_free(&codes);
+	return 0;
+}
+
 static uint32_t value_of(uint64_t i)
 {
 	return (uint32_t)(id_number(i + 1000000) % CODES);
@@ -196,13 +209,10 @@ static uint32_t value_of(uint64_t i)
 /* With counters that stick, what is stored reads right or not at all, through all that may happen. */
 static void the_printed_kbf_is_right_or_null(void **state)
 {
-	struct printed_codes codes;
-	struct printed_kbf f;
+	struct printed_kbf f = printed_make(&codes, 5, printed_cells(1 / 32.0, KEYS) / 2);
 	double null = 0;
 
 	(void)state;
-	assert_int_equal(printed_codes_make(&codes, CODES), 0);
-	f = printed_make(&codes, 5, printed_cells(1 / 32.0, KEYS) / 2);
 	f.sticks = true;
 	for (uint64_t i = 0; i < KEYS; i++)
 		printed_insert(&f, id_number(i), value_of(i));
@@ -225,17 +235,13 @@ static void the_printed_kbf_is_right_or_null(void **state)
 			    symbol == (int32_t)value_of(i));
 	}
 	free(f.cells);
-	printed_codes_free(&codes);
 }
 
 static void what_is_taken_out_of_the_printed_kbf_leaves_it_empty(void **state)
 {
-	struct printed_codes codes;
-	struct printed_kbf f;
+	struct printed_kbf f = printed_make(&codes, 4, 4000);
 
 	(void)state;
-	assert_int_equal(printed_codes_make(&codes, CODES), 0);
-	f = printed_make(&codes, 4, 4000);
 	for (uint64_t i = 0; i < 500; i++)
 		printed_insert(&f, id_number(i), value_of(i));
 	for (uint64_t i = 0; i < 500; i++)
@@ -244,17 +250,13 @@ static void what_is_taken_out_of_the_printed_kbf_leaves_it_empty(void **state)
 		assert_int_equal(f.cells[i], 0);
 	assert_true(printed_delete(&f, 1, 0) > 0);
 	free(f.cells);
-	printed_codes_free(&codes);
 }
 
 static void counters_wrap_or_stick(void **state)
 {
-	struct printed_codes codes;
-	struct printed_kbf f;
+	struct printed_kbf f = printed_make(&codes, 1, 1);
 
 	(void)state;
-	assert_int_equal(printed_codes_make(&codes, CODES), 0);
-	f = printed_make(&codes, 1, 1);
 	for (int i = 0; i < 8; i++)
 		printed_insert(&f, 7, 3);
 	assert_int_equal(printed_query(&f, 7), PRINTED_ABSENT);
@@ -266,7 +268,6 @@ static void counters_wrap_or_stick(void **state)
 	printed_delete(&f, 7, 3);
 	assert_int_equal(f.cells[0] & 7, 7);
 	free(f.cells);
-	printed_codes_free(&codes);
 }
 
 static void a_bloom_filter_of_p_has_its_k_and_m(void **state)
@@ -280,50 +281,10 @@ static void a_bloom_filter_of_p_has_its_k_and_m(void **state)
 
 /* ----------------------------------------------------------------------- quick runs */
 
-static struct page *quick(const struct experiment *experiment, unsigned seeds)
-{
-	struct lab lab = {
-		.size = LAB_QUICK, .seeds = seeds, .seed = 3, .workers = 2, .progress = progress_new(NULL, NULL)};
-	struct page *page = page_new(experiment);
-	int error;
-
-	progress_expect(lab.progress, experiment, lab.size);
-	error = lab_run(&lab, experiment, page);
-	if (error)
-		fail_msg("%s: %s", experiment->name, progress_failure(lab.progress));
-	progress_free(lab.progress);
-	return page;
-}
-
-static void assert_claims_met(const struct page *page)
-{
-	for (size_t i = 0; i < page->count; i++)
-		if (page->parts[i].kind == PART_CLAIM && !page->parts[i].claim.met)
-			fail_msg("%s: %s: %g", page->experiment->name, page->parts[i].claim.text,
-				 page->parts[i].claim.value);
-}
-
-static const struct page_table *table_of(const struct page *page, const char *id)
-{
-	for (size_t i = 0; i < page->count; i++)
-		if (page->parts[i].kind == PART_TABLE && !strcmp(page->parts[i].table->id, id))
-			return page->parts[i].table;
-	fail_msg("%s has no table '%s'", page->experiment->name, id);
-	return NULL;
-}
-
-static struct spread number_at(const struct page_table *table, size_t row, size_t column)
-{
-	const struct cell *cell = table_cell(table, row, column);
-
-	assert_true(row < table->rows && (cell->kind == CELL_NUMBER || cell->kind == CELL_SPREAD));
-	return cell->number;
-}
-
 /* The search takes most of the time, and test_kbf_codes.c has it under the sanitizers too. */
 static void codes_take_the_bits_that_they_take(void **state)
 {
-	struct page *page = test_scale() < 1 ? NULL : quick(&experiment_kbf_encodings, 1);
+	struct page *page = test_scale() < 1 ? NULL : quick_page_of(&experiment_kbf_encodings, 2, 3);
 	const double bound[] = {5, 13, 19, 23, 26, 27, 28}; /* of 7, 100, 1,000 ... values */
 	const struct page_table *bits, *lookups;
 
@@ -334,12 +295,14 @@ static void codes_take_the_bits_that_they_take(void **state)
 	lookups = table_of(page, "regression");
 	assert_claims_met(page);
 	for (size_t row = 0; row < sizeof bound / sizeof bound[0]; row++)
-		assert_true(number_at(bits, row, 1).middle == bound[row]);
+		assert_true(number_in(bits, row, "bound") == bound[row]);
 	/* Of 3,000 values: greedy, field, power sums. Nothing is left to chance. */
-	assert_true(number_at(bits, 3, 3).middle == 28);
-	assert_true(number_at(bits, 3, 4).middle == 24 && number_at(bits, 3, 5).middle == 24);
+	assert_true(number_in(bits, 3, "greedy") == 28);
+	assert_true(number_in(bits, 3, "(x, x^3)") == 24 && number_in(bits, 3, "power sums") == 24);
 	/* 22.1 % of the lookups of 3,000 codes never end: the codes are the same for ever. */
-	assert_float_equal(number_at(lookups, 2, 2).middle, 22.1, .1);
+	assert_near("no end", number_in(lookups, 2, "no end"), 22.1, .1);
+	assert_verdict(page, "kBF Figure 2, 16,384 greedy codes in 30 bits", PAGE_IMPOSSIBLE);
+	assert_verdict(page, "kBF Figure 3, quadratic fit of the codes", PAGE_IMPOSSIBLE);
 	page_free(page);
 }
 
@@ -349,10 +312,12 @@ static void codes_take_the_bits_that_they_take(void **state)
  */
 static void keys_are_decoded_as_the_corrected_formula_says(void **state)
 {
-	struct page *page = quick(&experiment_kbf_decodability, 1);
+	struct page *page = quick_page_of(&experiment_kbf_decodability, 2, 3);
 
 	(void)state;
 	assert_claims_met(page);
+	assert_verdict(page, "kBF Figure 4, cells with three keys or more", PAGE_AGREES);
+	assert_verdict(page, "kBF Figure 5, keys that cannot be decoded", PAGE_IMPOSSIBLE);
 	page_free(page);
 }
 
@@ -363,9 +328,9 @@ static void keys_are_decoded_as_the_corrected_formula_says(void **state)
  */
 static void errors_of_a_kbf_are_those_of_the_formulas(void **state)
 {
-	struct page *page = quick(&experiment_kbf_errors, 1);
+	struct page *page = quick_page_of(&experiment_kbf_errors, 2, 3);
 	const struct page_table *errors = table_of(page, "errors");
-	double lost = number_at(errors, 5, 4).middle, positives = number_at(errors, 5, 6).middle;
+	double lost = number_in(errors, 5, "lost"), positives = number_in(errors, 5, "positive");
 
 	(void)state;
 	assert_claims_met(page);
@@ -382,14 +347,15 @@ static void errors_of_a_kbf_are_those_of_the_formulas(void **state)
  */
 static void flags_are_lost_as_often_as_before(void **state)
 {
-	struct page *page = quick(&experiment_kbf_acsm, 1);
+	struct page *page = quick_page_of(&experiment_kbf_acsm, 2, 3);
 	const struct page_table *errors = table_of(page, "errors");
-	double kbf = number_at(errors, 0, 6).middle, sbf = number_at(errors, 1, 6).middle;
+	double kbf = number_in(errors, 0, "all"), sbf = number_in(errors, 1, "all");
 
 	(void)state;
 	assert_claims_met(page);
 	assert_in_range(kbf * 1000, 1000, 1300);
 	assert_in_range(sbf * 1000, 1200, 2100);
+	assert_verdict(page, "kBF Figure 14, those of the SBF hardly change", PAGE_DISAGREES);
 	page_free(page);
 }
 
@@ -413,5 +379,5 @@ int main(void)
 		cmocka_unit_test(flags_are_lost_as_often_as_before),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_codes, free_codes);
 }
