@@ -1,9 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For tests that look into a table: which flows its side table has. */
+/* For tests that look into a table: the lines of a flow, and its entries in the side table. */
 #ifndef INKLING_TESTS_SIDE_PROBE_H
 #define INKLING_TESTS_SIDE_PROBE_H
 
-#include "table/side.h"
+#include "kinds/compact/compact.h"
+#include "table/table.h"
+
+struct two_lines {
+	uint32_t low, high;
+};
+
+/* The candidate lines of a flow in `line` and `compact`. */
+static inline struct two_lines lines_of(const struct ink_table *table, uint64_t id)
+{
+	uint32_t first, second;
+
+	if (table->plan.kind == INK_LINE) {
+		struct ink_line_place p = ink_line_place(&table->shape.line, id);
+
+		first = p.first, second = p.second;
+	} else {
+		struct place p = compact_place(&table->shape.compact, table->plan.geometry.b, id);
+
+		first = first_line(&p), second = second_line(&p);
+	}
+	return first < second ? (struct two_lines){first, second} : (struct two_lines){second, first};
+}
 
 /* How many of its entries are this flow's, by as many bits of the id as they keep. */
 static inline unsigned entries_aside(const struct ink_side *s, uint64_t id)

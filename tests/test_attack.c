@@ -1,24 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Hash flooding. An attacker chooses the keys, knows the code, the geometry of
- * the table, and the secrets of other tables. He looks for keys that all fall
- * into the same two lines, as many as he likes. With the table's own secret he
- * fills them, and the side table, with a hundred flows or so. Without it his
- * keys are as good as any: over many secrets they overflow as often as keys
- * that mean no harm, within what chance allows.
+ * the table, and the secrets of other tables. It looks for keys that all fall
+ * into the same two lines. With the table's own secret, a hundred flows or so
+ * fill these lines and the side table. Without it, its keys are as good as any:
+ * over many secrets they overflow as often as harmless keys, within what chance
+ * allows.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/siphash.h"
-#include "tests/random.h"
-#include "kinds/compact/compact.h"
-#include "table/table.h"
+#include "tests/interval.h"
+#include "tests/side_probe.h"
+#include "tests/table.h"
 
 enum { KEY = 16, MOST_KEYS = 1000 };
 
@@ -29,49 +21,12 @@ static struct ink_table *make(enum ink_kind kind, const struct ink_geometry *g, 
 {
 	struct ink_options o = {
 		.size = sizeof o, .kind = kind, .states = 15, .age_bits = 1, .flows = flows, .seed = seed};
-	struct ink_why why = {""};
-	struct ink_table *t;
 
 	o.geometry = *g;
-	t = ink_create(&o, &why);
-	if (!t)
-		fail_msg("%s", why.text);
-	return t;
-}
-
-static struct ink_stats stats_of(const struct ink_table *t)
-{
-	struct ink_stats stats = {.size = sizeof stats};
-
-	ink_stats(t, &stats);
-	return stats;
+	return table_with(&o);
 }
 
 /* ------------------------------------------------------------------ the attacker */
-
-struct pair {
-	uint32_t low, high;
-};
-
-/* The two lines of a key in a table like this one, under some secret. */
-static struct pair lines_of(const struct ink_table *like, const uint64_t secret[2], const uint8_t *key)
-{
-	uint64_t id = ink_siphash13(secret, key, KEY);
-	uint32_t first, second;
-
-	if (like->plan.kind == INK_LINE) {
-		struct ink_line_place p = ink_line_place(&like->shape.line, id);
-
-		first = p.first;
-		second = p.second;
-	} else {
-		struct place p = compact_place(&like->shape.compact, like->plan.geometry.b, id);
-
-		first = first_line(&p);
-		second = second_line(&p);
-	}
-	return first < second ? (struct pair){first, second} : (struct pair){second, first};
-}
 
 static void counter_key(uint8_t *key, uint64_t number)
 {
@@ -83,14 +38,14 @@ static void counter_key(uint8_t *key, uint64_t number)
 static void colliding_keys(const struct ink_table *like, const uint64_t secret[2], uint8_t (*keys)[KEY],
 			   unsigned n)
 {
-	struct pair wanted = {0, 0};
+	struct two_lines wanted = {0, 0};
 	unsigned found = 0;
 
 	for (uint64_t number = 0; found < n; number++) {
-		struct pair lines;
+		struct two_lines lines;
 
 		counter_key(keys[found], number);
-		lines = lines_of(like, secret, keys[found]);
+		lines = lines_of(like, ink_siphash13(secret, keys[found], KEY));
 		if (found == 0 && lines.low != lines.high)
 			wanted = lines;
 		found += wanted.low != wanted.high && lines.low == wanted.low && lines.high == wanted.high;
@@ -131,7 +86,7 @@ static void insert_keys(struct ink_table *t, uint8_t (*keys)[KEY], unsigned n)
 
 /* --------------------------------------------------------------- with the secret */
 
-static void whoever_knows_the_secret_overflows_two_lines_at_will(void **state)
+static void with_the_secret_two_lines_overflow_at_will(void **state)
 {
 	static uint8_t keys[MOST_KEYS][KEY];
 	const struct ink_geometry planned = {.d = 0};
@@ -157,40 +112,18 @@ static void whoever_knows_the_secret_overflows_two_lines_at_will(void **state)
 
 /* ------------------------------------------------------------ without the secret */
 
-enum {
-	SECRETS = 400
-}; /* enough for means to tell; they take a second, so also where tests are to be short */
-
-/* A number for each secret. */
-struct sample {
-	double sum, squares, n;
-};
-
-static void sample_add(struct sample *s, double x)
-{
-	s->sum += x;
-	s->squares += x * x;
-	s->n++;
-}
-
-static double mean(const struct sample *s)
-{
-	return s->sum / s->n;
-}
-
-static double variance(const struct sample *s)
-{
-	return s->squares / s->n - mean(s) * mean(s);
-}
+/* Enough for means to differ; they take a second, so short runs have them too. */
+enum { SECRETS = 400 };
 
 /* The means of the two differ by no more than 99.9 % of all differences by chance. */
 static void assert_alike(const char *what, const struct sample *attack, const struct sample *chance)
 {
-	double allowed = 3.29 * sqrt(variance(attack) / attack->n + variance(chance) / chance->n);
+	double off = fabs(sample_mean(attack) - sample_mean(chance));
+	double allowed = 3.29 * hypot(sample_deviation(attack), sample_deviation(chance));
 
-	if (fabs(mean(attack) - mean(chance)) > allowed)
-		fail_msg("%s: %.3f where chance has %.3f, give or take %.3f", what, mean(attack),
-			 mean(chance), allowed);
+	if (off > allowed)
+		fail_msg("%s: %.3f where chance has %.3f, give or take %.3f", what, sample_mean(attack),
+			 sample_mean(chance), allowed);
 }
 
 struct counted {
@@ -237,12 +170,12 @@ static void assert_no_better_than_chance(const char *what, enum ink_kind kind, u
 					 unsigned n)
 {
 	static uint8_t harmless[MOST_KEYS][KEY];
-	struct counted attack = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, chance = attack;
+	struct counted attack = {.refused = {.n = 0}}, chance = attack;
 
 	harmless_keys(harmless, n);
 	count_over_secrets(kind, keys, n, &attack);
 	count_over_secrets(kind, harmless, n, &chance);
-	assert_true(mean(&chance.refused) > 1);
+	assert_true(sample_mean(&chance.refused) > 1);
 	assert_alike(what, &attack.refused, &chance.refused);
 	assert_alike(what, &attack.collided, &chance.collided);
 	assert_alike(what, &attack.fullest, &chance.fullest);
@@ -310,7 +243,7 @@ static void a_planned_table_takes_all_the_attackers_flows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whoever_knows_the_secret_overflows_two_lines_at_will),
+		cmocka_unit_test(with_the_secret_two_lines_overflow_at_will),
 		cmocka_unit_test(keys_that_collide_under_another_secret_do_no_harm),
 		cmocka_unit_test(keys_with_a_pattern_do_no_harm),
 		cmocka_unit_test(a_planned_table_takes_all_the_attackers_flows),

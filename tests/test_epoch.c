@@ -8,21 +8,10 @@
  * The cells are compiled in here once more, for many writers: a test can stop
  * a call half way.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include <inkling/inkling.h>
-
-#include "tests/random.h"
+#include "tests/table.h"
 #define INK_SHARED 1
 #include "kinds/line/find_portable.h"
 #include "kinds/line/cells.h"
@@ -48,12 +37,8 @@ static struct ink_table *table_of(const struct way *way)
 				.simd = way->simd,
 				.seed = 7,
 				.geometry = {.b = LINES, .h = way->h, .side = 100}};
-	struct ink_why why;
-	struct ink_table *t = ink_create(&o, &why);
 
-	if (!t)
-		fail_msg("%s", why.text);
-	return t;
+	return table_with(&o);
 }
 
 /* Looks that an entry outlives. */
@@ -131,7 +116,7 @@ static void only_words_in_which_an_entry_expires_are_written(void **state)
 	touch_all(t, 20, 2000);
 	for (uint64_t i = 0; i < 20; i++)
 		assert_int_equal(ink_peek(t, id_number(i)), INK_ABSENT);
-	assert_int_equal(ink_check(t, NULL), 0);
+	assert_sound(t);
 	ink_free(t);
 }
 
@@ -174,7 +159,7 @@ static void a_census_between_portions_counts_what_is_there(void **state)
 				ink_modify(t, id_number(random_below(2000)), random_below(STATES));
 		} while (more == 1);
 		assert_int_equal(more, 0);
-		assert_int_equal(ink_check(t, NULL), 0);
+		assert_sound(t);
 	}
 	assert_true(now > lives(t));
 	ink_free(t);
@@ -452,32 +437,28 @@ static void what_is_touched_stays_and_what_rests_goes(void **state)
 	for (unsigned i = 0; i < TOUCHERS; i++)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(s.complaints, 0);
-	assert_int_equal(ink_check(s.t, NULL), 0);
+	assert_sound(s.t);
 	ink_free(s.t);
 }
 
 /* ------------------------------------------------------------------ all of it */
 
-#define CASE(test, about, ...)                                                                               \
-	{                                                                                                    \
-#test ": " about, test, NULL, NULL, &(struct way)                                            \
-		{                                                                                            \
-			__VA_ARGS__                                                                          \
-		}                                                                                            \
-	}
+/* clang-format off */
+#define CASE(test, about, ...) {#test ": " about, test, NULL, NULL, &(struct way){__VA_ARGS__}}
 
 /* One writer and many; 15 states with one age bit, and with two, in 2, 3 and 4 lanes. */
 #define ALL_TABLES(test)                                                                                     \
 	CASE(test, "one age bit", 1, 1, 24, INK_SIMD_BEST),                                                  \
-		CASE(test, "one age bit, 2 lanes, portable", 1, 1, 16, INK_SIMD_NONE),                       \
-		CASE(test, "two age bits", 2, 1, 24, INK_SIMD_BEST),                                         \
-		CASE(test, "two age bits, 2 lanes", 2, 1, 16, INK_SIMD_BEST),                                \
-		CASE(test, "many writers, one age bit", 1, 4, 24, INK_SIMD_BEST),                            \
-		CASE(test, "many writers, two age bits, portable", 2, 4, 24, INK_SIMD_NONE)
-#define SHARED(test)                                                                                         \
+	CASE(test, "one age bit, 2 lanes, portable", 1, 1, 16, INK_SIMD_NONE),                               \
+	CASE(test, "two age bits", 2, 1, 24, INK_SIMD_BEST),                                                 \
+	CASE(test, "two age bits, 2 lanes", 2, 1, 16, INK_SIMD_BEST),                                        \
+	CASE(test, "many writers, one age bit", 1, 4, 24, INK_SIMD_BEST),                                    \
+	CASE(test, "many writers, two age bits, portable", 2, 4, 24, INK_SIMD_NONE)
+#define MANY_WRITERS(test)                                                                                   \
 	CASE(test, "one age bit", 1, 4, 24, INK_SIMD_BEST),                                                  \
-		CASE(test, "two age bits", 2, 4, 24, INK_SIMD_BEST),                                         \
-		CASE(test, "two age bits, 2 lanes, portable", 2, 4, 16, INK_SIMD_NONE)
+	CASE(test, "two age bits", 2, 4, 24, INK_SIMD_BEST),                                                 \
+	CASE(test, "two age bits, 2 lanes, portable", 2, 4, 16, INK_SIMD_NONE)
+/* clang-format on */
 
 int main(void)
 {
@@ -486,10 +467,10 @@ int main(void)
 		ALL_TABLES(only_words_in_which_an_entry_expires_are_written),
 		ALL_TABLES(ages_are_right_however_often_the_counter_wrapped),
 		ALL_TABLES(a_census_between_portions_counts_what_is_there),
-		SHARED(what_was_read_before_a_look_is_not_written_after_it),
-		SHARED(a_touch_counts_as_made_at_some_moment_of_the_call),
-		SHARED(a_swap_after_the_counter_wrapped_takes_no_touch_back),
-		SHARED(what_is_touched_before_the_sweep_takes_it_stays),
+		MANY_WRITERS(what_was_read_before_a_look_is_not_written_after_it),
+		MANY_WRITERS(a_touch_counts_as_made_at_some_moment_of_the_call),
+		MANY_WRITERS(a_swap_after_the_counter_wrapped_takes_no_touch_back),
+		MANY_WRITERS(what_is_touched_before_the_sweep_takes_it_stays),
 		CASE(what_is_touched_stays_and_what_rests_goes, "one age bit", 1, 4, 16, INK_SIMD_BEST),
 		CASE(what_is_touched_stays_and_what_rests_goes, "two age bits", 2, 4, 16, INK_SIMD_BEST),
 		CASE(what_is_touched_stays_and_what_rests_goes, "portable", 1, 4, 16, INK_SIMD_NONE),

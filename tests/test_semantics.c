@@ -6,6 +6,7 @@
  * that a cell does not name stays as it was, and the table stays sound.
  */
 #include "tests/help.h"
+#include "tests/side_probe.h"
 #include "tests/verbs.h"
 
 /* -------------------------------------------------------------- the machine */
@@ -610,21 +611,9 @@ static void a_match_in_overflowed_lines_is_known(void **state)
 /* Does the second flow have no other lines than the first? (`dleft` keeps its places to itself.) */
 static int shares_all_lines(uint64_t id, uint64_t other)
 {
-	uint32_t a[2], b[2];
+	struct two_lines a = lines_of(t, id), b = lines_of(t, other);
 
-	if (variant->kind == INK_COMPACT) {
-		struct place p = compact_place(&t->shape.compact, t->plan.geometry.b, id),
-			     q = compact_place(&t->shape.compact, t->plan.geometry.b, other);
-
-		a[0] = first_line(&p), a[1] = second_line(&p);
-		b[0] = first_line(&q), b[1] = second_line(&q);
-	} else {
-		struct ink_line_place p = ink_line_place(&t->shape.line, id);
-		struct ink_line_place q = ink_line_place(&t->shape.line, other);
-
-		a[0] = p.first, a[1] = p.second, b[0] = q.first, b[1] = q.second;
-	}
-	return (b[0] == a[0] || b[0] == a[1]) && (b[1] == a[0] || b[1] == a[1]);
+	return (b.low == a.low || b.low == a.high) && (b.high == a.low || b.high == a.high);
 }
 
 static void a_miss_is_in_doubt_only_if_all_its_lines_overflowed(void **state)

@@ -3,22 +3,8 @@
  * The side table, beside a plain list: with whole ids in chains, and in words of
  * 4 and of 8 bytes. What tables do with it is in test_semantics.c.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <inkling/inkling.h>
-
-#include "tests/random.h"
 #include "tests/scratch.h"
-#include "table/side.h"
+#include "tests/table.h"
 
 static const struct ink_side_form forms[] = {
 	{.capacity = 50},
@@ -238,7 +224,7 @@ static void a_walk_from_the_top_meets_each_once(void **state)
 		for (uint32_t i = 0; i < count; i++)
 			assert_true(ink_side_add(&m.side, random_below(homes), i, 0) != 0);
 		e = ink_side_top(&m.side);
-		for (uint32_t i = 0; i<m.side.last; i++, e = e> 1 ? e - 1 : m.side.last)
+		for (uint32_t i = 0, last = m.side.last; i<last; i++, e = e> 1 ? e - 1 : last)
 			if (ink_side_used(&m.side, e)) {
 				uint64_t word = ink_side_word(&m.side, e);
 
@@ -274,9 +260,8 @@ static uint64_t id_of_pair(unsigned i)
 static struct ink_table *with_pairs(void)
 {
 	struct ink_options o = narrow_options();
-	struct ink_table *t = ink_create(&o, NULL);
+	struct ink_table *t = table_with(&o);
 
-	assert_non_null(t);
 	for (unsigned i = 0; i < 200; i++)
 		assert_int_equal(ink_insert(t, id_of_pair(i), i % 10), 0);
 	return t;
@@ -284,11 +269,8 @@ static struct ink_table *with_pairs(void)
 
 static void assert_pairs(struct ink_table *t)
 {
-	struct ink_stats s = {.size = sizeof s};
-
-	ink_stats(t, &s);
-	assert_in_range(s.side_flows, 90, 110);
-	assert_int_equal(s.flows, 200);
+	assert_in_range(stats_of(t).side_flows, 90, 110);
+	assert_int_equal(stats_of(t).flows, 200);
 	for (unsigned i = 0; i < 200; i++)
 		assert_int_equal(ink_lookup(t, id_of_pair(i)), i % 10);
 }
@@ -300,18 +282,18 @@ static void flows_that_collide_are_told_apart_and_stay_so_when_saved(void **stat
 
 	SKIP_WITHOUT_SNAPSHOTS();
 	assert_pairs(t);
-	assert_int_equal(ink_check(t, &why), 0);
+	assert_sound(t);
 	assert_int_equal(ink_save(t, scratch_file, &why), 0);
 	again = ink_load(scratch_file, INK_LOAD_READ, &why);
 	assert_non_null(again);
 	assert_pairs(again);
 	for (unsigned i = 0; i < 200; i++)
 		assert_int_equal(ink_delete(again, id_of_pair(i)), 0);
-	assert_int_equal(ink_check(again, &why), 0);
+	assert_sound(again);
 	assert_int_equal(ink_tick(t, 2, NULL), 0); /* all expire, those in the side table too */
 	for (unsigned i = 0; i < 200; i++)
 		assert_int_equal(ink_lookup(t, id_of_pair(i)), INK_ABSENT);
-	assert_int_equal(ink_check(t, &why), 0);
+	assert_sound(t);
 	ink_free(again);
 	ink_free(t);
 }
@@ -323,17 +305,14 @@ static void it_is_full_before_a_flow_is_refused(void **state)
 		.size = sizeof o, .states = 10, .seed = 1, .geometry = {.b = 5, .h = 24, .side = 1000}};
 
 	for (uint64_t round = 0; round < 50; round++) {
-		struct ink_table *t = ink_create(&o, NULL);
-		struct ink_stats s = {.size = sizeof s};
+		struct ink_table *t = table_with(&o);
 		uint64_t i = round << 32;
 
-		assert_non_null(t);
 		while (ink_insert(t, id_number(i), (unsigned)(i % 10)) == 0)
 			i++;
-		ink_stats(t, &s);
-		assert_int_equal(s.side_flows, 1000);
-		assert_int_equal(s.flows, i - (round << 32));
-		assert_int_equal(ink_check(t, NULL), 0);
+		assert_int_equal(stats_of(t).side_flows, 1000);
+		assert_int_equal(stats_of(t).flows, i - (round << 32));
+		assert_sound(t);
 		ink_free(t);
 	}
 }

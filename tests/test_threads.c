@@ -1581,13 +1581,9 @@ static void flows_that_a_narrow_side_table_cannot_tell_apart_are_there_once(void
 
 /* ------------------------------------------------------------------ all of it */
 
-#define CASE(test, about, of, ...)                                                                           \
-	{                                                                                                    \
-#test ": " about, test, no_failure_yet, NULL, &(struct of)                                   \
-		{                                                                                            \
-			__VA_ARGS__                                                                          \
-		}                                                                                            \
-	}
+/* clang-format off */
+#define CASE(test, about, of, ...) {#test ": " about, test, no_failure_yet, NULL, &(struct of){__VA_ARGS__}}
+/* clang-format on */
 
 #define PEEK(about, ...) CASE(a_peek_beside_the_writer_is_right, about, table_case, __VA_ARGS__)
 #define TURN(about, ...)                                                                                     \
