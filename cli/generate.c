@@ -244,7 +244,7 @@ static void show(const struct request *r, const struct sim_truth *truth)
 		cli_plural(truth->udp_flows), truth->alive_at_once);
 }
 
-/* The truth is open and exists, so that links to it show. Opening the capture empties it. */
+/* Before the capture is opened, which empties it. The truth exists by now, and links to it show. */
 static int check_outputs(const struct request *r)
 {
 	struct cli_file capture = {r->capture, STDOUT_FILENO}, truth = {r->truth, STDOUT_FILENO};

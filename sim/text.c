@@ -64,7 +64,7 @@ void sim_put_json(const char *text, FILE *to)
 
 /* ------------------------------------------------------------------------- terminals */
 
-/* C0, DEL and C1; and the characters that turn the direction of what follows, so that it reads as something else. */
+/* C0, DEL and C1; and the characters that change the direction of the text behind them. */
 static int controls(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||

@@ -102,7 +102,7 @@ shown() { # LABEL FILE: the number behind it in the last summary; 0 before the f
 	sed -n "s/.* $1  *\([0-9,]*\)\$/\1/p" "$2" | tr -d , | awk '{ n = $1 } END { print n + 0 }'
 }
 
-has_shown_all() { # asks for a summary, and looks at one that was asked for before
+has_shown_all() { # requests a summary, and reads an earlier one
 	kill -USR1 $runner
 	[ $(($(shown read err) + $(shown 'dropped by the kernel' err))) = $(($(crossed) - before)) ]
 }
@@ -195,7 +195,7 @@ kill -CONT $runner
 wait_until "all that crossed" has_shown_all
 kill -INT $runner
 ends_with 0
-[ "$(of dropped_by_kernel out.json)" -gt 0 ] || fail "of 42 MB that nobody read, nothing was dropped"
+[ "$(of dropped_by_kernel out.json)" -gt 0 ] || fail "of 42 MB that were not read, nothing was dropped"
 
 # ------------------------------------------------------------------ time
 

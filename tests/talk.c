@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Real connections for live.sh: two ends that talk as it is told. None lives
- * longer than five minutes, whatever becomes of who started it.
+ * Real connections for live.sh. No process lives longer than five minutes, even if
+ * the test dies.
  *
- *     talk serve PORT               takes connections, until it is killed; each is closed when the caller has closed
- *     talk call ADDRESS PORT N      opens N, says "open", and closes them when its standard input ends
- *     talk knock ADDRESS PORT N     N connections that have to be refused
+ *     talk serve PORT               takes connections, until it is killed; closes each when the caller has
+ *     talk call ADDRESS PORT N      opens N, prints "open", and closes them when its standard input ends
+ *     talk knock ADDRESS PORT N     N connections, which must be refused
  *     talk send ADDRESS PORT N      N datagrams of 1400 bytes
  */
 #include <arpa/inet.h>
@@ -113,7 +113,7 @@ static void knock(const struct sockaddr_in *to, int n)
 	}
 }
 
-/* To a port that nobody listens to, so an earlier one's refusal may be told here. */
+/* The port is closed, so a send may report the refusal of an earlier datagram. */
 static void send_datagrams(const struct sockaddr_in *to, int n)
 {
 	static const char bytes[DATAGRAM];

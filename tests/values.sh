@@ -14,75 +14,50 @@ file="a file name"
 
 # ------------------------------------------------------------------ invalid values
 
-all_reject() { # VALUE...: for each line of standard input, "OPTION|SHAPE|COMMAND"
-	while IFS='|' read -r option shape command; do
-		for value; do
-			# shellcheck disable=SC2086 # these are several words
-			exits 2 "$option '$value': invalid value; expected $shape" $command "$option" "$value" </dev/null
-		done
+whole='"" many -1 0 1x 1.5.5 "1 M" 1e30 99999999999999999999 1.5 1000000.5 1.0005k inf nan 0x10 +3 1/2'
+parts='"" few -0.1 1.5 200% 0.1x 1/0 1/'
+while IFS='|' read -r values option shape command; do
+	eval "set -- $values"
+	for value; do
+		# shellcheck disable=SC2086 # these are several words
+		exits 2 "$option '$value': invalid value; expected $shape" $command "$option" "$value" </dev/null
 	done
-}
-
-all_reject "" many -1 0 1x 1.5.5 "1 M" 1e30 99999999999999999999 1.5 1000000.5 1.0005k inf nan 0x10 "+3" 1/2 <<end
---flows|$number|plan --states 3
---flows|$number|run tcp -r x.pcap
---flows|a number from 1000 to 100M|bench
---seed|$number|run tcp -r x.pcap
---seed|$number|generate -w y
---seed|$number|bench
--c|$number|run tcp -r x.pcap
--s|$number|generate -w y
---concurrent|$number|generate -w y
---states|a number from 1 to 255|plan --flows 1k
-end
-all_reject "" many -1 1x 1.5 1e30 <<end
---flows|a number from 0 to 100M|generate -w y
-end
-all_reject "" much -1 0 4X 4iB 4Mb 1e30 <<end
---memory|$size|plan --states 3
---memory|$size|run tcp -r x.pcap
-end
-all_reject "" few -0.1 0 1 1.5 200% 0.1x 1/0 0/5 3/2 1/2/3 1/ 0.1%% 1/1% 1/2% <<end
---error|$share|plan --states 3 --flows 1k
---error|$share|run tcp -r x.pcap
-end
-all_reject "" few -0.1 1.5 200% 0.1x 1/0 1/ <<end
---ipv6|$part|generate -w y
-end
-all_reject "" soon -1s 3days 5m <<end
---rtt|a time, such as 50ms, 60s or 2min|generate -w y
-end
-all_reject "" hash Line 1 <<end
---kind|$kinds|bench
---kind|$kinds|run tcp -r x.pcap
---kind|${kinds% or kbf}, kbf or all|plan --states 3 --flows 1k
-end
-all_reject "" <<end
--r|$file|run tcp
--i|an interface name|run tcp
--o|$file|run tcp -r x.pcap
--t|$file|generate -w y
-end
-# Both commands that have --age-bits refuse the same ones, with the same exit code.
-all_reject 3 7 x <<end
---age-bits|a number from 1 to 2|run tcp -r x.pcap
---age-bits|a number from 0 to 2|plan --states 3 --flows 1k
-end
-all_reject 0 256 1T x <<end
---states|a number from 1 to 255|plan --flows 1k
---counter-bits|a number from 1 to 8, or none|plan --states 3 --flows 1k --kind stateful
---hashes|a number from 1 to 32|plan --states 3 --flows 1k --kind stateful
---threshold|a number from 1 to 32|plan --states 3 --flows 1k --kind stateful
-end
-all_reject 1401 1T x <<end
---payload|a number from 0 to 1400|generate -w y
-end
-all_reject 1T x <<end
---targets|a number from 1 to 60k|generate -w y --scans 1
---flood|a number from 0 to 500M|generate -w y
---video-as|rtp, ts or es|generate -w y --video 1
---full|unsure, refuse or replace|run tcp -r x.pcap
---exact-for|unsure|run tcp -r x.pcap
+done <<end
+$whole|--flows|$number|plan --states 3
+$whole|--flows|$number|run tcp -r x.pcap
+$whole|--flows|a number from 1000 to 100M|bench
+$whole|--seed|$number|run tcp -r x.pcap
+$whole|--seed|$number|generate -w y
+$whole|--seed|$number|bench
+$whole|-c|$number|run tcp -r x.pcap
+$whole|-s|$number|generate -w y
+$whole|--concurrent|$number|generate -w y
+$whole 256|--states|a number from 1 to 255|plan --flows 1k
+"" many -1 1x 1.5 1e30|--flows|a number from 0 to 100M|generate -w y
+"" much -1 0 4X 4iB 4Mb 1e30|--memory|$size|plan --states 3
+"" much -1 0 4X 4iB 4Mb 1e30|--memory|$size|run tcp -r x.pcap
+$parts 0 1 0/5 3/2 1/2/3 0.1%% 1/1% 1/2%|--error|$share|plan --states 3 --flows 1k
+$parts 0 1 0/5 3/2 1/2/3 0.1%% 1/1% 1/2%|--error|$share|run tcp -r x.pcap
+$parts|--ipv6|$part|generate -w y
+"" soon -1s 3days 5m|--rtt|a time, such as 50ms, 60s or 2min|generate -w y
+"" hash Line 1|--kind|$kinds|bench
+"" hash Line 1|--kind|$kinds|run tcp -r x.pcap
+"" hash Line 1|--kind|${kinds% or kbf}, kbf or all|plan --states 3 --flows 1k
+""|-r|$file|run tcp
+""|-i|an interface name|run tcp
+""|-o|$file|run tcp -r x.pcap
+""|-t|$file|generate -w y
+0 3 7 x|--age-bits|a number from 1 to 2|run tcp -r x.pcap
+3 7 x|--age-bits|a number from 0 to 2|plan --states 3 --flows 1k
+0 256 1T x|--counter-bits|a number from 1 to 8, or none|plan --states 3 --flows 1k --kind stateful
+0 33 1T x|--hashes|a number from 1 to 32|plan --states 3 --flows 1k --kind stateful
+0 33 1T x|--threshold|a number from 1 to 32|plan --states 3 --flows 1k --kind stateful
+0 1T x|--targets|a number from 1 to 60k|generate -w y --scans 1
+1401 1T x|--payload|a number from 0 to 1400|generate -w y
+1T x|--flood|a number from 0 to 500M|generate -w y
+mp4|--video-as|rtp, ts or es|generate -w y --video 1
+sometimes|--full|unsure, refuse or replace|run tcp -r x.pcap
+all|--exact-for|unsure|run tcp -r x.pcap
 end
 
 # ------------------------------------------------------------------ valid values

@@ -375,7 +375,7 @@ static int run_two(const struct request *r)
 	return result;
 }
 
-/* All tables share one secret, so that an id means the same flow to each. */
+/* All tables share one secret: an id means the same flow to each. */
 static int choose_seed(struct request *r)
 {
 	while (!r->table.seed)
