@@ -11,7 +11,7 @@
  *        what the counters sum up to, checksums are right
  *
  * A file must be refused with a reason, or make a set that is sound and stays
- * so in use.
+ * so in use. One whose checksums are trusted need not be sound, but can be used.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -23,8 +23,6 @@
 #include "count/set.h"
 #include "tests/count_model.h"
 #include "tests/image.h"
-#include "base/pages.h"
-#include "tests/scratch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -79,7 +77,7 @@ static void make_of_geometry(struct image *i, const uint8_t *data, size_t size)
 	choose(choice, &p);
 	ink_count_expect(&p);
 	memset(i->bytes, 0, sizeof i->bytes);
-	memcpy(i->bytes, "\x89INK\r\n\x1a\n\1\0\0\0\0\x10\0", 16);
+	memcpy(i->bytes, "\x89INK\r\n\x1a\n\5\0\0\0\0\x10\0", 16);
 	put(i, AT_KIND, p.kind == INK_COUNT_DLEFT ? 16 : 17, 4);
 	memcpy(i->bytes + AT_D, &p.geometry, 16);
 	put(i, AT_K, p.geometry.k, 4);
@@ -111,6 +109,7 @@ static struct image saved[KINDS];
 
 static void make_saved(unsigned kind)
 {
+	struct ink_buffer b = {.bytes = saved[kind].bytes, .room = sizeof saved[kind].bytes};
 	struct ink_count_options o = kinds[kind];
 	struct ink_count *c;
 
@@ -120,23 +119,20 @@ static void make_saved(unsigned kind)
 	insist(c != NULL);
 	for (uint64_t i = 0; i < 150; i++)
 		ink_count_add(c, id_number(i));
-	insist(ink_count_save(c, scratch_file, NULL) == 0 && image_read(&saved[kind], scratch_file));
+	insist(ink_count_save_buffer(c, &b, NULL, NULL) == 0);
+	saved[kind].size = b.used;
 	ink_count_free(c);
 }
 
 static void prepare(void)
 {
-	if (saved[0].size)
-		return;
-	insist(scratch_make(NULL) == 0);
-	for (unsigned kind = 0; kind < KINDS; kind++)
+	for (unsigned kind = 0; kind < KINDS && !saved[kind].size; kind++)
 		make_saved(kind);
-	insist(scratch_remove(NULL) == 0);
 }
 
 /* ------------------------------------------------------------------ using the set */
 
-static void use(struct ink_count *c)
+static void use(struct ink_count *c, int sound)
 {
 	struct ink_count_stats stats = {.size = sizeof stats};
 
@@ -145,26 +141,27 @@ static void use(struct ink_count *c)
 		uint32_t before = ink_count_count(c, id);
 
 		if (ink_count_add(c, id) == 0)
-			insist(ink_count_count(c, id) > before || before == c->limit);
+			insist(!sound || ink_count_count(c, id) > before || before == c->limit);
 		if (i % 3 == 0)
 			ink_count_remove(c, id_number(i / 2));
 	}
 	ink_count_merge(c, c, NULL);
 	ink_count_stats(c, &stats);
 	insist(stats.taken <= stats.cells && stats.stuck <= stats.taken && stats.error <= 1);
-	insist(ink_count_check(c, NULL) == 0);
+	insist(!sound || ink_count_check(c, NULL) == 0);
 }
 
-static void load_and_use(enum ink_load how)
+static void load_and_use(const struct image *i, enum ink_trust trust)
 {
+	const struct ink_load_options l = {.size = sizeof l, .trust = trust};
 	struct ink_why why = {""};
-	struct ink_count *c = ink_count_load(image_path(), how, &why);
+	struct ink_count *c = ink_count_load_buffer(i->bytes, i->size, &l, &why);
 
 	insist(c || why.text[0]);
 	if (!c)
 		return;
-	insist(ink_count_check(c, NULL) == 0);
-	use(c);
+	insist(trust || ink_count_check(c, NULL) == 0);
+	use(c, !trust);
 	ink_count_free(c);
 }
 
@@ -199,8 +196,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		make_of_geometry(&i, data + 1, size - 1);
 	if (way > 1)
 		image_seal(&i);
-	insist(image_write(&i, image_path()));
-	load_and_use(INK_LOAD_READ);
-	load_and_use(INK_LOAD_MAP);
+	load_and_use(&i, INK_TRUST_NOTHING);
+	load_and_use(&i, INK_TRUST_CHECKSUM);
 	return 0;
 }
