@@ -75,7 +75,7 @@ struct source {
 
 struct object {
 	const char *name;
-	uint32_t version; /* of its snapshots without extra bytes */
+	uint32_t version;                             /* of its snapshots without extra bytes */
 	void *(*make)(const struct ink_allocator *a); /* with contents; NULL with errno */
 	void (*free)(void *o);
 	void *(*copy)(const void *o, const struct ink_allocator *a);
@@ -131,7 +131,6 @@ static void everything_comes_from_the_allocator_and_goes_back(void **state)
 {
 	const struct ink_load_options l = {.size = sizeof l, .allocator = &allocator};
 
-	(void)state;
 	EACH_OBJECT (k) {
 		void *o = k->make(&allocator), *copy, *loaded;
 		struct image *i;
@@ -162,7 +161,6 @@ static void memory_that_runs_out_at_any_point_leaves_nothing(void **state)
 	const struct ink_load_options l = {.size = sizeof l, .allocator = &allocator};
 	enum { MAKE, COPY, LOAD, WAYS };
 
-	(void)state;
 	EACH_OBJECT (k) {
 		void *o = k->make(NULL), *made = NULL;
 		struct image *i = image_of(k, o, &with_extra);
@@ -187,7 +185,6 @@ static void memory_that_runs_out_at_any_point_leaves_nothing(void **state)
 
 static void a_save_without_memory_says_so_and_changes_nothing(void **state)
 {
-	(void)state;
 	EACH_OBJECT (k) {
 		void *o = k->make(&allocator);
 		struct image *before = image_of(k, o, NULL);
@@ -210,7 +207,6 @@ static void a_copy_lives_on_its_own(void **state)
 {
 	static const struct ink_allocator half = {heap_alloc, NULL, &heap};
 
-	(void)state;
 	EACH_OBJECT (k) {
 		void *o = k->make(NULL), *copy = k->copy(o, NULL), *same = k->copy(copy, NULL);
 
@@ -251,7 +247,6 @@ static void all_ways_of_saving_write_the_same_bytes(void **state)
 {
 	static struct image streamed, filed;
 
-	(void)state;
 	EACH_OBJECT (k)
 		for (unsigned e = 0; e < 2; e++) {
 			const struct ink_save_options *s = e ? &with_extra : NULL;
@@ -275,7 +270,6 @@ static void a_sink_that_fails_ends_the_save_with_its_error(void **state)
 {
 	static struct image streamed;
 
-	(void)state;
 	EACH_OBJECT (k) {
 		void *o = k->make(NULL);
 		int error = -EPIPE;
@@ -311,7 +305,6 @@ static ptrdiff_t source_read(void *into, size_t n, void *user)
 /* Reads of one byte; a stream that goes on behind the snapshot; the caller's own bytes. */
 static void all_ways_of_loading_give_the_same_object(void **state)
 {
-	(void)state;
 	EACH_OBJECT (k)
 		for (unsigned trust = 0; trust < 2; trust++) {
 			char got[2 * sizeof extra] = "";
@@ -353,7 +346,6 @@ static void a_source_that_fails_ends_short_or_says_too_much_is_refused(void **st
 	} bad[] = {{-EIO, EIO}, {-EAGAIN, EAGAIN}, {0, EBADMSG}, {PTRDIFF_MAX, EIO}, {PTRDIFF_MIN, EIO}};
 	const struct ink_load_options l = {.size = sizeof l, .allocator = &allocator};
 
-	(void)state;
 	EACH_OBJECT (k) {
 		void *o = k->make(NULL);
 		struct image *i = image_of(k, o, &with_extra);
@@ -390,7 +382,6 @@ static void loading_options_that_mean_nothing_are_refused(void **state)
 		{{.extra = room, .extra_room = sizeof room}, 0}, /* it gets what it has room for */
 	};
 
-	(void)state;
 	EACH_OBJECT (k) {
 		void *o = k->make(NULL), *loaded;
 		struct image *i = image_of(k, o, &with_extra);
@@ -419,7 +410,6 @@ static void forged_bodies_that_are_trusted_do_no_harm(void **state)
 	const struct ink_load_options l = {.size = sizeof l, .trust = INK_TRUST_CHECKSUM};
 	unsigned taken = 0;
 
-	(void)state;
 	EACH_OBJECT (k) {
 		void *o = k->make(NULL);
 		struct image *i = image_of(k, o, NULL), *good = image_of(k, o, NULL);
@@ -449,7 +439,6 @@ static void files_of_every_version_are_read_and_written_again_byte_for_byte(void
 {
 	static struct image file;
 
-	(void)state;
 	EACH_OBJECT (k)
 		for (unsigned version = k->version; version <= 6; version++) {
 			const struct ink_save_options *s = version > k->version ? &with_extra : NULL;

@@ -183,7 +183,6 @@ static void the_dleft_filter_of_the_paper_takes_19_5_bits_and_errs_as_the_paper_
 {
 	uint32_t b = (uint32_t)scaled(1 << 14);
 
-	(void)state;
 	assert_paper(
 		&(struct figure){INK_COUNT_DLEFT, {.d = 3, .b = b, .h = 6, .f = 11}, 12 * b, 19.5, .0059});
 }
@@ -193,7 +192,6 @@ static void so_it_does_when_b_is_no_power_of_two(void **state)
 {
 	uint32_t b = test_scale() < 1 ? 1009 : 10007;
 
-	(void)state;
 	assert_paper(
 		&(struct figure){INK_COUNT_DLEFT, {.d = 3, .b = b, .h = 6, .f = 11}, 12 * b, 19.5, .0059});
 }
@@ -204,7 +202,6 @@ static void the_standard_filter_takes_40_bits_and_errs_more(void **state)
 	struct ink_count_options o =
 		options_for(INK_COUNT_STANDARD, n, (struct ink_count_geometry){.m = 10 * n});
 
-	(void)state;
 	assert_int_equal(plan_of(&o).geometry.k, 7);
 	assert_int_equal(plan_of(&o).geometry.counter_bits, 4);
 	assert_paper(&(struct figure){INK_COUNT_STANDARD, {.m = 10 * n}, n, 40, .0082});
@@ -278,7 +275,6 @@ static void every_formula_of_the_dleft_plan_is_what_is_measured(void **state)
 			     {.formula = "stuck of dleft"},
 			     0};
 
-	(void)state;
 	assert_formulas(&f, INK_COUNT_DLEFT, g);
 }
 
@@ -293,7 +289,6 @@ static void every_formula_of_the_standard_plan_is_what_is_measured(void **state)
 			     {.formula = "stuck of standard"},
 			     0};
 
-	(void)state;
 	assert_formulas(&f, INK_COUNT_STANDARD, g);
 }
 
@@ -305,7 +300,6 @@ static void every_answer_is_that_of_the_model(void **state)
 	uint8_t bytes[4000];
 	uint64_t refused = 0, strangers = 0, held = 0;
 
-	(void)state;
 	for (uint64_t i = 0; i < scaled(3000); i++) {
 		size_t size = 4 + random_below(sizeof bytes - 4);
 		const char *wrong;
@@ -345,7 +339,6 @@ static void assert_all_values_fit(struct ink_count_geometry g)
 /* A bucket of the smallest cells has room for more than a cell can count: it is searched in chunks. */
 static void every_value_has_a_cell_of_its_own(void **state)
 {
-	(void)state;
 	for (uint32_t b = 1; b <= 33; b++) {
 		assert_all_values_fit((struct ink_count_geometry){.d = 8, .b = b, .h = 64, .f = 3});
 		for (uint32_t h = 4; h <= 64; h += 3)
@@ -360,7 +353,6 @@ static void the_least_loaded_bucket_is_taken_and_ties_go_left(void **state)
 		INK_COUNT_DLEFT, 1, (struct ink_count_geometry){.d = 3, .b = 1, .h = 20, .f = 24});
 	struct ink_count *c = make(&o);
 
-	(void)state;
 	for (uint64_t i = 0; i < 60; i++) {
 		uint64_t cell = i % 3 * 20 + i / 3;
 
@@ -377,7 +369,6 @@ static void the_least_loaded_bucket_is_taken_and_ties_go_left(void **state)
 
 static void the_planned_load_holds_in_churn(void **state)
 {
-	(void)state;
 	for (uint32_t d = 2; d <= 8; d += d < 4 ? 1 : 4)
 		for (uint32_t h = 2; h <= 16; h += h < 8 ? 2 : 8) {
 			struct ink_count_options o = options_for(INK_COUNT_DLEFT, scaled(20000) + 100,
@@ -411,7 +402,6 @@ static void assert_as_it_was(const struct ink_count *c, unsigned char *copy)
 
 static void a_counter_at_its_limit_sticks_and_says_so(void **state)
 {
-	(void)state;
 	for (unsigned k = 0; k < 2; k++)
 		for (uint32_t bits = 2; bits <= 16; bits += 7) {
 			struct ink_count_options o = options_for(kinds[k], 100, planned);
@@ -451,7 +441,6 @@ static void a_standard_item_with_some_stuck_counters_can_leave(void **state)
 	struct model m;
 	uint64_t other = 1;
 
-	(void)state;
 	model_begin(&m, INK_COUNT_STANDARD, &c->plan.geometry);
 	while (model_counter(&m, id_number(0), 0) != model_counter(&m, id_number(other), 0) ||
 	       model_counter(&m, id_number(0), 1) == model_counter(&m, id_number(other), 1))
@@ -468,7 +457,6 @@ static void a_standard_item_with_some_stuck_counters_can_leave(void **state)
 
 static void a_stranger_cannot_be_removed(void **state)
 {
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		struct ink_count_options o = options_for(kinds[k], 1000, planned);
 		struct ink_count *c = make(&o);
@@ -498,7 +486,6 @@ static void a_full_filter_refuses_and_keeps_what_it_has(void **state)
 	struct ink_count *c = make(&o);
 	unsigned char *before;
 
-	(void)state;
 	add_items(c, 0, 6);
 	before = remember(c);
 	for (uint64_t i = 6; i < 100; i++)
@@ -517,7 +504,6 @@ static void a_full_filter_refuses_and_keeps_what_it_has(void **state)
 
 static void a_batch_of_any_length_does_what_single_calls_do(void **state)
 {
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		struct ink_count_options o = options_for(kinds[k], 300, planned);
 		struct ink_count *c = make(&o), *single = make(&o);
@@ -552,7 +538,6 @@ static void a_merged_set_counts_what_both_count(void **state)
 {
 	uint64_t n = scaled(20000) + 500;
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		struct ink_count_options o = options_for(kinds[k], 2 * n, planned);
 		struct ink_count *a = make(&o), *b = make(&o), *both = make(&o);
@@ -581,7 +566,6 @@ static void a_merged_set_counts_what_both_count(void **state)
 
 static void a_set_merged_into_itself_doubles(void **state)
 {
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		struct ink_count_options o =
 			options_for(kinds[k], 1000, (struct ink_count_geometry){.counter_bits = 5});
@@ -617,7 +601,6 @@ static void sets_that_do_not_fit_are_not_merged(void **state)
 	struct ink_count_options o = options_for(INK_COUNT_DLEFT, 1, g);
 	struct ink_count *a = make(&o), *b = make(&o), *other;
 
-	(void)state;
 	add_items(a, 0, 10);
 	add_items(b, 10, 10);
 	for (uint64_t i = 20; i < 200; i++) {
@@ -651,7 +634,6 @@ static void ids_are_those_of_the_seed(void **state)
 	const char keys[] = "onetwosix";
 	uint64_t ids[3];
 
-	(void)state;
 	o.seed = 0;
 	c = make(&o);
 	d = make(&o);
@@ -696,7 +678,6 @@ static void options_that_mean_nothing_are_refused(void **state)
 	struct ink_count_options good = options_for(INK_COUNT_DLEFT, 1000, planned);
 	struct ink_why why = {""};
 
-	(void)state;
 	plan_of(&good);
 	REFUSED(-EINVAL, size = 0);
 	REFUSED(-EINVAL, kind = (enum ink_count_kind)3);
@@ -734,7 +715,6 @@ static void options_that_mean_nothing_are_refused(void **state)
 
 static void what_is_out_of_reach_is_refused(void **state)
 {
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		struct ink_count_options good = options_for(kinds[k], 1000, planned);
 
@@ -765,7 +745,6 @@ static void a_refused_error_names_the_least(void **state)
 	static const struct ink_count_geometry pinned[] = {
 		{0}, {.d = 4, .h = 8}, {.f = 9}, {.d = 2, .f = 20}, {.k = 5}};
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++)
 		for (unsigned i = 0; i < 5; i++) {
 			struct ink_count_options o = options_for(kinds[k], 5000, pinned[i]);
@@ -790,7 +769,6 @@ static void plans_are_kept_and_lead_back(void **state)
 {
 	static const double ceilings[] = {.1, .01, 1e-3, 1e-4, 1e-6};
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++)
 		for (unsigned e = 0; e < 5; e++)
 			for (uint64_t n = 1; n < 10000000; n = n * 7 + 3) {
@@ -819,7 +797,6 @@ static void plans_are_kept_and_lead_back(void **state)
 
 static void no_other_geometry_takes_fewer_bytes(void **state)
 {
-	(void)state;
 	for (unsigned k = 0; k < 2; k++)
 		for (uint32_t other = 1; other <= 32; other++) {
 			struct ink_count_options o = options_for(kinds[k], 100000, planned);
@@ -841,7 +818,6 @@ static void b_or_m_alone_say_how_many_items(void **state)
 	struct ink_count_options o =
 		options_for(INK_COUNT_DLEFT, 0, (struct ink_count_geometry){.b = 1000, .f = 11});
 
-	(void)state;
 	assert_int_equal(plan_of(&o).items, 12000);
 	o.geometry.f = 0;
 	assert_int_equal(plan_of(&o).items, 12000);
@@ -925,7 +901,7 @@ static void a_set_comes_back_as_it_was(void **state)
 {
 	static struct image a, b;
 
-	(void)state;
+	SKIP_WITHOUT_SNAPSHOTS();
 	for (unsigned s = 0; s < 2 * SAMPLES; s++) {
 		struct ink_count *c = sample(s / 2), *back;
 		struct stat mode;
@@ -1019,7 +995,7 @@ static void the_format_is_as_documented(void **state)
 {
 	static struct image i;
 
-	(void)state;
+	SKIP_WITHOUT_SNAPSHOTS();
 	for (unsigned s = 0; s < SAMPLES; s++) {
 		struct ink_count *c = sample(s);
 		int dleft = s < DLEFT_SAMPLES;
@@ -1094,7 +1070,7 @@ static void fields_that_no_set_has_are_refused(void **state)
 	};
 	static struct image i;
 
-	(void)state;
+	SKIP_WITHOUT_SNAPSHOTS();
 	for (size_t n = 0; n < sizeof fields / sizeof fields[0]; n++) {
 		save_sample(fields[n].sample, &i);
 		memcpy(i.bytes + fields[n].at, &fields[n].value, fields[n].bytes);
@@ -1110,7 +1086,6 @@ static void a_damaged_file_is_refused_and_a_forged_one_sound(void **state)
 	static struct image good, bad;
 	unsigned sound = 0;
 
-	(void)state;
 	SKIP_WITHOUT_SNAPSHOTS();
 	for (unsigned s = 0; s < SAMPLES; s++) {
 		save_sample(s, &good);
@@ -1144,7 +1119,7 @@ static void a_value_in_two_cells_is_refused(void **state)
 	struct ink_count *c = make(&o);
 	uint64_t values[2];
 
-	(void)state;
+	SKIP_WITHOUT_SNAPSHOTS();
 	add_items(c, 0, 2);
 	values[0] = ink_count_get(c, 0);           /* ties go left; the second goes to the emptier right */
 	values[1] = (id_number(1) >> 48) << 2 | 1; /* P_0 is the identity: as it would be in subtable 0 */
@@ -1165,7 +1140,7 @@ static void short_and_foreign_files_are_refused(void **state)
 	struct ink_count *c = sample(0);
 	size_t whole;
 
-	(void)state;
+	SKIP_WITHOUT_SNAPSHOTS();
 	save(c, &i);
 	whole = i.size;
 	for (i.size = 0; i.size < whole; i.size += 1 + i.size / 3)
@@ -1189,7 +1164,6 @@ static void assert_damage_is_found(struct ink_count *c)
 
 static void a_check_finds_what_is_damaged(void **state)
 {
-	(void)state;
 	for (unsigned s = 0; s < SAMPLES; s++) {
 		struct ink_count *behind = sample(s), *items = sample(s), *bits = sample(s);
 		uint64_t used = ink_count_used(&behind->plan), end = bits->cells * bits->cell_bits;

@@ -229,7 +229,7 @@ static void *kbf_load_buffer(const uint8_t *bytes, size_t n, const struct ink_lo
 
 #define ROW(name, make, prefix, use, load)                                                                   \
 	{                                                                                                    \
-		name, 5, make, prefix##_free_it, prefix##_copy_it, prefix##_bytes_of, use, prefix##_save_it,    \
+		name, 5, make, prefix##_free_it, prefix##_copy_it, prefix##_bytes_of, use, prefix##_save_it, \
 			prefix##_with, prefix##_to, prefix##_buffer, prefix##_length, load##_load_with,      \
 			load##_load_from, load##_load_buffer                                                 \
 	}
@@ -261,7 +261,6 @@ static void a_dictionary_is_loaded_within_the_limit(void **state)
 	const struct ink_load_options l = {.size = sizeof l, .bytes = 40000, .allocator = &allocator};
 	struct image *i = image_of(&sets[3], dict, NULL);
 
-	(void)state;
 	assert_null(dict_load_buffer(i->bytes, i->size, &l));
 	assert_int_equal(errno, EFBIG);
 	assert_int_equal(heap.bytes + heap.blocks, 0);

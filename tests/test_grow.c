@@ -53,14 +53,12 @@ static struct ink_kbf_options kbf_options = {.size = sizeof kbf_options, .keys =
 
 static int make_dict(void **state)
 {
-	(void)state;
 	kbf_options.dict = ink_kbf_dict_create(&dict_options, NULL);
 	return kbf_options.dict ? 0 : -1;
 }
 
 static int free_dict(void **state)
 {
-	(void)state;
 	ink_kbf_dict_free(kbf_options.dict);
 	return 0;
 }
@@ -136,14 +134,12 @@ static const struct sized structs[] = {
 
 static void structs_of_older_and_newer_callers_are_taken_and_others_refused(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof structs / sizeof structs[0]; i++)
 		assert_grows(&structs[i]);
 }
 
 static void null_instead_of_a_struct_is_refused(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof structs / sizeof structs[0]; i++)
 		if (structs[i].call != dict_create) /* whose options may be NULL */
 			assert_int_equal(structs[i].call(NULL), -EINVAL);

@@ -35,7 +35,6 @@ static void greedy_codes_are_those_of_algorithm_1(void **state)
 	uint8_t *sums = calloc(1, SPACE);
 	uint32_t expected[N], codes[N];
 
-	(void)state;
 	sums[0] = 1; /* the sum of equals */
 	algorithm_1(expected, N, sums);
 	assert_int_equal(ink_greedy_codes(codes, N, &ink_own_allocator), 0);
@@ -52,7 +51,6 @@ static void a_search_finds_all_codes_of_so_many_bits_and_no_others(void **state)
 	enum { N = 400 };
 	uint32_t all[N], codes[N];
 
-	(void)state;
 	assert_int_equal(ink_greedy_codes(all, N, &ink_own_allocator), 0);
 	for (unsigned bits = 1; bits <= 18; bits++) {
 		uint32_t below = 0;
@@ -79,7 +77,6 @@ static void three_thousand_greedy_codes_are_found(void **state)
 	static uint32_t codes[3000];
 	double start = cpu_seconds();
 
-	(void)state;
 	assert_int_equal(ink_greedy_codes(codes, 3000, &ink_own_allocator), 0);
 	print_message("%.2f s\n", cpu_seconds() - start);
 	assert_int_equal(codes[2999], 176456236);
@@ -99,7 +96,6 @@ static void all_sums_of_one_and_two_greedy_codes_are_different(void **state)
 	uint32_t *codes = calloc(n, sizeof *codes);
 	uint64_t *seen = calloc(1, 1u << (INK_GREEDY_BITS - 3));
 
-	(void)state;
 	assert_int_equal(ink_greedy_codes(codes, n, &ink_own_allocator), 0);
 	assert_false(is_marked(seen, 0));
 	for (uint32_t i = 0; i < n; i++) {
@@ -116,7 +112,6 @@ static void as_many_greedy_codes_fit_as_the_header_says(void **state)
 {
 	uint32_t *codes = calloc(INK_GREEDY_VALUES + 1, sizeof *codes);
 
-	(void)state;
 	if (test_scale() == 1) {
 		assert_int_equal(ink_greedy_codes(codes, INK_GREEDY_VALUES + 1, &ink_own_allocator), -ERANGE);
 		assert_true(codes[INK_GREEDY_VALUES - 1] && !codes[INK_GREEDY_VALUES]);
@@ -160,7 +155,6 @@ static void every_pair_of_symbols_is_found_again(void **state)
 {
 	uint32_t n = test_scale() < 1 ? 300 : 3000;
 
-	(void)state;
 	CHECK_PAIRS(INK_KBF_POWER_SUMS, n, 0); /* equal ones too */
 	CHECK_PAIRS(INK_KBF_POWER_SUMS_WIDE, n / 6, 0);
 	CHECK_PAIRS(INK_KBF_GREEDY, n / 2, 1);
@@ -171,7 +165,6 @@ static void sums_that_no_symbols_have_are_none(void **state)
 	struct ink_kbf_dict *d = filled_dict(INK_KBF_POWER_SUMS, 100);
 	uint32_t found = 0, agree = 0, pair[2];
 
-	(void)state;
 	for (uint32_t s1 = 0; s1 < d->field.p; s1 += 7)
 		for (uint32_t s2 = 0; s2 < d->field.p; s2 += 7) {
 			struct ink_power_sums s = {s1, s2};
@@ -193,7 +186,6 @@ static void sums_of_four_greedy_codes_are_sums_of_two_as_often_as_planned(void *
 		double density;
 	} planned[] = {{100, .1998}, {300, .1100}, {1000, .0496}, {1500, .0388}};
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		struct ink_kbf_dict *d = filled_dict(INK_KBF_GREEDY, planned[i].values);
 		uint32_t n = planned[i].values, tried = 200000, hits = 0;
@@ -221,7 +213,6 @@ static void sums_of_four_greedy_codes_are_sums_of_two_as_often_as_planned(void *
 
 static void values_keep_their_symbols_and_their_places(void **state)
 {
-	(void)state;
 	for (unsigned e = INK_KBF_POWER_SUMS; e <= INK_KBF_GREEDY; e++) {
 		uint32_t n = 1200, symbol;
 		struct ink_kbf_dict *d = make_dict(e, n);
@@ -256,7 +247,6 @@ static void all_elements_of_the_field_can_be_symbols(void **state)
 	struct ink_kbf_dict *d = filled_dict(INK_KBF_POWER_SUMS, INK_DICT_SMALL_FIELD);
 	uint8_t met[INK_DICT_SMALL_FIELD] = {0};
 
-	(void)state;
 	for (uint32_t i = 0; i < d->count; i++) {
 		assert_false(met[d->codes[i].s1]);
 		met[d->codes[i].s1] = 1;
@@ -273,7 +263,6 @@ static void elements_are_scattered_and_follow_from_the_seed(void **state)
 	struct ink_kbf_dict *c = ink_kbf_dict_create(NULL, NULL), *d = ink_kbf_dict_create(NULL, NULL);
 	unsigned low = 0;
 
-	(void)state;
 	assert_memory_equal(a->codes, b->codes, 500 * sizeof *a->codes);
 	for (unsigned i = 0; i < 500; i++)
 		low += a->codes[i].s1 < INK_DICT_SMALL_FIELD / 2;
@@ -296,7 +285,6 @@ static void dictionaries_fit_if_one_begins_with_the_other(void **state)
 	struct ink_kbf_dict *a = make_dict(0, 0), *b = make_dict(0, 0), *c = make_dict(0, 0),
 			    *w = make_dict(2, 0);
 
-	(void)state;
 	assert_true(ink_dict_fits(a, b));
 	assert_false(ink_dict_fits(a, w));
 	ink_kbf_dict_add(a, value_number(1), NULL);
@@ -326,7 +314,6 @@ static void a_dictionary_lives_as_long_as_somebody_shares_it(void **state)
 	struct ink_kbf *f = make_filter(&o), *g = make_filter(&o);
 	struct ink_bytes value;
 
-	(void)state;
 	ink_kbf_dict_free(o.dict);
 	insert(f, 1, 1);
 	ink_kbf_free(f);
@@ -352,7 +339,6 @@ static void options_that_mean_nothing_are_refused(void **state)
 		{{.value_length = INK_DICT_MOST_LENGTH + 1}, ERANGE},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		struct ink_kbf_dict_options o = bad[i].o;
 		struct ink_why why = {""};
@@ -370,7 +356,6 @@ static void stats_say_what_a_dictionary_is(void **state)
 	struct ink_kbf_dict *d = filled_dict(INK_KBF_POWER_SUMS, 100);
 	struct ink_kbf_dict_stats s = {.size = sizeof s};
 
-	(void)state;
 	ink_kbf_dict_stats(d, &s);
 	assert_int_equal(s.encoding, INK_KBF_POWER_SUMS);
 	assert_int_equal(s.values, 100);

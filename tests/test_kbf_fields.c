@@ -28,7 +28,6 @@ static int make_fields(void **state)
 {
 	static uint16_t roots[FIELDS][MOST_SMALL];
 
-	(void)state;
 	for (unsigned i = 0; i < FIELDS; i++)
 		fields[i] = ink_gf_make(small_primes[i], roots[i]);
 	return 0;
@@ -38,7 +37,6 @@ static int make_fields(void **state)
 
 static void every_operation_of_small_fields_is_that_of_whole_numbers(void **state)
 {
-	(void)state;
 	EACH_SMALL_FIELD (f)
 		for (uint32_t a = 0; a < f->p; a++) {
 			assert_int_equal(ink_gf_half(f, a) * 2 % f->p, a);
@@ -54,7 +52,6 @@ static void every_operation_of_small_fields_is_that_of_whole_numbers(void **stat
 /* A square has a root whose square it is; what is none has none. */
 static void every_root_of_small_fields_is_one(void **state)
 {
-	(void)state;
 	EACH_SMALL_FIELD (f) {
 		unsigned squares = 0;
 
@@ -73,7 +70,6 @@ static void every_root_of_small_fields_is_one(void **state)
 
 static void roots_without_a_table_are_those_of_the_table(void **state)
 {
-	(void)state;
 	EACH_SMALL_FIELD (f) {
 		struct ink_gf computed = ink_gf_make(f->p, NULL);
 
@@ -97,7 +93,6 @@ static int is_pair(const uint32_t pair[2], uint32_t x, uint32_t y)
 
 static void every_pair_of_small_fields_is_found_again_equal_ones_too(void **state)
 {
-	(void)state;
 	EACH_SMALL_FIELD (f)
 		for (uint32_t x = 0; x < f->p; x++)
 			for (uint32_t y = 0; y <= x; y++) {
@@ -116,7 +111,6 @@ static void every_pair_of_small_fields_is_found_again_equal_ones_too(void **stat
 /* p (p + 1) / 2 pairs have as many different sums; all the others are no pairs. */
 static void sums_that_are_no_pair_are_refused(void **state)
 {
-	(void)state;
 	EACH_SMALL_FIELD (f) {
 		uint32_t found = 0, pair[2];
 
@@ -137,7 +131,6 @@ static void any_number_is_reduced(void **state)
 	static const uint64_t numbers[] = {0, 1, UINT32_MAX, 1ull << 32, UINT64_MAX - 1, UINT64_MAX};
 	static const uint32_t primes[] = {3, 11, 61, 16381, 65521, 1073741783, 2147483647};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof primes / sizeof primes[0]; i++) {
 		struct ink_gf f = ink_gf_make(primes[i], NULL);
 
@@ -175,7 +168,6 @@ static void the_fields_of_dictionaries_find_pairs_again(void **state)
 	static uint16_t roots[16381];
 	struct ink_gf small = ink_gf_make(16381, roots), large = ink_gf_make(1073741783, NULL);
 
-	(void)state;
 	assert_true(is_prime(small.p) && is_prime(large.p));
 	assert_int_equal(large.p % 4, 3);
 	for (uint32_t x = 0; x < small.p; x++)

@@ -11,7 +11,6 @@
 /* Every call is made with the k-th request failing, for all k, until it succeeds; as it was in between. */
 static void changes_fail_and_leave_the_filter_as_it_was(void **state)
 {
-	(void)state;
 	for (unsigned v = 0; v < VARIANTS; v++) {
 		struct ink_kbf *f =
 			make_variant(&variants[v], (struct ink_kbf_options){.k = 3, .cells = 60, .keys = 20});
@@ -45,7 +44,6 @@ static void growing_fails_and_inserts_go_on(void **state)
 	struct ink_kbf *f = make_variant(&variants[0],
 					 (struct ink_kbf_options){.keys = 100, .values = 500, .grow_at = 1});
 
-	(void)state;
 	for (uint64_t i = 0; i < 100; i++)
 		assert_int_equal(insert(f, i, i % 50), 0);
 	fail_always();
@@ -65,8 +63,6 @@ static void merging_fails_and_leaves_both_as_they_were(void **state)
 	struct ink_kbf *f = make_filter(&o), *same = make_filter(&o), *g = make_filter(&o);
 	int error = -ENOMEM;
 
-	(void)state;
-	SKIP_WITHOUT_SNAPSHOTS();
 	for (uint64_t i = 0; i < 90; i++) {
 		insert(f, i, i % 7);
 		insert(same, i, i % 7);
@@ -95,7 +91,6 @@ static void a_dictionary_without_a_secret_is_not_made(void **state)
 {
 	struct held before = held_now();
 
-	(void)state;
 	for (unsigned k = 1; k <= 2; k++) {
 		fail_at(k);
 		assert_null(ink_kbf_dict_create(NULL, NULL));

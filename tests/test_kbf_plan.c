@@ -203,7 +203,6 @@ static void measure(const struct point *p)
 
 static void every_formula_is_inside_the_interval_of_what_is_measured(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < POINTS; i++)
 		measure(&points[i]);
 	print_message("%d points, three formulas each, inside 99 %%\n", POINTS);
@@ -212,7 +211,6 @@ static void every_formula_is_inside_the_interval_of_what_is_measured(void **stat
 /* The corrected formula of the paper, which the general one must come to. */
 static void without_triples_the_plan_is_the_papers_corrected_formula(void **state)
 {
-	(void)state;
 	for (uint32_t k = 2; k <= 12; k++)
 		for (double load = .3; load < 2; load += .2) {
 			struct ink_kbf_options o = {.size = sizeof o,
@@ -271,7 +269,6 @@ static void a_million_keys_take_what_was_promised(void **state)
 	struct ink_kbf *f = fill_by_insert(&o, n, 3000);
 	struct count live = ask_by_query(f, 0, n, 3000), strangers = ask_by_query(f, n, 3 * n, 0);
 
-	(void)state;
 	print_message("%.1f bits a key, unknown %.2g, false positives %.2g\n",
 		      8 * (double)stats_of(f).bytes / (double)n, (double)live.unknown / (double)n,
 		      (double)strangers.value / (2 * (double)n));
@@ -299,7 +296,6 @@ static void at_the_papers_parameters_strangers_meet_its_false_positives(void **s
 	struct count live = ask_by_query(f, 0, n, 1000), others = ask_by_query(f, n, n + strangers, 0);
 	double rate = (double)(others.value + others.unknown) / (double)strangers;
 
-	(void)state;
 	print_message("not absent: %.3g, 2^-10 is %.3g; live keys in doubt: %llu\n", rate, exp2(-10),
 		      (unsigned long long)live.unknown);
 	assert_true(rate > .9 * exp2(-10) - 3 * sqrt(exp2(-10) / (double)strangers));
@@ -315,7 +311,6 @@ static void a_plan_keeps_its_ceilings_and_leads_back(void **state)
 {
 	static const double ceilings[] = {1e-1, 1e-2, 1e-3, 1e-4, 1e-6};
 
-	(void)state;
 	for (unsigned e = INK_KBF_POWER_SUMS; e <= INK_KBF_GREEDY; e++)
 		for (unsigned u = 0; u < 5; u++) {
 			struct ink_kbf_options o = {.size = sizeof o, .encoding = e, .keys = 123457};
@@ -343,7 +338,6 @@ static void no_other_k_takes_fewer_cells(void **state)
 	struct ink_kbf_options o = {.size = sizeof o, .keys = 1000000}, pinned = o;
 	struct ink_kbf_plan best = plan_of(&o);
 
-	(void)state;
 	for (pinned.k = 2; pinned.k <= INK_KBF_MOST_K; pinned.k++) {
 		struct ink_kbf_plan plan = {.size = sizeof plan};
 
@@ -372,7 +366,6 @@ static void options_that_mean_nothing_are_refused_with_a_reason(void **state)
 {
 	const size_t size = sizeof(struct ink_kbf_options);
 
-	(void)state;
 	refused((struct ink_kbf_options){.size = size}, -EINVAL);
 	refused((struct ink_kbf_options){.size = size, .keys = 9, .decoding = 4}, -EINVAL);
 	refused((struct ink_kbf_options){.size = size, .keys = 9, .encoding = 4}, -EINVAL);
@@ -399,7 +392,6 @@ static void a_filter_without_dictionary_is_refused(void **state)
 	struct ink_kbf_plan plan = {.size = 1};
 	struct ink_why why = {""};
 
-	(void)state;
 	errno = 0;
 	assert_null(ink_kbf_create(&o, &why));
 	assert_int_equal(errno, EINVAL);

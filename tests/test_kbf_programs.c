@@ -17,7 +17,6 @@ static void random_programs_hold_what_the_oracle_knows(void **state)
 	uint8_t bytes[MOST_BYTES];
 	uint64_t calls = 0;
 
-	(void)state;
 	for (uint64_t run = 0; run < scaled(3000); run++) {
 		struct program p;
 		const char *wrong;
