@@ -224,14 +224,15 @@ static void a_walk_from_the_top_meets_each_once(void **state)
 		for (uint32_t i = 0; i < count; i++)
 			assert_true(ink_side_add(&m.side, random_below(homes), i, 0) != 0);
 		e = ink_side_top(&m.side);
-		for (uint32_t i = 0, last = m.side.last; i<last; i++, e = e> 1 ? e - 1 : last)
-			if (ink_side_used(&m.side, e)) {
-				uint64_t word = ink_side_word(&m.side, e);
+		for (uint32_t i = 0; i < m.side.last; i++) {
+			uint64_t word = ink_side_word(&m.side, e);
 
+			if (ink_side_used(&m.side, e))
 				met[ink_side_id(&m.side, e) % 65536]++;
-				if (random_below(2))
-					ink_side_remove(&m.side, ink_side_word_home(&m.side, word), e);
-			}
+			if (ink_side_used(&m.side, e) && random_below(2))
+				ink_side_remove(&m.side, ink_side_word_home(&m.side, word), e);
+			e = e == 1 ? m.side.last : e - 1;
+		}
 		for (uint32_t i = 0; i < count; i++)
 			assert_int_equal(met[i], 1);
 		assert_null(ink_side_check(&m.side));
