@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kinds `stateful` and `direct`: what each call does to the cells, what the
- * plan promises and what is measured, and what is refused.
+ * The kinds `stateful` and `direct`: what calls do to the cells, what the plan
+ * promises and what is measured, and what is refused. Every call, steps and
+ * ticks too, is compared with a model of the cells by the programs (program.h).
  *
  * Most tests use tables of two shares with four cells each, and flows that are
  * chosen by their cells. The cells are written as text, share by share:
@@ -411,143 +412,9 @@ static void a_direct_modify_to_the_same_state_only_touches(void **state)
 	assert_int_equal(ink_lookup_in(t, id, 1), 1);
 }
 
-/* ------------------------------------------------------------------------ steps */
+/* ------------------------------------------------------------------------ rules */
 
-enum { OPEN, NEXT, CLOSE, IDLE, BEGIN, STEP_EVENTS };
-
-/* 0 -next-> 1 -close-> absent; open: absent -> 0; begin: a start event without rows but for absent. */
-static void attach(unsigned period)
-{
-	static struct ink_row rows[(MANY_STATES + 2) * STEP_EVENTS];
-	static struct ink_timing timings[MANY_STATES + 1];
-	const uint8_t starts[STEP_EVENTS] = {[BEGIN] = 1};
-	struct ink_rules rules = {sizeof rules, MANY_STATES, STEP_EVENTS, rows, starts, timings};
-
-	for (unsigned i = 0; i < (MANY_STATES + 2) * STEP_EVENTS; i++)
-		rows[i] = (struct ink_row){INK_NO_ROW, (uint16_t)(100 + i)};
-	for (unsigned i = 0; i <= MANY_STATES; i++)
-		timings[i] = (struct ink_timing){period, INK_ABSENT, 0};
-	rows[MANY_STATES * STEP_EVENTS + OPEN].next = 0;
-	rows[MANY_STATES * STEP_EVENTS + BEGIN].next = 5;
-	rows[0 * STEP_EVENTS + NEXT].next = 1;
-	rows[1 * STEP_EVENTS + CLOSE].next = INK_ABSENT;
-	assert_int_equal(ink_set_rules(t, &rules, NULL), 0);
-}
-
-#define ACTION(line, event) (100 + (line)*STEP_EVENTS + (event))
-
-static void steps_follow_the_rules(void **state)
-{
-	const struct variant *all[] = {&with_counters, &without_counters, &counting};
-
-	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-		uint64_t id;
-
-		make(all[i], 1);
-		id = all[i]->kind == INK_DIRECT ? flow_of_two(0, 0, 1, 3) : flow(0, 0);
-		attach(1);
-		assert_steps(id, NEXT, INK_ABSENT, INK_ABSENT, ACTION(MANY_STATES, NEXT));
-		assert_steps(id, OPEN, INK_ABSENT, 0, ACTION(MANY_STATES, OPEN));
-		assert_int_equal(ink_peek(t, id), 0);
-		assert_steps(id, IDLE, 0, 0, ACTION(0, IDLE));
-		assert_steps(id, NEXT, 0, 1, ACTION(0, NEXT));
-		assert_int_equal(ink_peek(t, id), 1);
-		assert_steps(id, CLOSE, 1, INK_ABSENT, ACTION(1, CLOSE));
-		assert_int_equal(ink_peek(t, id), INK_ABSENT);
-		assert_int_equal(stats_now().occupied, 0);
-	}
-}
-
-static void a_step_in_doubt_takes_the_action_of_unsure(void **state)
-{
-	uint64_t id;
-
-	make(&with_counters, 0);
-	id = flow(0, 0);
-	ink_insert(t, id, 1);
-	ink_insert(t, flow(0, 0), 2);
-	attach(1);
-	assert_steps(id, CLOSE, INK_DONT_KNOW, INK_DONT_KNOW, ACTION(MANY_STATES + 1, CLOSE));
-	assert_steps(id, BEGIN, INK_DONT_KNOW, INK_DONT_KNOW, ACTION(MANY_STATES + 1, BEGIN));
-	assert_cells("?*2 . . . | ?*2 . . .");
-	make(&counting, 0);
-	id = flow_in_two_states();
-	attach(1);
-	assert_steps(id, CLOSE, INK_DONT_KNOW, INK_DONT_KNOW, ACTION(MANY_STATES + 1, CLOSE));
-	assert_cells("1 1 . . | 1 1 . .");
-}
-
-static void a_start_event_without_row_at_a_match_comes_into_its_cells(void **state)
-{
-	uint64_t id;
-
-	make(&with_counters, 0);
-	id = flow(0, 0);
-	ink_insert(t, id, 3);
-	attach(1);
-	assert_steps(id, BEGIN, INK_ABSENT, 5, ACTION(MANY_STATES, BEGIN));
-	assert_cells("?*2 . . . | ?*2 . . .");
-	make(&counting, 0);
-	id = flow_of_two(3, 0, 5, 2);
-	ink_insert(t, id, 3);
-	attach(1);
-	assert_steps(id, BEGIN, INK_ABSENT, 5, ACTION(MANY_STATES, BEGIN));
-	assert_cells("1 . 1 . | 1 . 1 .");
-}
-
-/* Without counters a pair cannot leave at once; the step is done all the same. */
-static void a_step_to_absent_without_counters_is_left_to_the_tick(void **state)
-{
-	uint64_t id;
-
-	make(&plain, 1);
-	id = flow_of_two(1, 0, 2, 3);
-	ink_insert(t, id, 1);
-	attach(1);
-	assert_steps(id, CLOSE, 1, INK_ABSENT, ACTION(1, CLOSE));
-	assert_cells("1 . . . | 1 . . .");
-}
-
-static void without_rules_and_for_no_event_a_step_is_an_error(void **state)
-{
-	const struct variant *all[] = {&with_counters, &counting};
-	struct ink_move m;
-
-	for (size_t i = 0; i < 2; i++) {
-		make(all[i], 0);
-		assert_int_equal(ink_step(t, flow(0, 0), OPEN, &m), -EINVAL);
-		assert_move(m, INK_DONT_KNOW, INK_DONT_KNOW, 0);
-		attach(1);
-		assert_int_equal(ink_step(t, flow(0, 0), STEP_EVENTS, &m), -EINVAL);
-		assert_int_equal(stats_now().occupied, 0);
-	}
-}
-
-static void a_state_that_there_is_not_is_an_error(void **state)
-{
-	const struct variant *all[] = {&with_counters, &without_counters, &counting, &plain};
-
-	for (size_t i = 0; i < 4; i++) {
-		uint64_t id;
-
-		make(all[i], 1);
-		id = flow(0, 0);
-		assert_int_equal(ink_insert(t, id, MANY_STATES), -EINVAL);
-		assert_int_equal(ink_set(t, id, MANY_STATES), -EINVAL);
-		assert_int_equal(ink_modify(t, id, MANY_STATES), -EINVAL);
-		assert_int_equal(ink_modify_from(t, id, MANY_STATES, 1), -EINVAL);
-		assert_int_equal(ink_modify_from(t, id, UINT32_MAX, 1), -EINVAL);
-		assert_int_equal(ink_modify_from(t, id, 1, MANY_STATES), -EINVAL);
-		assert_int_equal(ink_delete_in(t, id, MANY_STATES), -EINVAL);
-		assert_int_equal(ink_delete_in(t, id, UINT32_MAX), -EINVAL);
-		assert_int_equal(ink_lookup_in(t, id, MANY_STATES), INK_ABSENT);
-		assert_int_equal(stats_now().occupied, 0);
-	}
-}
-
-/* ------------------------------------------------------------------------- time */
-
-static void a_cell_ends_by_the_period_of_its_state(void **state)
+static void a_cell_ends_by_its_period_and_is_counted_by_its_state(void **state)
 {
 	struct ink_timing timings[MANY_STATES + 1];
 	struct ink_row rows[MANY_STATES + 2];
@@ -574,42 +441,12 @@ static void a_cell_ends_by_the_period_of_its_state(void **state)
 	assert_cells(". . . . | . . . .");
 	assert_int_equal(expired.unsure, 1);
 	assert_int_equal(stats_now().expired, 5);
-}
-
-static void a_direct_cell_ends_for_all_states_alike(void **state)
-{
-	struct ink_counts expired;
-	uint64_t id;
-
-	make(&counting, 2);
-	attach(3);
-	id = flow_in(1, 0, 0);
-	ink_insert(t, id, 1);
-	for (unsigned now = 1; now <= 3; now++)
-		ink_tick(t, now, NULL);
-	assert_int_equal(ink_lookup_in(t, id, 1), 1);
-	for (unsigned now = 4; now <= 6; now++)
-		ink_tick(t, now, NULL);
-	assert_cells("1 . . . | 1 . . .");
-	ink_tick(t, 7, &expired);
+	make(&counting, 1);
+	ink_insert(t, flow_in(1, 0, 0), 1);
+	ink_tick(t, 1, NULL);
+	ink_tick(t, 2, &expired);
 	assert_cells(". . . . | . . . .");
-	assert_int_equal(expired.unsure, 2); /* of cells that know no state */
-}
-
-static void without_age_bits_a_tick_changes_nothing(void **state)
-{
-	const struct variant *all[] = {&with_counters, &counting};
-	uint64_t occupied;
-
-	for (size_t i = 0; i < 2; i++) {
-		make(all[i], 0);
-		ink_insert(t, flow(0, 0), 1);
-		ink_insert(t, flow(0, 0), 2);
-		occupied = stats_now().occupied;
-		ink_tick(t, 1000, NULL);
-		assert_int_equal(stats_now().occupied, occupied);
-		assert_int_equal(stats_now().expired, 0);
-	}
+	assert_int_equal(expired.unsure, 2); /* cells of direct know no state */
 }
 
 static void rules_that_these_kinds_cannot_keep_are_refused(void **state)
@@ -1056,15 +893,7 @@ int main(void)
 		TEST(saturated_counters_stay_or_count_down),
 		TEST(without_counters_a_pair_stays_until_its_time_is_over),
 		TEST(a_direct_modify_to_the_same_state_only_touches),
-		TEST(steps_follow_the_rules),
-		TEST(a_step_in_doubt_takes_the_action_of_unsure),
-		TEST(a_start_event_without_row_at_a_match_comes_into_its_cells),
-		TEST(a_step_to_absent_without_counters_is_left_to_the_tick),
-		TEST(without_rules_and_for_no_event_a_step_is_an_error),
-		TEST(a_state_that_there_is_not_is_an_error),
-		TEST(a_cell_ends_by_the_period_of_its_state),
-		TEST(a_direct_cell_ends_for_all_states_alike),
-		TEST(without_age_bits_a_tick_changes_nothing),
+		TEST(a_cell_ends_by_its_period_and_is_counted_by_its_state),
 		TEST(rules_that_these_kinds_cannot_keep_are_refused),
 		TEST(there_is_no_census_but_cells_are_counted),
 		TEST(the_flows_are_estimated),
