@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ill-behaved traffic, as section 3 of the ACSM paper lists it: triggers of flows
- * that do not exist (strangers), triggers that do not fit the flow's state
- * (invalid), and flows that end without a word (endless). The paper says what this
- * may do to each structure; here it is counted, as its four kinds of error:
+ * Ill-behaved traffic, as section 3 of the ACSM paper lists it: triggers of flows that do not exist
+ * (strangers), triggers that do not fit the state of the flow (invalid), and flows that end silently
+ * (endless). The paper describes the effect on each structure; this experiment counts the four kinds of
+ * error:
  *
- *     false positive   a state for a flow that does not exist, of all that are asked for
- *     false negative   none for one that does
- *     wrong state      another one ("false return state")
- *     don't know       for either, of all answers
+ *     false positive   a state for a flow that does not exist, as a share of lookups of such flows
+ *     false negative   no state for a flow that exists
+ *     wrong state      another state ("false return state")
+ *     don't know       for either, as a share of all answers
  *
- * All structures have the memory of FCF 2 with its timer, see the same packets, and
- * insert by a flow's first packet alone. The direct filter is asked for the state
- * that the trigger starts from, so "wrong" means that it agreed to one that was not
- * so, and it is never in doubt. Sums of states (`kbf`) have no timer: what has no end stays. Where strangers are not what is varied, one for every
- * twenty triggers is there, or no false positive could be seen.
+ * All structures have the memory of FCF 2 with its timer, see the same packets, and insert a flow at its
+ * first packet only. The direct filter is asked about the state from which the trigger starts, so "wrong"
+ * means that it confirmed a state that the flow was not in; it is never in doubt. Sums of states (`kbf`) have
+ * no timer and keep endless flows. Where strangers are not varied, there is one for every twenty triggers, so
+ * that false positives can be seen.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static const struct {
 	const char *id, *name, *axis;
 } sweeps[SWEEPS] = {{"strangers", "Strangers", "triggers of strangers"},
 		    {"invalid", "Invalid triggers", "invalid triggers"},
-		    {"endless", "Flows without an end", "flows without an end"}};
+		    {"endless", "Endless flows", "endless flows"}};
 
 static const char *const error_ids[ERRORS] = {"fp", "fn", "wrong", "dk"}, *const error_names[ERRORS] = {
 										  "false positives",
@@ -39,7 +39,7 @@ static const char *const error_ids[ERRORS] = {"fp", "fn", "wrong", "dk"}, *const
 										  "wrong states",
 										  "don't knows"};
 
-/* Bad for each good one. */
+/* Bad ones for each good one. */
 static const double amounts[POINTS] = {0, .1, .25, .5, 1};
 
 struct study {
@@ -59,7 +59,8 @@ static uint32_t divisor_of(const struct lab *lab)
 static void choose_tables(struct study *study, uint32_t divisor)
 {
 	const struct table1_row *fcf = &table1_rows[TABLE1_FIRST_FCF + 1];
-	struct candidates_wish wish = {.bits = fcf->bits, .flows = 36000, .most = 46000, .divisor = divisor};
+	struct candidates_request request = {
+		.bits = fcf->bits, .flows = 36000, .most = 46000, .divisor = divisor};
 	struct simple_table list[CANDIDATES_MOST];
 
 	study->tables[0] = (struct simple_table){.kind = INK_DIRECT,
@@ -67,11 +68,11 @@ static void choose_tables(struct study *study, uint32_t divisor)
 	study->tables[1] = (struct simple_table){.kind = INK_STATEFUL,
 						 .geometry = {.m = (uint32_t)(fcf->bits / 5), .k = 3}};
 	study->tables[2] = fcf->table;
-	candidates(INK_LINE, &wish, list);
+	candidates(INK_LINE, &request, list);
 	study->tables[3] = list[0];
-	candidates(INK_COMPACT, &wish, list);
+	candidates(INK_COMPACT, &request, list);
 	study->tables[4] = list[0];
-	candidates(INK_KBF, &wish, list);
+	candidates(INK_KBF, &request, list);
 	study->tables[5] = list[0];
 }
 
@@ -80,7 +81,7 @@ static struct simple_result *results_of(const struct study *study, size_t sweep,
 	return &study->results[((sweep * POINTS + point) * study->seeds + seed) * KINDS];
 }
 
-/* Of flows, at most three in five end without a word. */
+/* At most three in five flows end silently. */
 static struct sim_triggers_options traffic_of(size_t sweep, size_t point, uint64_t seed)
 {
 	struct sim_triggers_options o = {.seed = seed, .strangers = .05};
@@ -191,18 +192,19 @@ static void tabulate(const struct study *study, struct page *page, size_t sweep)
 
 static void write_page(const struct study *study, struct page *page)
 {
-	page_text(page,
-		  "False positives in percent of the triggers of flows that do not exist; false negatives "
-		  "and wrong states in percent of those of flows that do; don't-knows in percent of all. "
-		  "The structures have the memory of FCF 2 with its timer, 1,130,496 bits.");
-	page_text(page, "A stranger does harm where it is taken for another flow, for it moves that one "
-			"along: what strangers cost a structure goes with its false positives. An "
-			"invalid trigger of a flow that is there does no harm to a table that knows the "
-			"state; the direct filter, which checks only whether the flow is in the state "
-			"that the trigger names, may believe it. Flows without an end stay until the "
-			"timer takes them, one to two periods later: Bloom filters fill up with them, "
-			"and tables run out of cells. kbf has no timer, keeps them all, and is in doubt "
-			"about most flows in so little memory.");
+	page_text(
+		page,
+		"False positives in percent of the triggers of flows that do not exist; false negatives and "
+		"wrong states in percent of those of flows that do; don't-knows in percent of all. The "
+		"structures have the memory of FCF 2 with its timer, 1,130,496 bits.");
+	page_text(
+		page,
+		"A stranger does harm if it is taken for another flow, whose state it then changes. So the "
+		"damage by strangers grows with the false positives. An invalid trigger does not harm a table "
+		"that knows the state. The direct filter only checks whether the flow is in the state that "
+		"the trigger names, and may accept it. Endless flows stay until the timer ends them, one to "
+		"two periods later: Bloom filters fill up, and tables run out of cells. kbf has no timer, "
+		"keeps all of them, and is in doubt about most flows in this memory.");
 	for (size_t sweep = 0; sweep < SWEEPS; sweep++) {
 		page_heading(page, "%s", sweeps[sweep].name);
 		for (size_t error = 0; error < ERRORS; error++)
@@ -230,11 +232,10 @@ static int run_adversarial(struct lab *lab, struct page *page)
 
 const struct experiment experiment_adversarial = {
 	.name = "illbehaved",
-	.title = "Ill-behaved traffic: strangers, invalid triggers, flows without an end",
+	.title = "Ill-behaved traffic: strangers, invalid triggers, endless flows",
 	.where = "ACSM 3 (four kinds of error)",
-	.shows = "What traffic that breaks the rules does to each structure in the memory of FCF 2: false "
-		 "positives, false negatives, wrong states and don't-knows against the share of bad "
-		 "traffic.",
+	.shows = "What does traffic that breaks the rules do to each structure in the memory of FCF 2? False "
+		 "positives, false negatives, wrong states and don't-knows against the share of bad traffic.",
 	.seconds = {5, 50, 50},
 	.run = run_adversarial,
 };

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sections 3.1, 3.3 and 3.4 of the ACSM paper: its formulas beside what the
- * structures do.
+ * Sections 3.1, 3.3 and 3.4 of the ACSM paper: its formulas compared with the structures.
  *
- * n flows are inserted, in states that are not equally frequent; then flows and
- * strangers are looked up. That is done with many tables for each choice of
- * parameters, and the formula has to lie in the 99 % interval of their mean.
- * With L = k / m for filters of m cells, k of them for a flow, and n_i of the n flows
- * in state i:
+ * n flows are inserted, in states of different frequency; then flows and strangers are looked up. Each choice
+ * of parameters is measured with many tables, and the formula has to lie in the 99 % interval of their mean.
+ * With L = k / m for filters of m cells, k of them for a flow, and n_i of the n flows in state i:
  *
  *   3.1  a pair (flow, state) that is not there is found   f = (1 - e^(-Ln))^k
  *        a flow is in doubt, s states                      1 - (1 - f)^(s-1)
@@ -19,16 +16,15 @@
  *   3.4  a stranger meets a fingerprint                    1 - (1 - p)^(n / b),  p = 1 / (2^f - 1)
  *        a flow meets a second one                         1 - (1 - p)^others
  *
- * Where the paper prints something else that is reckoned too. 3.1: e^(kn/m), the sign is
- * missing. 3.3: e^(-k(n - n_i)), without / m; and for the stranger in doubt
+ * Where the paper prints something else, that is computed as well. 3.1: e^(kn/m), the sign is missing. 3.3:
+ * e^(-k(n - n_i)), without / m; and for the stranger in doubt
  *
  *     (1 - e^(-Ln))^k - (sum V_i)^k
  *
- * which is the chance that no cell is empty and not all of them know: but one that knows
- * is enough for an answer, or for absent if two disagree. 3.4: d h 2^-f, a bound for full
- * buckets. Fingerprint 0 stands for an empty cell here, so there are 2^f - 1. The
- * last formula is not in the paper, which says only that it happens; `others` comes from
- * dleft_ode.h.
+ * which is the probability that no cell is empty and not all of them know. But one cell that knows is enough
+ * for an answer, or for absent if two disagree. 3.4: d h 2^-f, a bound for full buckets. Fingerprint 0 marks
+ * an empty cell here, so there are 2^f - 1. The last formula is not in the paper, which only says that it
+ * happens; `others` comes from dleft_ode.h.
  */
 #include <errno.h>
 #include <math.h>
@@ -67,7 +63,7 @@ static const enum formula first_formula[KINDS + 1] = {PAIR, FLOW_DOUBT, MEETS, F
 /* One choice of parameters; each table gives a number for each of the kind's formulas. */
 struct point {
 	unsigned kind, number;
-	unsigned watched; /* the state of which the formulas of 3.3 speak */
+	unsigned watched; /* the state in the formulas of 3.3 */
 	struct ink_geometry g;
 	uint64_t flows, strangers;
 	unsigned tables;
@@ -96,7 +92,7 @@ static unsigned state_of(const struct point *p, uint64_t flow)
 	return place < 10 ? 0 : place < 15 ? 1 : place < 18 ? 2 : 3;
 }
 
-/* ------------------------------------------------------------------------ reckoning */
+/* ----------------------------------------------------------------------- computing */
 
 /* e^(-L n) for n flows, or a part of them */
 static double none(const struct point *p, double flows)
@@ -387,7 +383,7 @@ static void write_filter_plot(struct page *page, const struct point *points, enu
 					  spread_times(measured(&points[j], formula), 100));
 			page_point(curve, ratio_of(&points[j]), 100 * by_formula(&points[j], formula));
 		}
-		page_point(curve, ratio_of(&points[i]), NAN); /* the pen is lifted */
+		page_point(curve, ratio_of(&points[i]), NAN); /* ends the line */
 	}
 }
 
@@ -501,11 +497,12 @@ static void write_page(struct page *page, const struct point *points)
 		  "percent of the formula. One point in a hundred lies outside by chance.",
 		  points[0].tables, (unsigned long long)points[0].flows, POINTS);
 	write_table(page, fits);
-	page_text(page, "\"as printed\": points inside with the formula as the paper prints it, where that "
-			"differs. A sign (3.1) and a \"/ m\" (3.3) are missing. The probability that a "
-			"stranger is in doubt is printed as that of no empty cell less that of k cells "
-			"that know; all k cells have to be in doubt, and the two agree for k = 1 only. d h "
-			"2^-f is a bound.");
+	page_text(
+		page,
+		"\"as printed\": points inside with the formula as the paper prints it, where that differs. A "
+		"sign (3.1) and a \"/ m\" (3.3) are missing. The probability that a stranger is in doubt is "
+		"printed as that of no empty cell minus that of k cells that know. But all k cells have to be "
+		"in doubt; the two agree for k = 1 only. d h 2^-f is a bound.");
 	write_filter_plot(page, points_of(points, PAIR), PAIR, "pair");
 	write_filter_plot(page, points_of(points, FLOW_DOUBT), FLOW_DOUBT, "doubt");
 	write_printed_plot(page, points_of(points, STRANGER_DOUBT));
@@ -532,8 +529,8 @@ const struct experiment experiment_analysis = {
 	.name = "analysis",
 	.title = "The formulas beside the structures",
 	.where = "ACSM 3.1, 3.3, 3.4",
-	.shows = "Do the structures err as often as the paper's formulas say? Many tables at 24 "
-		 "points for each formula, as printed and as it must be.",
+	.shows = "Do the structures err as often as the paper's formulas say? Many tables at 24 points for "
+		 "each formula, as printed and corrected.",
 	.seconds = {3, 45, 45},
 	.large = true,
 	.run = run,

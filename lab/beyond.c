@@ -3,14 +3,14 @@
  * The same work in the same memory: how `line` and `compact` use the bits of each FCF row of Table 1, with the
  * timer (552,960, 1,130,496 and 2,260,992).
  *
- * Row 1 has 15.4 bits for each of 36,000 flows, 5 of them for state and timer. So the cells are nearly full, the
- * fingerprints have seven bits besides those that the position in the line encodes, and collisions are frequent. A
- * side entry for a colliding flow costs as much as five cells if it holds most of the id, and two or three if it
- * holds part of it. Row 2 has room for errors of one in a million.
+ * Row 1 has 15.4 bits for each of 36,000 flows, 5 of them for state and timer. So the cells are nearly full,
+ * the fingerprints have seven bits besides those that the position in the line encodes, and collisions are
+ * frequent. A side entry for a colliding flow costs as much as five cells if it holds most of the id, and two
+ * or three if it holds part of it. Row 2 has room for errors of one in a million.
  *
- * A search chooses the geometries for each interpretation, on a stream of packets of its own; other streams then
- * measure the errors. Side tables are counted. Bookkeeping that every table has (counters, clock, locks) is not, as
- * in the paper.
+ * A search chooses the geometries for each interpretation, on a stream of packets of its own; other streams
+ * then measure the errors. Side tables are counted. Bookkeeping that every table has (counters, clock, locks)
+ * is not, as in the paper.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -46,11 +46,11 @@ static int search_one(struct lab *lab, void *context, size_t number)
 				 .traffic = {.seed = lab_seed(lab, PART_SEARCH, row), .flows = 333333},
 				 .tables = tables,
 				 .divisor = search->divisor};
-	struct candidates_wish wish = candidates_for(run.reading, fcf->bits, run.divisor);
-	size_t lines = candidates(INK_LINE, &wish, tables);
+	struct candidates_request request = candidates_for(run.reading, fcf->bits, run.divisor);
+	size_t lines = candidates(INK_LINE, &request, tables);
 	int error;
 
-	run.count = lines + candidates(INK_COMPACT, &wish, &tables[lines]);
+	run.count = lines + candidates(INK_COMPACT, &request, &tables[lines]);
 	error = simple_run(lab, &run, results, NULL);
 	if (error)
 		return error;

@@ -2,13 +2,11 @@
 /*
  * Which geometries are worth trying.
  *
- * Bloom filters have one choice, k. A d-left table trades cells for fingerprint
- * bits; so do `line` and `compact`, which in addition spend bits on a side table
- * that takes the flows whose fingerprint is taken: with e the share of such flows,
- * n e entries take all of them. Where the memory is scarce, entries (80 bits each)
- * are dear, and it can be better to have fewer of them, and to let the flows that
- * find none read as those they collide with (INK_REPLACE); or to keep only some bits
- * of their ids (side_id), in entries of 40 bits.
+ * Bloom filters have one choice, k. A d-left table trades cells for fingerprint bits. So do `line` and
+ * `compact`, which also spend bits on a side table for flows with a fingerprint that is taken: if e is the
+ * share of such flows, n e entries hold all of them. An entry takes 80 bits. Where memory is scarce, fewer
+ * entries can be better: a flow that finds none then reads as the flow it collides with (INK_REPLACE). Or
+ * entries keep only part of the id (side_id) and take 40 bits.
  */
 #include "lab/candidates.h"
 
@@ -32,14 +30,14 @@ static void add(struct list *list, struct simple_table table)
 }
 
 /* Each active flow is there or not: binomial, and 2.7 standard deviations are hardly met in 17 lifetimes. */
-struct candidates_wish candidates_for(enum reading reading, double bits, uint32_t divisor)
+struct candidates_request candidates_for(enum reading reading, double bits, uint32_t divisor)
 {
 	double active = 60000, flows = reading == READING_B ? 27000 : 36000, there = flows / active;
 
-	return (struct candidates_wish){.bits = bits,
-					.flows = flows,
-					.most = flows + 2.7 * sqrt(divisor * active * there * (1 - there)),
-					.divisor = divisor};
+	return (struct candidates_request){.bits = bits,
+					   .flows = flows,
+					   .most = flows + 2.7 * sqrt(divisor * active * there * (1 - there)),
+					   .divisor = divisor};
 }
 
 /* --------------------------------------------------------------- Bloom filters */
@@ -76,7 +74,7 @@ static void add_kbf(struct list *list, double bits)
 
 /* ------------------------------------------------------------------------ d-left */
 
-static void add_dleft(struct list *list, const struct candidates_wish *w)
+static void add_dleft(struct list *list, const struct candidates_request *w)
 {
 	static const struct {
 		uint32_t d, h;
@@ -148,7 +146,7 @@ static double collisions(const struct shape *s, double flows, uint32_t lines)
 }
 
 /* The side table takes a share of the collisions, and some for chance; a quarter of the memory at the most. */
-static struct simple_table with_side(const struct shape *s, const struct candidates_wish *w,
+static struct simple_table with_side(const struct shape *s, const struct candidates_request *w,
 				     const struct provision *p)
 {
 	double largest = w->bits / 4 / (p->narrow ? 40 : 80), chance = w->divisor;
@@ -181,12 +179,12 @@ static double fullest(uint32_t h)
 	return h >= 14 ? .93 + .005 * (h - 14) : h >= 9 ? .87 + .01 * (h - 9) : .82;
 }
 
-static bool holds(const struct simple_table *t, const struct candidates_wish *w)
+static bool holds(const struct simple_table *t, const struct candidates_request *w)
 {
 	return w->most <= fullest(t->geometry.h) * t->geometry.b * t->geometry.h;
 }
 
-static void add_line(struct list *list, const struct candidates_wish *w)
+static void add_line(struct list *list, const struct candidates_request *w)
 {
 	static const struct shape shapes[] = {
 		{INK_LINE, 16, 0, 0x1p26 - 1}, {INK_LINE, 24, 0, 0x1p16 - 1}, {INK_LINE, 32, 0, 0x1p10 - 1}};
@@ -209,7 +207,7 @@ static double buckets_of(uint32_t h, uint32_t r)
 }
 
 /* Of all that hold the flows with such a side table, the one that tells them best apart. */
-static bool best_compact(const struct candidates_wish *w, const struct provision *p,
+static bool best_compact(const struct candidates_request *w, const struct provision *p,
 			 struct simple_table *best)
 {
 	double fewest = INFINITY;
@@ -233,9 +231,9 @@ static bool best_compact(const struct candidates_wish *w, const struct provision
 }
 
 /* If none holds so many flows, one for as many as it can: the others are refused. */
-static void add_compact(struct list *list, const struct candidates_wish *w)
+static void add_compact(struct list *list, const struct candidates_request *w)
 {
-	struct candidates_wish fewer = *w;
+	struct candidates_request fewer = *w;
 	struct simple_table t;
 
 	for (unsigned j = 0; j < PROVISIONS; j++)
@@ -248,7 +246,7 @@ static void add_compact(struct list *list, const struct candidates_wish *w)
 
 /* -------------------------------------------------------------------------- calls */
 
-size_t candidates(enum ink_kind kind, const struct candidates_wish *w,
+size_t candidates(enum ink_kind kind, const struct candidates_request *w,
 		  struct simple_table to[CANDIDATES_MOST])
 {
 	struct list list = {.to = to};

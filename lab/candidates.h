@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Geometries worth trying, for those who look for the best one in a number of
- * bits, as the paper did for Table 1: timers are counted, and side tables.
+ * Geometries worth trying in a given number of bits, as the paper did for Table 1. Timers and side tables are
+ * counted.
  */
 #ifndef INKLING_LAB_CANDIDATES_H
 #define INKLING_LAB_CANDIDATES_H
@@ -10,22 +10,22 @@
 
 enum { CANDIDATES_MOST = 24 };
 
-/* What is looked for: ten states and a timer for so many flows at once. */
-struct candidates_wish {
+/* The request: ten states and a timer for so many flows at once. */
+struct candidates_request {
 	double bits;
-	double flows;     /* on the average */
-	double most;      /* there are hardly ever more */
-	uint32_t divisor; /* for runs with such a part of all: chance has more room in it */
+	double flows;     /* on average */
+	double most;      /* rarely exceeded */
+	uint32_t divisor; /* runs of such a part of the whole have relatively larger fluctuations */
 };
 
 /*
  * Of 60,000 active flows, 36,000 have triggers; about 27,000 are in the table at
  * once if triggers start them.
  */
-struct candidates_wish candidates_for(enum reading reading, double bits, uint32_t divisor);
+struct candidates_request candidates_for(enum reading reading, double bits, uint32_t divisor);
 
 /* Tables of a kind; how many. */
-size_t candidates(enum ink_kind kind, const struct candidates_wish *wish,
+size_t candidates(enum ink_kind kind, const struct candidates_request *request,
 		  struct simple_table to[CANDIDATES_MOST]);
 
 /* Of some that were tried, at least one: the first with fewest erroneous flows. */

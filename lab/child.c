@@ -65,7 +65,7 @@ int child_write(int file, const void *bytes, size_t size)
 
 /* ----------------------------------------------------------------------- waiting */
 
-/* In hundredths of a second, by a clock that nobody sets. */
+/* In hundredths of a second, by the monotonic clock. */
 static uint64_t now(void)
 {
 	struct timespec t;
@@ -93,7 +93,7 @@ static int wait_for(pid_t pid, unsigned seconds, int *status)
 	return done < 0 ? -errno : 0;
 }
 
-/* The last line that was said, without its end and what cannot be printed. */
+/* The last line of the output, without its end and control characters. */
 static void last_line(int file, char *line, size_t room)
 {
 	size_t size = 0, n = 0;

@@ -3,8 +3,8 @@
  * Running another program: without a shell, for a limited time, and with files that have no name.
  *
  * The files live in memory (memfd_create) and are handed over as descriptors: 0 to read, 1 and 3 to write.
- * So nothing has to be removed afterwards, whatever goes wrong, and nobody else can get at them. What the
- * program says on its standard error is kept, for the message if it fails.
+ * So nothing has to be removed afterwards, and no other process can open them. The standard error of the
+ * program is kept, for the message if it fails.
  */
 #ifndef INKLING_LAB_CHILD_H
 #define INKLING_LAB_CHILD_H
@@ -17,7 +17,7 @@
 struct child {
 	const char *const *argv; /* the program, searched in PATH, its arguments, NULL */
 	int in;                  /* its descriptor 0, read from the beginning; -1: nothing to read */
-	int out;                 /* its descriptor 1; -1: away with it */
+	int out;                 /* its descriptor 1; -1: discarded */
 	int more;                /* its descriptor 3; -1: there is none */
 	unsigned seconds;        /* that it may take */
 };

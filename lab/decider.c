@@ -11,12 +11,12 @@
 
 enum { BLOCK = 256 };
 
-/* What is marked in the type of service, for readings in which the router is told. */
+/* Marks in the type of service, for interpretations in which the router learns of beginnings and ends. */
 enum { TOS_BEGINS = 1, TOS_ENDS = 2 };
 
 /* ------------------------------------------------------------------------ truth */
 
-/* What has to be remembered of a stream, in plain words. */
+/* The true state of a stream. */
 struct truth {
 	bool tail;        /* an I frame was hit: all is dropped until the next one */
 	bool inside_i;    /* the frame that is being sent is an I frame */
@@ -271,7 +271,7 @@ static int make_table(struct lab *lab, struct run *r, unsigned i)
 	return 0;
 }
 
-/* Being told of beginnings and ends takes events and rows of their own; only I tails are read so. */
+/* Beginnings and ends need events and rows of their own; only I tails have them. */
 static struct ink_machine *make_machine(const struct decider *o, struct ink_why *why)
 {
 	struct policy_change changes[6] = {{"timeout 10s", "timeout 100ms"}};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One run of a drop policy over many streams of video at once, with the state of the streams in two tables
- * that get the same packets, and a truth beside them.
+ * that receive the same packets, and the truth beside them.
  *
- * The dice are the machine's: which packet or frame is unlucky is an event, the same for the tables and for
- * the truth. What differs is only what they remember of the stream. The truth is an array with a place for
- * each stream on the air (truth_drops() in decider.c), and shares no code with tables and machines.
+ * The random choices are the machine's: which packet or frame is unlucky is an event, the same for the tables
+ * and the truth. They differ only in what they remember of the stream. The truth is an array with an element
+ * for each active stream (truth_drops() in decider.c) and shares no code with tables and machines.
  */
 #ifndef INKLING_LAB_DECIDER_H
 #define INKLING_LAB_DECIDER_H
@@ -17,26 +17,26 @@
 #include "lab/runner.h"
 #include "lab/policy.h"
 
-/* Where the paper leaves open how its table was used. */
+/* What the paper leaves open about the use of its table. */
 enum {
 	DECIDER_UNSURE_DROPS =
 		1,          /* a packet of a stream that the table does not know is dropped, else passed */
-	DECIDER_BEGINS = 2, /* the router is told that a stream begins, and inserts it */
+	DECIDER_BEGINS = 2, /* the router learns that a stream begins, and inserts it */
 	DECIDER_ENDS = 4,   /* ... and that it ends, and deletes it; else its time runs out */
 };
 
 struct decider {
 	enum policy policy;
 	unsigned flags;
-	uint32_t streams;   /* on the air at once */
+	uint32_t streams;   /* active at once */
 	uint32_t groups;    /* of pictures that a stream has, on average */
 	uint32_t rounds;    /* groups that each place sends while decisions are counted */
 	const char *chance; /* "0.5%": of packets of I tails; NULL: the machine's own */
-	double haste;       /* how much faster time goes for the time-outs than for the streams; 0 = 1 */
+	double haste; /* how much faster the clock of the time-outs runs than that of the streams; 0 = 1 */
 	uint64_t seed;
 	/*
-	 * Their states, rules, flows and age follow from the above, and need not be said. The second: none
-	 * if its kind is 0.
+	 * States, rules, flows and age follow from the above. The second table is optional: kind 0 means
+	 * none.
 	 */
 	struct ink_options table[2];
 };
@@ -57,8 +57,7 @@ struct decided {
 int decide(struct lab *lab, const struct decider *decider, struct decided *decided);
 
 /*
- * Flows that a table has to have room for: streams on the air, and those that are gone and wait for their
- * time.
+ * Flows for which a table needs room: active streams, and those that have ended and wait for their time-out.
  */
 uint64_t decider_flows(const struct decider *decider);
 

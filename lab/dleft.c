@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Section 4 of the ACSM paper: the d-left counting Bloom filter beside the one
- * that everybody knows.
+ * Section 4 of the ACSM paper: the d-left counting Bloom filter and the standard one.
  *
- * The question: does a table of fingerprints with small counters do what a
- * counting Bloom filter does, in half the memory? The paper says 19.5 bits an
- * item and 0.59 % false positives against 40 bits and 0.82 %, by reckoning. Here
- * both are filled with n items, and strangers ask; then items come and go, ten
- * for each that there was at first, and strangers ask again. All live items are
- * looked for as well: none may be missing.
+ * Does a table of fingerprints with small counters do the work of a counting Bloom filter in half the memory?
+ * The paper computes 19.5 bits an item and 0.59 % false positives against 40 bits and 0.82 %. Here both are
+ * filled with n items and queried for strangers. Then each item is replaced ten times, and strangers are
+ * queried again. All live items are queried as well: none may be missing.
  *
- * The paper needs b, the buckets of a subtable, to be a power of two. A third
- * filter has a b that is prime.
+ * The paper needs b, the buckets of a subtable, to be a power of two. A third filter has a prime b.
  *
- * The result: both numbers hold, fresh and after churn, for any b.
+ * Result: both numbers hold, fresh and after churn, for any b.
  */
 #include <errno.h>
 #include <math.h>
@@ -25,7 +21,7 @@
 #include "lab/page.h"
 #include "sim/seeded.h"
 
-enum { REPLACED = 10, BATCH = 4096 }; /* items that come for each that there is; items asked for at once */
+enum { REPLACED = 10, BATCH = 4096 }; /* replacements of each item; items of a batch */
 
 struct filter {
 	const char *name;
@@ -92,7 +88,7 @@ static double share_of_strangers(const struct trial *t, const struct ink_count *
 	return (double)found / (double)t->strangers;
 }
 
-/* The oldest goes, another comes: n items are there all the time. */
+/* The oldest item is replaced by a new one: there are always n. */
 static void churn(const struct trial *t, struct ink_count *set)
 {
 	for (uint64_t i = 0; i < REPLACED * t->filter.items; i++) {
@@ -302,21 +298,23 @@ static void write_page(const struct lab *lab, struct page *page, const struct tr
 	struct page_table *table;
 	struct summary all[TABLE];
 
-	page_text(page,
-		  "A filter of n items is asked about strangers, then each item is replaced %d "
-		  "times, and it is asked again. The d-left filter has d = %d, h = %d, n/%d "
-		  "buckets in a subtable, %d bits of fingerprint and 2 of counter; the standard "
-		  "one %d counters of 4 bits an item.",
-		  REPLACED, D, H, ITEMS_A_BUCKET, F, COUNTERS_AN_ITEM);
+	page_text(
+		page,
+		"A filter of n items is queried for strangers; then each item is replaced %d times, and it is "
+		"queried again. The d-left filter has d = %d, h = %d, n/%d buckets in a subtable, %d bits of "
+		"fingerprint and 2 of counter; the standard one has %d counters of 4 bits an item.",
+		REPLACED, D, H, ITEMS_A_BUCKET, F, COUNTERS_AN_ITEM);
 	table = page_table(page, "filters", "False positives, and live items that were not found", columns,
 			   sizeof columns / sizeof columns[0]);
 	for (size_t i = 0; i < TABLE; i++) {
 		all[i] = summary_of(trials + i * lab->seeds, lab->seeds);
 		write_row(table, i, trials[i * lab->seeds].filter.name, &all[i]);
 	}
-	page_text(page, "\"missing\" are live items that were not found, \"refused\" are items for which all "
-			"buckets were full, over all seeds. The paper prints the probability as n 2^(-f+z); "
-			"n 2^-(f+z) = 12 x 2^-11 is meant, and is 0.59 %%.");
+	page_text(
+		page,
+		"\"missing\" are live items that were not found, \"refused\" are items for which all buckets "
+		"were full, over all seeds. The paper prints the probability as n 2^(-f+z); n 2^-(f+z) = 12 x "
+		"2^-11 is meant, which is 0.59 %%.");
 	write_verdicts(page, all);
 	write_curves(page, trials + (size_t)TABLE * lab->seeds);
 	for (size_t i = 0; i < TABLE; i++)
@@ -341,9 +339,8 @@ const struct experiment experiment_dleft = {
 	.name = "dleft",
 	.title = "A counting Bloom filter in half the memory",
 	.where = "ACSM 4",
-	.shows = "Do fingerprints with counters in a d-left table do what a counting Bloom filter "
-		 "does, in half the memory? Both are filled, asked, and asked again after items "
-		 "have come and gone.",
+	.shows = "Do fingerprints with counters in a d-left table do the work of a counting Bloom filter in "
+		 "half the memory? Both are filled, queried, and queried again after churn.",
 	.seconds = {2, 9, 9},
 	.run = run,
 };

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * d-left hashing as a flow: what the loads of the buckets come to when there are
- * very many of them.
+ * d-left hashing in the fluid limit: the loads of the buckets when there are very many of them, as the
+ * solution of a differential equation (Mitzenmacher's method).
  *
- * Let x(i, j) be the share of the buckets of subtable i that hold j items or
- * more, and let time be the items that have come, for each bucket of a subtable.
- * An item goes to a bucket of subtable i that held j - 1 if the bucket it has there holds
- * so many, those further left hold more, and those further right no fewer:
+ * Let x(i, j) be the share of the buckets of subtable i that hold j items or more, and let time be the number
+ * of items that arrived, for each bucket of a subtable. An item goes to a bucket of subtable i with load j -
+ * 1 if its buckets further left hold more and those further right no fewer:
  *
  *     d x(i, j) / dt = (x(i, j-1) - x(i, j))  prod_{l < i} x(l, j)  prod_{l > i} x(l, j-1)
  *
- * This is Mitzenmacher's way to reckon with it, and where the paper's
- * 5.6 x 10^-31 comes from. Solved step by step (Runge and Kutta's fourth order).
+ * The paper's 5.6 x 10^-31 comes from it. Solved by the fourth-order Runge-Kutta method.
  */
 #ifndef INKLING_LAB_DLEFT_ODE_H
 #define INKLING_LAB_DLEFT_ODE_H
@@ -27,13 +25,13 @@ struct dleft_ode {
 /* Empty buckets. */
 void dleft_ode_begin(struct dleft_ode *ode, unsigned d, unsigned h);
 
-/* So many items come for each bucket of a subtable. */
+/* Adds so many items for each bucket of a subtable. */
 void dleft_ode_fill(struct dleft_ode *ode, double items);
 
 /* The share of all buckets that hold `load` items or more. */
 double dleft_ode_share(const struct dleft_ode *ode, unsigned load);
 
-/* The items in the d buckets of one that is asked for: all that have come, less those that were lost. */
+/* The items in the d buckets of a queried item: all that arrived, except those that were lost. */
 double dleft_ode_items(const struct dleft_ode *ode);
 
 /*

@@ -28,7 +28,7 @@ void film_free(struct film *f)
 	free(f->datagrams);
 }
 
-/* Films to a file, and keeps the light. */
+/* Writes the frames to a file, and keeps their luma. */
 static int shoot(struct film *f, uint64_t seed, int file)
 {
 	struct sim_scene *scene = sim_scene_new(seed);
@@ -55,7 +55,7 @@ static const char *const encode_argv[] = {
 	"-fflags",       "+bitexact",  "-muxdelay",   "0",       "-muxpreload", "0",    "-f",     "mpegts",
 	"pipe:1",        NULL};
 
-/* A film is shot only if there is somebody to encode it. */
+/* The film is made only if ffmpeg is there to encode it. */
 static int ask_ffmpeg(struct ink_why *why)
 {
 	static const char *const argv[] = {"ffmpeg", "-version", NULL};

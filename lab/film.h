@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A film as it goes through a network, and what is seen of it if some of it gets lost.
+ * A film that passes a network, and its pictures if part of it is lost.
  *
- *     scene --> ffmpeg --> stream --> datagrams --> losses --> ffmpeg --> pictures beside the scene
+ *     scene --> ffmpeg --> stream --> datagrams --> losses --> ffmpeg --> pictures compared with the scene
  *
- * ffmpeg is run as a child (child.h), single-threaded and bit-exactly; another version of it may give other
+ * ffmpeg runs as a child process (child.h), single-threaded and bit-exactly; another version may give other
  * digits.
  *
- * Which picture is which. A decoder that gets a damaged stream gives fewer pictures than were filmed, so
- * counting them would compare the wrong ones. In a transport stream each picture has its time, and ffmpeg
- * is asked for the times of what it decoded (the list that its muxer `framecrc` writes). A picture whose
- * time does not come is not shown: the one before it stays on the screen. Damaged pictures are shown as
- * ffmpeg's concealment leaves them.
+ * Matching pictures. A decoder of a damaged stream outputs fewer pictures than were filmed, so counting them
+ * would compare the wrong ones. In a transport stream each picture has its time, and ffmpeg lists the times
+ * of the pictures it decoded (its muxer `framecrc`). A picture with a missing time is not shown: the one
+ * before it stays on the screen. Damaged pictures are shown as ffmpeg's concealment leaves them.
  *
- * The first group of pictures is not to be harmed and does not count, so that there is something to begin
- * with.
+ * The first group of pictures is never dropped and does not count, so that the decoder has a start.
  */
 #ifndef INKLING_LAB_FILM_H
 #define INKLING_LAB_FILM_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Dictionaries of the kBF that have all their values from the beginning, so that threads may share them. */
+/* Dictionaries of the kBF with all their values from the beginning, so that threads may share them. */
 #ifndef INKLING_LAB_FULL_DICT_H
 #define INKLING_LAB_FULL_DICT_H
 

@@ -2,27 +2,25 @@
 /*
  * Figures 4 and 5 of the kBF paper: how often can a stored key not be decoded?
  *
- * A cell in which three or more keys met is not decodable for the paper. With
- * load L = n k / m = rho ln 2 it finds the share of such cells (figure 4)
+ * A cell with three or more keys is not decodable for the paper. With load L = n k / m = rho ln 2 the share
+ * of such cells is (figure 4)
  *
  *     P(c >= 3) = 1 - e^-L (1 + L + L^2 / 2)
  *
- * and from that the share of keys that can be decoded (figure 5): all but those
- * whose k cells are not decodable, or all but one, which holds two:
+ * and the share of keys that can be decoded (figure 5): all but those with k cells that are not decodable, or
+ * all but one, which holds two:
  *
  *     1 - (P(c >= 3)^k + k P(c >= 3)^(k-1) P(c = 2))
  *
- * The first is right, the second is not: it takes k cells at random, but the cells
- * of a stored key all have that key in them. What matters is how many others there
- * are, and two others make three:
+ * The first is right. The second takes k cells at random, but the cells of a stored key all contain that key.
+ * What matters is the number of others in them, and two others make three:
  *
  *     q2 = L e^-L      q3 = 1 - e^-L (1 + L)      FN = q3^k + k q3^(k-1) q2
  *
- * Measured with the library's filter: the paper's codes, cells and decoding, 3,000
- * values. Keys are put into the cells unasked, as the paper does; through
- * ink_kbf_insert those that read a value would be refused, and just these would be
- * hard to read later. Seen: the corrected formula holds at every point, and the
- * paper's promise for k = 10 and rho = 2 is missed by a factor of thousands.
+ * Measured with the library's filter: the paper's codes, cells and decoding, 3,000 values. Keys are put into
+ * the cells without a query, as in the paper; ink_kbf_insert would refuse those that read a value, and these
+ * would be the hard ones. Result: the corrected formula holds at every point; the paper's formula for k = 10
+ * and rho = 2 is too small by a factor of thousands.
  */
 #include "lab/experiments.h"
 
@@ -53,7 +51,7 @@ static double full_cells(double load)
 	return 1 - exp(-load) * (1 + load + load * load / 2);
 }
 
-/* The paper's: as if the k cells had been drawn without looking for a key. */
+/* The paper's: as if the k cells were random ones. */
 static double lost_by_the_paper(double load, unsigned k)
 {
 	double three = full_cells(load), two = exp(-load) * load * load / 2;
@@ -244,7 +242,7 @@ static void write_row(struct page_table *table, const struct study *s, const str
 		page_blank(table);
 }
 
-/* As far as the plot goes down: what happens to fewer keys is not to be seen in any run. */
+/* Down to the lower end of the plot; smaller shares cannot be measured. */
 static void draw(struct page_series *series, double rho, double share)
 {
 	if (share >= LEAST_SHARE)
@@ -354,11 +352,12 @@ static void write_page(struct page *page, const struct study *s, const struct la
 		  "bits and the exclusive or of codes), read by the paper's decoding; seeds: %u. rho = 1 "
 		  "is the capacity of a Bloom filter, rho = 2 twice as many keys in the same cells.",
 		  (unsigned long long)s->keys, VALUES, lab->seeds);
-	page_text(page,
-		  "Of figures 4 and 5 the text prints one number, the 0.0333313 of a single cell, and the "
-		  "formulas; k = 10 is the one k that it names. Its formula for keys takes k cells at "
-		  "random. The cells of a stored key have one key more, its own, so that two others are "
-		  "enough to hide it; the corrected formula counts the others.");
+	page_text(
+		page,
+		"For figures 4 and 5 the paper prints one number, the 0.0333313 of a single cell, and the "
+		"formulas; k = 10 is the only k it names. Its formula for keys takes k cells at random. The "
+		"cells of a stored key contain one key more, its own, so two others are enough to hide it. "
+		"The corrected formula counts the others.");
 	write_cells(page, s, lab);
 	write_keys(page, s, lab);
 	write_claims(page, s, lab);
@@ -385,8 +384,8 @@ const struct experiment experiment_kbf_decodability = {
 	.name = "kbf-decodability",
 	.title = "How often a kBF cannot decode a stored key",
 	.where = "kBF IV, figures 4 and 5",
-	.shows = "The paper's formula for keys that cannot be decoded takes cells at random, where those "
-		 "of a stored key are fuller. Both formulas, and what is measured.",
+	.shows = "The paper's formula for keys that cannot be decoded takes cells at random, but those of a "
+		 "stored key are fuller. Both formulas are compared with the measured share.",
 	.seconds = {2, 16, 16},
 	.run = run,
 };

@@ -1,31 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Figures 2 and 3 of the kBF paper, and two ideas of it that the library does not
- * follow: what does it take to give values codes whose sums can be taken apart?
+ * Figures 2 and 3 of the kBF paper, and two of its ideas that the library does not follow. How many bits do
+ * codes need if a sum of two must identify its terms?
  *
  * Figure 2: bits for n codes such that all exclusive ors of two are different.
  *
  *     bound        2^bits >= n (n - 1) / 2 + n
  *     greedy       Algorithm 1: each code is the smallest number that still fits
- *     algebraic    (x, x^3) for the x of a field of 2^m elements: 2^m codes of 2m bits.
- *                  x + y = a and x^3 + y^3 = b have one solution {x, y}, so there is
- *                  nothing to search. Checked here sum by sum.
- *     power sums   what the library has: (x, x^2) modulo a prime, added instead of
- *                  exclusive or: two equal values can be read as well.
+ *     algebraic    (x, x^3) for the x of a field of 2^m elements: 2^m codes of 2m bits. x + y = a and x^3 + y^3 = b have
+ *                  one solution {x, y}, so no search is needed. Checked here sum by sum.
+ *     power sums   the library's: (x, x^2) modulo a prime, added instead of exclusive or, so that two equal values can be
+ *                  read as well.
  *
- * Figure 3: the codes in order, which the paper takes for a quadratic curve. They
- * are nearly cubic.
+ * Figure 3: the codes in order, which the paper takes for a quadratic curve. They are nearly cubic.
  *
- * III.H goes from a code to its number by the inverse of a fitted quadratic, and then
- * by steps: the difference to the code wanted, divided by the mean difference of
- * neighbours, at least one. Steps of a fixed size on a curve that is steep at its end
- * and flat at its beginning can go to and fro between two places for ever. A lookup
- * knows nothing but where it stands, so one that comes to a place again never ends;
- * here it is given up after as many steps as there are codes.
+ * III.H goes from a code to its number by the inverse of a fitted quadratic, and then by steps: the
+ * difference to the wanted code, divided by the mean difference of neighbours, at least one. Steps of a fixed
+ * size on a curve that is steep at its end and flat at its beginning can alternate between two places for
+ * ever. A lookup has no memory, so one that returns to a place never ends; here it is given up after as many
+ * steps as there are codes.
  *
- * III.D gives a new value the next code, if a second kBF does not have it yet. That
- * answers strangers falsely now and then, as any Bloom filter: the new value then
- * silently gets another one's code, and all keys with it read the other value for ever.
+ * III.D gives a new value the next code if a second kBF does not contain it yet. As in any Bloom filter, a
+ * query for a new value is sometimes a false positive. The value then silently receives the code of another
+ * one, and all keys with it read the other value.
  */
 #include "lab/experiments.h"
 
@@ -319,7 +316,7 @@ struct study {
 
 enum { JOB_GREEDY, JOB_FIELD, JOB_SECOND };
 
-/* Planned for all values; or for half of them, for who knows how many there will be? */
+/* Planned for all values, or for half of them: their number is rarely known in advance. */
 static uint32_t planned_values(size_t fill)
 {
 	return fill ? VALUES / 2 : VALUES;
@@ -404,12 +401,13 @@ static void write_bits(struct page *page, const struct study *s)
 	table = page_table(page, "bits", "Bits for so many values", columns, 6);
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
 		write_bits_row(table, g, rows[i]);
-	page_text(page,
-		  "The paper has 16,384 greedy codes in 30 bits. Algorithm 1 finds %u codes of up to %u "
-		  "bits, and %.2f times as many with each further bit; \"about\" follows from that. The "
-		  "field needs no search, and its %u codes of %u bits are as many as the bound allows, to "
-		  "a factor of 1.4.",
-		  g->found, g->bits, exp2(1 / greedy_exponent(g)), 1u << s->field.m, 2 * s->field.m);
+	page_text(
+		page,
+		"The paper has 16,384 greedy codes in 30 bits. Algorithm 1 finds %u codes of up to %u bits, "
+		"and %.2f times as many with each further bit; \"about\" is extrapolated from that. The field "
+		"needs no search: its %u codes of %u bits are as many as the bound allows, within a factor of "
+		"1.4.",
+		g->found, g->bits, exp2(1 / greedy_exponent(g)), 1u << s->field.m, 2 * s->field.m);
 	write_bits_plot(page, g);
 	page_verdict(page,
 		     bits_bound(7) == 5 && bits_bound(100) == 13 && bits_bound(PAPER_VALUES) == 28
@@ -456,12 +454,13 @@ static void write_growth(struct page *page, const struct greedy *g)
 		page_point(power, n, last * pow(n / g->found, exponent) / 1e6);
 	for (double n = 0; n <= g->found; n += g->found / 8.0)
 		page_point(paper, n, printed_fit(n) / 1e6);
-	page_text(page,
-		  "The paper fits 92,884,900 + 32,952.9 n + 1.151 n^2 to 10,000 codes, which begins at 93 "
-		  "million where the first code is 1, and has 538 million as the 10,000th. The codes of "
-		  "Algorithm 1 grow like n^%.2f; the 10,000th would be about %.0f million. What the "
-		  "paper's codes are, it does not say.",
-		  exponent, last * pow(10000.0 / g->found, exponent) / 1e6);
+	page_text(
+		page,
+		"The paper fits 92,884,900 + 32,952.9 n + 1.151 n^2 to 10,000 codes. The fit begins at 93 "
+		"million, where the first code is 1, and has 538 million as the 10,000th. The codes of "
+		"Algorithm 1 grow like n^%.2f; the 10,000th would be about %.0f million. The paper does not "
+		"list its codes.",
+		exponent, last * pow(10000.0 / g->found, exponent) / 1e6);
 	page_verdict(
 		page, printed_fit(1) > 2 * g->codes[0] && exponent > 2.5 ? PAGE_IMPOSSIBLE : PAGE_AGREES,
 		"Figure 3, quadratic fit of the codes",
@@ -499,10 +498,12 @@ static void write_lookups(struct page *page, const struct greedy *g)
 	for (size_t i = 0; i < 3; i++)
 		for (unsigned degree = 2; degree <= 3; degree++)
 			write_lookups_row(table, g, sizes[i], degree);
-	page_text(page, "In the paper's one example three accesses are enough. Steps of the mean "
-			"difference overshoot where codes are dense and never come to rest there. Accesses "
-			"are those of lookups that end; a binary search always ends, after the number in "
-			"the last column. The library hashes.");
+	page_text(
+		page,
+		"In the paper's one example three accesses are enough. Steps of the mean difference overshoot "
+		"where codes are dense, and the search never settles there. Accesses are those of lookups "
+		"that end; a binary search always ends, after the number in the last column. The library uses "
+		"a hash table.");
 	page_verdict(
 		page, look_up_all(g->codes, VALUES, 2).most <= 3 ? PAGE_AGREES : PAGE_DISAGREES,
 		"III.H, three accesses to find a code",
@@ -541,14 +542,15 @@ static void write_second(struct page *page, const struct study *s)
 	table = page_table(page, "second", "Dictionaries of 3,000 values", columns, 6);
 	for (size_t point = 0; point < SECOND * FILLS; point++)
 		write_second_row(table, &s->second[point], point);
-	page_text(page,
-		  "\"wrong\": values of a dictionary that silently got another one's code, so that every "
-		  "key with them reads the other value; \"spoiled\": dictionaries in which that happened, "
-		  "with the 99 %% interval of %.0f of each; \"unread\": values whose code the filter "
-		  "cannot tell any more, which then get another one. \"planned\" is for how many values "
-		  "the filter was made. An exact index of 4-byte slots, half of them empty, takes 64 bits "
-		  "a value and makes no mistake: the values are stored anyway.",
-		  s->second[0].repeated);
+	page_text(
+		page,
+		"\"wrong\": values of a dictionary that silently received the code of another, so that every "
+		"key with them reads the other value. \"spoiled\": dictionaries in which that happened, with "
+		"the 99 %% interval of %.0f of each. \"unread\": values with a code that the filter can no "
+		"longer read; they receive another one. \"planned\": for how many values the filter was made. "
+		"An exact index of 4-byte slots, half of them empty, takes 64 bits a value and makes no "
+		"mistake; the values are stored anyway.",
+		s->second[0].repeated);
 	page_verdict(
 		page, usual->spoiled > 0 ? PAGE_DISAGREES : PAGE_AGREES,
 		"III.D, a second kBF gives values their codes",
@@ -574,9 +576,10 @@ static void prepare(const struct lab *lab, struct study *s)
 
 static void write_page(struct page *page, const struct study *s)
 {
-	page_text(page, "A cell in which two keys met holds the sum of two codes, and must tell which two. "
-			"Four ways to choose such codes, and two ideas of the paper for what surrounds "
-			"them.");
+	page_text(
+		page,
+		"A cell with two keys holds the sum of two codes and must identify them. Four ways to choose "
+		"such codes, and two ideas of the paper around them.");
 	write_bits(page, s);
 	write_growth(page, s->greedy);
 	write_lookups(page, s->greedy);
@@ -606,8 +609,10 @@ const struct experiment experiment_kbf_encodings = {
 	.name = "kbf-encodings",
 	.title = "Codes whose sums can be taken apart",
 	.where = "kBF III, figures 2 and 3",
-	.shows = "Bits for so many values by search and by algebra; how the codes grow; how often the "
-		 "paper's regression never ends, and its kBF of values gives one value the code of another.",
+	.shows =
+		"How many bits do codes take by search and by algebra? How do the codes grow? How often does "
+		"the paper's regression never end, and how often does its kBF of values give one value the "
+		"code of another?",
 	.seconds = {4, 25, 75},
 	.run = run,
 };

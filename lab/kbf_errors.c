@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Figures 6 to 12 of the kBF paper: errors and memory of a kBF of a million keys
- * (the paper: 10 million, --full) with 3,000 values, made as a Bloom filter for
- * p = 1e-3 .. 1e-6, with all its m cells and with half of them.
+ * Figures 6 to 12 of the kBF paper: errors and memory of a kBF of a million keys (the paper: 10 million,
+ * --full) with 3,000 values, sized as a Bloom filter for p = 1e-3 .. 1e-6, with all its m cells and with half
+ * of them.
  *
  *     figure 6        live keys that do not read their value
  *     figure 7        keys that were never inserted and read a value
  *     figure 8        memory
- *     figures 9, 10   a tenth of the keys after the other is deleted: deleted ones that read a value
- *     figures 11, 12  ... gets another value: updated ones that do not read it
+ *     figures 9, 10   keys are deleted a tenth at a time: deleted ones that read a value
+ *     figures 11, 12  ... receive another value: updated ones that do not read it
  *
- * Keys have the sizes that the paper takes from Atikoglu et al. (sim/pool.h). They
- * matter to an exact table only, which has to keep them; a kBF keeps none.
+ * Keys have the sizes that the paper takes from Atikoglu et al. (sim/pool.h). They matter only to an exact
+ * table, which stores them; a kBF does not.
  *
- * Four readers of the same cells, and one filter as the library would plan it:
+ * Four decoders of the same cells, and one filter as the library plans it:
  *
  *     wraps     the kBF as printed; its counters of 3 bits go from 7 to 0
  *     sticks    the same, and they stay at 7
- *     paper     the library with the paper's codes and decoding. What cannot be
- *               decoded and shall be changed waits in a side table
- *     joint     the library as it is: power sums, and all cells must agree
+ *     paper     the library with the paper's codes and decoding; a change of a key that cannot be decoded waits in a side
+ *               table
+ *     joint     the library's default: power sums, and all cells must agree
  *     planned   joint, with the k and the cells that ink_kbf_plan chooses by default
  *
- * Truth is the number of a key, from which its values follow.
+ * The values of a key follow from its number, which is the truth.
  */
 #include "lab/kbf_errors.h"
 
@@ -399,24 +399,28 @@ static void write_verdicts(struct page *page, const struct study *s)
 static void write_page(struct page *page, const struct study *s)
 {
 	write_verdicts(page, s);
-	page_text(page,
-		  "%llu keys with %d values, seeds: %u; as many strangers; changes in ten batches. m is "
-		  "what a Bloom filter needs for p, 32 bits a cell; in brackets the 99 %% interval of the "
-		  "sample. Of figures 6 to 12 the text prints no number but the range of figure 8, only "
-		  "what is larger than what.",
-		  (unsigned long long)s->keys, VALUES, s->repetitions);
-	page_text(page, "wraps: the kBF as printed, with counters of 3 bits that begin again at 0. sticks: "
-			"the same, but they stay at 7. paper: the library with the paper's codes and "
-			"decoding. joint: the library's own codes and decoding. planned: that in as few "
-			"bits as it takes for 1 key in 1,000 lost and 2 false positives in 100,000.");
+	page_text(
+		page,
+		"%llu keys with %d values, seeds: %u; as many strangers; changes in ten batches. m is the "
+		"number of cells of a Bloom filter for p, at 32 bits a cell. Ranges are the 99 %% interval of "
+		"the sample. For figures 6 to 12 the paper prints the range of figure 8, and otherwise only "
+		"orderings.",
+		(unsigned long long)s->keys, VALUES, s->repetitions);
+	page_text(
+		page,
+		"wraps: the kBF as printed, with counters of 3 bits that go from 7 to 0. sticks: the same, "
+		"but they stay at 7. paper: the library with the paper's codes and decoding. joint: the "
+		"library's own codes and decoding. planned: joint, in the fewest bits for 1 key in 1,000 lost "
+		"and 2 false positives in 100,000.");
 	write_tables(page, s);
-	page_text(page,
-		  "With m/2 cells and p = 0.000001, counters that wrap lose a share of %.2g of the keys, "
-		  "those that stick %.2g. The paper says that fewer are lost for smaller p, so its "
-		  "counters must have stuck. In the paper's way a key that cannot be read can be neither "
-		  "updated nor deleted; the library lets it wait. \"refused\" are keys that the library "
-		  "did not store, for they read a value already: it says so, the paper's way does not ask.",
-		  mean_of(s, point_of(0, 1, WRAPS), lost_of), mean_of(s, point_of(0, 1, STICKS), lost_of));
+	page_text(
+		page,
+		"With m/2 cells and p = 0.000001, counters that wrap lose a share of %.2g of the keys, and "
+		"counters that stick %.2g. The paper says that fewer keys are lost for smaller p, so its "
+		"counters must have stuck. In the paper, a key that cannot be read can be neither updated nor "
+		"deleted; the library defers the change. \"refused\" are keys that the library did not store, "
+		"because they read a value already; the paper's insert does not check.",
+		mean_of(s, point_of(0, 1, WRAPS), lost_of), mean_of(s, point_of(0, 1, STICKS), lost_of));
 	draw_errors(page, s);
 	write_memory(page, s);
 	for (unsigned figure = 0; figure < 4; figure++)
@@ -424,7 +428,7 @@ static void write_page(struct page *page, const struct study *s)
 	write_claims(page, s);
 }
 
-/* A million keys are as good as many seeds: of three that are asked for, one is taken. */
+/* A million keys need fewer repetitions: one for every three requested. */
 static int run(struct lab *lab, struct page *page)
 {
 	struct study *s = lab_alloc(1, sizeof *s);
@@ -450,9 +454,9 @@ const struct experiment experiment_kbf_errors = {
 	.name = "kbf-errors",
 	.title = "Errors and memory of a kBF",
 	.where = "kBF V, figures 6 to 12",
-	.shows = "A million keys with 3,000 values: keys that are lost, strangers that read a value, "
-		 "deletions and updates, memory; by the paper's decoding and by the library's, beside an "
-		 "exact table.",
+	.shows =
+		"A million keys with 3,000 values: lost keys, strangers that read a value, deletions, updates "
+		"and memory, with the paper's decoding and the library's, compared with an exact table.",
 	.interpretation =
 		"The counters of the kBF as printed stay at 7 once they reach it (\"sticks\"); the paper does "
 		"not say what they do.",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One filter of kbf_errors.c: filled, asked for its keys and for strangers, and
- * changed in batches. Truth is the number of a key, from which its values follow.
+ * One filter of kbf_errors.c: filled, queried for its keys and for strangers, and changed in batches. The
+ * values of a key follow from its number, which is the truth.
  */
 #include "lab/kbf_errors.h"
 

@@ -2,21 +2,19 @@
 /*
  * Section 3.4 of the ACSM paper: how full may the buckets be?
  *
- * d-left hashing keeps loads so even that with d = 3, h = 6 and two thirds of the
- * cells taken hardly a bucket overflows: the share of buckets that would hold
- * a seventh entry is 5.6 x 10^-31, says the paper, and overflow is remarkably
- * rare with deletions, too. Larger d and h bear higher loads.
+ * d-left hashing keeps loads so even that with d = 3, h = 6 and two thirds of the cells taken buckets hardly
+ * ever overflow. The paper puts the share of buckets that would hold a seventh entry at 5.6 x 10^-31, and
+ * says that overflow is remarkably rare with deletions, too. Larger d and h allow higher loads.
  *
- * Here tables are filled until the first flow finds no room, and kept at a load
- * while flows come and go (each is replaced some times, which one by lot); what is
- * counted are the inserts that find no room. They go to a side table, and
- * fingerprints are long, so that nothing else fails. Beside it `line` and `compact`,
- * which have two choices and move an entry to its other line when both are full.
+ * Here tables are filled until the first flow finds no room, and held at a load while random flows are
+ * replaced. The experiment counts the inserts that find no room. They go to a side table, and fingerprints
+ * are long, so nothing else fails. `line` and `compact` have two choices and move an entry to its other line
+ * when both are full.
  *
- * dleft_ode.h says what a fresh filling comes to with very many buckets.
+ * dleft_ode.h predicts a fresh filling of very many buckets.
  *
- * The result: 5.57 x 10^-31; and no overflow at two thirds, with churn either.
- * One step of displacement takes lines of 24 and more entries beyond .95.
+ * Result: 5.57 x 10^-31, and no overflow at two thirds, in churn either. One step of displacement takes lines
+ * of 24 and more entries beyond .95.
  */
 #include <errno.h>
 #include <math.h>
@@ -52,7 +50,7 @@ static const struct shape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
-enum { WARM = 2, REPLACED = 2 }; /* replacements of each flow: some before it counts, and then */
+enum { WARM = 2, REPLACED = 2 }; /* replacements of each flow: before counting, and counted */
 
 /* Flows for each cell. */
 enum { LOADS = 9, TWO_THIRDS = 0, AT_75 = 2, AT_85 = 4, AT_95 = 6 };
@@ -131,7 +129,7 @@ static void fill_to_the_brim(struct trial *t, struct ink_table *table)
 	}
 }
 
-/* One that is drawn by lot goes, another comes. */
+/* A random flow is replaced by a new one. */
 static void replace(const struct trial *t, struct ink_table *table, uint64_t *flows, uint64_t count,
 		    uint64_t number)
 {
@@ -268,7 +266,7 @@ static void write_fresh_plot(const struct lab *lab, struct page *page, const str
 			if (expected > 1e-7)
 				page_point(curve, loads[j], 100 * expected);
 		}
-		page_point(curve, loads[LOADS - 1], NAN); /* the pen is lifted */
+		page_point(curve, loads[LOADS - 1], NAN); /* ends the line */
 	}
 }
 
@@ -329,20 +327,20 @@ static void write_claims(const struct lab *lab, struct page *page, const struct 
 
 static void write_page(const struct lab *lab, struct page *page, const struct trial *trials)
 {
-	page_text(page,
-		  "Tables of %llu cells are filled until a flow finds no room, and kept at a load "
-		  "while each flow is replaced %d times, after as many that do not count. Overflow "
-		  "goes to a side table. With d = 3, h = 6 and two thirds full, a share of %.2g of "
-		  "the buckets would overflow in a fresh filling of very many (fluid limit; the "
-		  "paper: 5.6e-31).",
-		  (unsigned long long)trials->cells, REPLACED, seventh_entry());
+	page_text(
+		page,
+		"Tables of %llu cells are filled until a flow finds no room, and held at a load while each "
+		"flow is replaced %d times, after as many replacements that do not count. Overflow goes to a "
+		"side table. With d = 3, h = 6 and two thirds full, a share of %.2g of the buckets would "
+		"overflow in a fresh filling of very many (fluid limit; the paper: 5.6e-31).",
+		(unsigned long long)trials->cells, REPLACED, seventh_entry());
 	write_table(lab, page, trials);
 	page_text(
 		page,
-		"Churn is harder than a fresh filling: a flow that came when others were there stays "
-		"where it is when they have gone. line and compact have two choices and move an entry to "
-		"its other line when both are full; dleft moves nothing. A few flows of a thousand that they "
-		"cannot tell from others are in the side table, and take no cell.");
+		"Churn is harder than a fresh filling: a flow that arrived in a crowded bucket stays where it "
+		"is when the others have gone. line and compact have two choices and move an entry to its "
+		"other line when both are full; dleft moves nothing. A few flows in a thousand that cannot be "
+		"distinguished from others are in the side table and take no cell.");
 	write_churn_plot(lab, page, trials);
 	write_fresh_plot(lab, page, trials);
 	write_claims(lab, page, trials);
@@ -369,8 +367,8 @@ const struct experiment experiment_overflow = {
 	.name = "overflow",
 	.title = "How full the buckets may be",
 	.where = "ACSM 3.4",
-	.shows = "When do inserts find no room, for d choices of buckets of h, filling up and in "
-		 "churn? And what does moving one entry add?",
+	.shows = "When do inserts find no room, for d choices of buckets of h, in a fresh filling and in "
+		 "churn? What does moving one entry add?",
 	.seconds = {4, 50, 50},
 	.run = run,
 };

@@ -1,30 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Section 5.2.2 of the ACSM paper: finding P2P traffic as it goes by.
+ * Section 5.2.2 of the ACSM paper: finding P2P traffic as it passes.
  *
- * A pair of hosts that talks UDP while it has a TCP connection is taken to be
- * P2P. The machine has two states, TCP and P2P; a SYN begins a flow, its UDP
- * packet moves it to P2P, its last packet ends it. 64K flows are there at once,
- * of 15 packets each, and forgotten after 64 seconds of silence. The paper keeps
- * them in a fingerprint-compressed filter of 4 subtables of 2^11 buckets of 9
- * cells, with 14 bits of fingerprint and 2 of state, 1,179,648 bits in all.
+ * A pair of hosts that exchanges UDP packets during a TCP connection is taken to be P2P. The machine has two
+ * states, TCP and P2P: a SYN begins a flow, its UDP packet moves it to P2P, its last packet ends it. There
+ * are 64K flows at once, of 15 packets each, and 64 seconds of silence end a flow. The paper stores them in a
+ * fingerprint-compressed filter of 4 subtables of 2^11 buckets of 9 cells, with 14 bits of fingerprint and 2
+ * of state, 1,179,648 bits in all.
  *
- * A table is held against what the generator knows (sim/p2p.h). As in Table 1:
+ * A table is compared with the truth of the generator (sim/p2p.h). As in Table 1:
  *
- *     DK   the table said "don't know" at any packet of the flow; in % of all flows
+ *     DK   the table answered "don't know" at any packet of the flow; in % of all flows
  *     FP   not P2P but found in that state, and no DK; in % of the flows that are not P2P
- *     FN   P2P and never found in that state, be it for a DK or not; in % of the flows that are
+ *     FN   P2P and never found in that state, with a DK or without; in % of the flows that are
  *
- * The paper does not say what a SYN does that meets an entry that looks like its
- * own flow's. Two readings: it stores a second copy, or it adopts what it found.
- * Nor does it say which packets look the flow up. All that was tried is in the
- * table of readings.
+ * The paper does not say what a SYN does that finds an entry with its own fingerprint. It may store a second
+ * copy, or adopt the entry. Nor does it say which packets look the flow up. Claims are bound to the copy, and
+ * to lookups by every packet; the table of interpretations has the others.
  *
- * The result: no false positives, and FN + DK below 0.6 % as in the paper, if a
- * copy is stored. DK falls as the share of P2P rises, as the paper's does, if a flow
- * that was found is taken out of the table; that FN rises by a sixth no reading
- * shows. In as many bits, timer and side table counted, `compact` makes no error, nor
- * does `line` if P2P is said when it is seen and not kept as a state.
+ * Result: no false positives, and FN + DK below 0.6 % as in the paper. Its trends, FN that rises with the
+ * share of P2P and DK that falls, do not appear. In the same bits, timer and side table counted, `compact`
+ * makes no error, nor does `line` if the machine reports P2P at once and does not keep it as a state.
  */
 #include <stdlib.h>
 
@@ -61,7 +57,7 @@ static const struct contender readings[] = {
 	{"adopt, taken out, DK only at UDP", INK_DLEFT, ADOPT | FORGET | SPARING | UDP_ASKS, 1},
 };
 enum { READINGS = sizeof readings / sizeof readings[0] };
-_Static_assert((int)READINGS <= (int)P2P_MOST_CONTENDERS, "they all sit at one table");
+_Static_assert((int)READINGS <= (int)P2P_MOST_CONTENDERS, "one game has them all");
 
 static const struct contender extended[] = {
 	{"exact", INK_EXACT, 0, 1},
@@ -113,7 +109,7 @@ static struct contest contest_of(size_t i)
 
 /* ------------------------------------------------------------------ all of them */
 
-/* Readings are many and differ by much: one run is enough to see it. */
+/* Interpretations are many and differ widely: one run of each is enough. */
 static size_t runs_of(const struct lab *lab, size_t contest)
 {
 	bool once = contest >= PERCENTS && (contest < 2 * PERCENTS || lab->size == LAB_QUICK);
@@ -148,13 +144,13 @@ static void prepare(const struct lab *lab, struct game *games, size_t contest)
 
 /* ------------------------------------------------------------------------- the page */
 
-/* Over the seeds: the three errors of contender `who` in a contest. */
+/* Over the seeds: the three errors of one contender in a contest. */
 struct summary {
 	struct spread fp, fn, dk, flows;
 };
 
 static struct summary summary_of(const struct lab *lab, const struct game *games, size_t contest,
-				 unsigned who)
+				 unsigned which)
 {
 	size_t runs = runs_of(lab, contest);
 	double *numbers = lab_alloc(4 * runs, sizeof *numbers);
@@ -162,7 +158,7 @@ static struct summary summary_of(const struct lab *lab, const struct game *games
 
 	games += first_of(lab, contest);
 	for (size_t i = 0; i < runs; i++) {
-		const struct errors *e = &games[i].errors[who];
+		const struct errors *e = &games[i].errors[which];
 
 		numbers[i] = e->fp;
 		numbers[runs + i] = e->fn;
@@ -189,12 +185,12 @@ static void write_structures(const struct lab *lab, struct page *page, const str
 		page_number(table, 0);
 		page_number(table, paper_fn[i]);
 		page_number(table, paper_dk[i]);
-		for (unsigned who = 0; who < STRUCTURES; who++) {
-			struct summary s = summary_of(lab, games, i, who);
+		for (unsigned which = 0; which < STRUCTURES; which++) {
+			struct summary s = summary_of(lab, games, i, which);
 
 			page_row(table);
 			page_number(table, percents[i]);
-			page_word(table, "%s", structures[who].name);
+			page_word(table, "%s", structures[which].name);
 			page_spread(table, s.fp);
 			page_spread(table, s.fn);
 			page_spread(table, s.dk);
@@ -212,12 +208,12 @@ static void write_curve(const struct lab *lab, struct page *page, const struct g
 
 	for (size_t i = 0; i < PERCENTS; i++)
 		page_point(paper, percents[i], dont_know ? paper_dk[i] : paper_fn[i]);
-	for (unsigned who = 0; who < STRUCTURES; who++) {
-		struct page_series *series = page_series(plot, PAGE_LINE, structure_of(structures[who].kind),
-							 structures[who].name);
+	for (unsigned which = 0; which < STRUCTURES; which++) {
+		struct page_series *series = page_series(
+			plot, PAGE_LINE, structure_of(structures[which].kind), structures[which].name);
 
 		for (size_t i = 0; i < PERCENTS; i++) {
-			struct summary s = summary_of(lab, games, i, who);
+			struct summary s = summary_of(lab, games, i, which);
 
 			page_point_spread(series, percents[i], dont_know ? s.dk : s.fn);
 		}
@@ -240,13 +236,13 @@ static void write_readings(const struct lab *lab, struct page *page, const struc
 	page_number(table, paper_fn[PERCENTS - 1]);
 	page_number(table, paper_dk[0]);
 	page_number(table, paper_dk[PERCENTS - 1]);
-	for (unsigned who = 0; who < READINGS; who++) {
-		struct summary few = summary_of(lab, games, PERCENTS, who);
-		struct summary some = summary_of(lab, games, PERCENTS + 1, who);
-		struct summary many = summary_of(lab, games, PERCENTS + 2, who);
+	for (unsigned which = 0; which < READINGS; which++) {
+		struct summary few = summary_of(lab, games, PERCENTS, which);
+		struct summary some = summary_of(lab, games, PERCENTS + 1, which);
+		struct summary many = summary_of(lab, games, PERCENTS + 2, which);
 
 		page_row(table);
-		page_word(table, "%s", readings[who].name);
+		page_word(table, "%s", readings[which].name);
 		page_number(table, some.fp.middle);
 		page_number(table, few.fn.middle);
 		page_number(table, many.fn.middle);
@@ -266,12 +262,12 @@ static void write_extensions(const struct lab *lab, struct page *page, const str
 	for (size_t i = 2 * PERCENTS; i < CONTESTS; i++) {
 		const struct contest *c = &games[first_of(lab, i)].contest;
 
-		for (unsigned who = 0; who < c->count; who++) {
-			struct summary s = summary_of(lab, games, i, who);
+		for (unsigned which = 0; which < c->count; which++) {
+			struct summary s = summary_of(lab, games, i, which);
 
 			page_row(table);
 			page_word(table, "%s", c->name);
-			page_word(table, "%s", c->contenders[who].name);
+			page_word(table, "%s", c->contenders[which].name);
 			page_spread(table, s.fp);
 			page_spread(table, s.fn);
 			page_spread(table, s.dk);
@@ -292,11 +288,11 @@ static void claim(struct page *page, const char *name, double percent, const str
 static void write_claims(const struct lab *lab, struct page *page, const struct game *games)
 {
 	for (size_t i = 0; i < PERCENTS; i++)
-		for (unsigned who = 0; who < STRUCTURES; who++) {
-			struct summary s = summary_of(lab, games, i, who);
+		for (unsigned which = 0; which < STRUCTURES; which++) {
+			struct summary s = summary_of(lab, games, i, which);
 
-			if (who == COPY || who == LINE_SAID || who == COMPACT)
-				claim(page, structures[who].name, percents[i], &s);
+			if (which == COPY || which == LINE_SAID || which == COMPACT)
+				claim(page, structures[which].name, percents[i], &s);
 		}
 	for (size_t i = 2 * PERCENTS; i < CONTESTS; i++) {
 		struct summary s = summary_of(lab, games, i, 0);

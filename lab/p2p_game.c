@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The machines that find P2P, and one run of them over one stream of packets.
- * What is asked and what came of it is in p2p.c.
+ * The machines that find P2P, and one run of them over one stream of packets. p2p.c has the question and the
+ * result.
  */
 #include "lab/p2p_game.h"
 
@@ -73,7 +73,7 @@ static void make_papers_machine(struct machine *m, unsigned states)
 	go(m, P2P, SIM_P2P_FIN, INK_ABSENT);
 }
 
-/* P2P is said when it is seen, and not kept: one state. */
+/* P2P is reported at once and not kept: one state. */
 static void make_machine_of_one(struct machine *m)
 {
 	make_machine(m, 1);
@@ -94,11 +94,11 @@ static void make_machine_both_ways(struct machine *m)
 
 /* ------------------------------------------------------------------------ one run */
 
-/* What one table has said about a flow so far. */
+/* The answers of one table about a flow so far. */
 enum { SAID_P2P = 1, SAID_DONT_KNOW = 2 };
 
 struct seat {
-	struct contender who;
+	struct contender as;
 	struct machine machine;
 	struct ink_table *table;
 	uint8_t *said;                                /* for each flow */
@@ -108,7 +108,7 @@ struct seat {
 
 static void make_rules(struct seat *s, bool both_ways)
 {
-	unsigned reading = s->who.reading, states;
+	unsigned reading = s->as.reading, states;
 
 	if (both_ways)
 		make_machine_both_ways(&s->machine);
@@ -131,40 +131,40 @@ static void make_rules(struct seat *s, bool both_ways)
 static struct ink_options table_options(const struct seat *s, const struct game *g)
 {
 	struct ink_options o = {.size = sizeof o,
-				.kind = s->who.kind,
+				.kind = s->as.kind,
 				.states = s->machine.rules.states,
-				.age_bits = s->who.age_bits,
+				.age_bits = s->as.age_bits,
 				.full = INK_REFUSE,
 				.seed = g->seed,
 				.rules = &s->machine.rules};
 
-	if (s->who.kind == INK_DLEFT)
+	if (s->as.kind == INK_DLEFT)
 		o.geometry = p2p_papers_filter;
-	if (s->who.kind == INK_LINE || s->who.kind == INK_COMPACT)
-		o.geometry = s->who.kind == INK_LINE ? in_lines : in_compact;
-	if (s->who.kind == INK_DLEFT && s->who.reading & REINSERT)
+	if (s->as.kind == INK_LINE || s->as.kind == INK_COMPACT)
+		o.geometry = s->as.kind == INK_LINE ? in_lines : in_compact;
+	if (s->as.kind == INK_DLEFT && s->as.reading & REINSERT)
 		o.geometry.dleft_flags |= INK_DLEFT_REINSERT;
-	o.geometry.f -= s->who.kind == INK_DLEFT && g->contest.both_ways;
+	o.geometry.f -= s->as.kind == INK_DLEFT && g->contest.both_ways;
 	o.geometry.b /= g->shrink;
 	o.geometry.side /= o.geometry.side == INK_NO_SIDE ? 1 : g->shrink;
-	o.flows = s->who.kind == INK_EXACT ? ACTIVE : 0;
+	o.flows = s->as.kind == INK_EXACT ? ACTIVE : 0;
 	return o;
 }
 
-static int sit_down(struct lab *lab, const struct game *g, struct seat *s, const struct contender *who)
+static int open_seat(struct lab *lab, const struct game *g, struct seat *s, const struct contender *as)
 {
 	struct ink_options options;
 	struct ink_why why;
 
-	s->who = *who;
+	s->as = *as;
 	make_rules(s, g->contest.both_ways);
 	options = table_options(s, g);
 	s->table = ink_create(&options, &why);
 	s->said = lab_alloc((size_t)g->flows + 1, 1);
-	return s->table ? 0 : lab_fail(lab, -errno, "p2p, %s: %s", who->name, why.text);
+	return s->table ? 0 : lab_fail(lab, -errno, "p2p, %s: %s", as->name, why.text);
 }
 
-static void stand_up(struct seat *s)
+static void close_seat(struct seat *s)
 {
 	ink_free(s->table);
 	free(s->said);
@@ -189,13 +189,13 @@ static void judge(struct seat *s, const struct sim_p2p_packet *p)
 	s->unsure_p2p += p->p2p && said & SAID_DONT_KNOW;
 	s->unsure += (said & SAID_DONT_KNOW) != 0;
 	s->alarms += !p->p2p && said == SAID_P2P;
-	if (!(s->who.reading & APART && said & SAID_DONT_KNOW))
+	if (!(s->as.reading & APART && said & SAID_DONT_KNOW))
 		s->missed += p->p2p && !(said & SAID_P2P);
 }
 
 static void hear(struct seat *s, const struct sim_p2p_packet *p, const struct ink_move *move, uint32_t warm)
 {
-	bool asks = p->event == SIM_P2P_UDP || !(s->who.reading & UDP_ASKS);
+	bool asks = p->event == SIM_P2P_UDP || !(s->as.reading & UDP_ASKS);
 	bool found = move->from == P2P || move->action == SAY_P2P;
 
 	if (move->from == INK_DONT_KNOW && asks)
@@ -212,7 +212,7 @@ static void let_look(struct seat *s, struct second *now, uint32_t warm)
 	size_t n = 0, taken = 0;
 
 	for (size_t i = 0; i < now->count; i++)
-		if (!(s->who.reading & SPARING && now->packets[i].event == SIM_P2P_TCP)) {
+		if (!(s->as.reading & SPARING && now->packets[i].event == SIM_P2P_TCP)) {
 			now->ids[n] = now->packets[i].id;
 			now->events[n++] = (uint16_t)now->packets[i].event;
 		}
@@ -221,7 +221,7 @@ static void let_look(struct seat *s, struct second *now, uint32_t warm)
 		&(struct ink_batch){.n = n, .ids = now->ids, .events = now->events, .moves = now->moves});
 	for (size_t i = 0; i < now->count; i++) {
 		static const struct ink_move nothing = {INK_ABSENT, INK_ABSENT, 0};
-		bool looked = !(s->who.reading & SPARING && now->packets[i].event == SIM_P2P_TCP);
+		bool looked = !(s->as.reading & SPARING && now->packets[i].event == SIM_P2P_TCP);
 
 		hear(s, &now->packets[i], looked ? &now->moves[taken++] : &nothing, warm);
 	}
@@ -280,7 +280,7 @@ static struct errors errors_of(const struct seat *s)
 {
 	struct ink_stats stats = {.size = sizeof stats};
 	uint64_t all = s->p2p + s->others;
-	bool of_p2p = (s->who.reading & UDP_ASKS) != 0;
+	bool of_p2p = (s->as.reading & UDP_ASKS) != 0;
 
 	ink_stats(s->table, &stats);
 	return (struct errors){.fp = 100 * (double)s->alarms / (double)s->others,
@@ -304,13 +304,13 @@ int p2p_game(struct lab *lab, void *games, size_t number)
 	if (!traffic)
 		error = lab_fail(lab, -ENOMEM, "p2p: no memory for %u flows", options.slots);
 	for (unsigned i = 0; i < g->contest.count && !error; i++)
-		error = sit_down(lab, g, &seats[i], &g->contest.contenders[i]);
+		error = open_seat(lab, g, &seats[i], &g->contest.contenders[i]);
 	if (!error)
 		play(g, traffic, seats);
 	for (unsigned i = 0; i < g->contest.count; i++) {
 		if (!error)
 			g->errors[i] = errors_of(&seats[i]);
-		stand_up(&seats[i]);
+		close_seat(&seats[i]);
 	}
 	sim_p2p_free(traffic);
 	free(seats);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The game of p2p.c: one stream of packets goes by, several tables look at it, each by its own rules. */
+/* One game of p2p.c: several tables see one stream of packets, each with its own rules. */
 #ifndef INKLING_LAB_P2P_GAME_H
 #define INKLING_LAB_P2P_GAME_H
 
@@ -13,15 +13,15 @@ enum { ACTIVE = 65536, BITS = 2048 * 4 * 9 * (14 + 2) };
 /* What the paper leaves open, as differences from: every packet looks, a SYN that meets a match stores a copy. */
 enum reading {
 	ADOPT = 1,    /* a SYN that meets a match adopts it */
-	RETRY = 2,    /* a flow for which there was no room is tried again by each packet */
-	REINSERT = 4, /* a change of state stores the entry anew */
-	FORGET = 8,   /* a flow that was found to be P2P is taken out */
+	RETRY = 2,    /* each packet retries a flow that found no room */
+	REINSERT = 4, /* a change of state re-inserts the entry */
+	FORGET = 8,   /* a flow found to be P2P is deleted */
 	SPARING =
 		16, /* packets of TCP between SYN and FIN do not look, and the timer has four times the period */
 	UDP_ASKS = 32,   /* only the UDP packet's "don't know" counts, in % of the P2P flows */
 	SLOW_TIMER = 64, /* twice the period */
-	SAID = 128,      /* P2P is said and not kept: one state, so that the 2 bits are state and timer */
-	APART = 256      /* a flow in doubt is not missed */
+	SAID = 128,      /* P2P is reported and not kept: one state, so the 2 bits are state and timer */
+	APART = 256      /* don't-knows are not counted as false negatives */
 };
 
 struct contender {
@@ -30,7 +30,7 @@ struct contender {
 	unsigned reading, age_bits;
 };
 
-/* A kind of traffic, and who is to look at it. */
+/* A kind of traffic, and the tables that see it. */
 struct contest {
 	const char *name;
 	struct sim_p2p_options traffic; /* seed and flows are set for each run */

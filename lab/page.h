@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A page holds the results of an experiment: text, verdicts, tables, plots and claims, in the order in which they
- * were written. It is shown as text on the terminal, as NDJSON, and as a part of the report in HTML.
+ * A page holds the results of an experiment: text, verdicts, tables, plots and claims, in the order in which
+ * they were written. It is shown as text on the terminal, as NDJSON, and as a part of the report in HTML.
  *
  *	page_text(page, "Three seeds; ranges are from the minimum to the maximum.");
  *	struct page_table *rows = page_table(page, "rows", "Errors in percent of the flows",
@@ -54,7 +54,8 @@ enum page_agreement {
 
 /*
  * What this run says of one table, figure or formula of the paper, in one sentence. `of` names it ("Table 1,
- * DBF"); the paper is that of the experiment. The run decides which it is, by a rule in the code. All verdicts open the report.
+ * DBF"); the paper is that of the experiment. The run decides which it is, by a rule in the code. All
+ * verdicts open the report.
  */
 __attribute__((format(printf, 4, 5))) void page_verdict(struct page *page, enum page_agreement agreement,
 							const char *of, const char *format, ...);

@@ -7,7 +7,7 @@
 
 #include "lab/runner.h"
 
-/* No machine is bundled for this one: it keeps no state worth the name. */
+/* Not a bundled machine, since it needs no state. */
 static const char packets_text[] =
 	"machine video-packets\n"
 	"key flow\n"

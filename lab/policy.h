@@ -9,7 +9,7 @@
 #include <inkling/machine.h>
 
 enum policy {
-	POLICY_PACKETS,  /* packets at random: what a queue does that knows nothing of video */
+	POLICY_PACKETS,  /* packets at random, as a queue without knowledge of video drops them */
 	POLICY_FRAMES,   /* video-random: frames at random */
 	POLICY_B,        /* video-b: B frames at random */
 	POLICY_ITAIL,    /* video-itail: packets at random, and what follows a lost one of an I frame */
@@ -20,7 +20,7 @@ enum policy {
 /* "random frames", "B frames", ... */
 const char *policy_name(enum policy policy);
 
-/* In the text of the machine `from` becomes `to`, wherever it stands. */
+/* In the text of the machine every `from` becomes `to`. */
 struct policy_change {
 	const char *from, *to;
 };

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kBF as its paper prints it (III.C to III.F), for experiments that ask what
- * comes of that. The library's kBF does otherwise: see docs/kbf.md.
+ * The kBF as its paper prints it (III.C to III.F), for experiments on the printed algorithms. The library's
+ * kBF differs: see docs/kbf.md.
  *
  *     cell    [ counter 3 | exclusive or of codes 29 ]
  *
- *   insert   asks nothing: adds to k cells.
- *   query    a cell of counter 1 decides alone; else what is common to the cells of counter 2.
- *   delete   \ take out what the caller says, from every cell that has a counter;
- *   update   / nobody remembers what could not be decoded.
+ *   insert   adds to k cells, without a query
+ *   query    a cell with counter 1 decides alone; otherwise the values common to all cells with counter 2
+ *   delete   \ remove the value that the caller names from every cell with a counter;
+ *   update   / a key that cannot be decoded is not recorded anywhere
  *
- * Three things had to be chosen. Algorithm 2 as it stands counts 2 in a cell that
- * was empty, and leaves 0 in it, so that nothing can be decoded: here an empty cell
- * counts 1. What becomes of a counter at 7 the paper does not say: it goes on to 0,
- * as 3 bits do, or `sticks`. And "null" is told apart: a cell that is empty proves
- * that the key is absent, cells that are too full do not.
+ * Three things had to be chosen. Algorithm 2 as it stands counts 2 in a cell that was empty, and leaves 0 in
+ * it, so that nothing can be decoded: here an empty cell counts 1. The paper does not say what a counter at 7
+ * does: it goes on to 0, as 3 bits do, or `sticks`. And "null" is split: an empty cell proves that the key is
+ * absent, cells that are too full do not.
  */
 #ifndef INKLING_LAB_PRINTED_KBF_H
 #define INKLING_LAB_PRINTED_KBF_H
@@ -57,7 +56,7 @@ double printed_lost(double load, uint32_t k);
 /* Empty, of `m` cells and k; free(filter.cells). */
 struct printed_kbf printed_make(const struct printed_codes *codes, uint32_t k, uint64_t m);
 
-#define PRINTED_ABSENT (-1) /* a cell is empty, or holds what no code is */
+#define PRINTED_ABSENT (-1) /* a cell is empty, or holds no valid code */
 #define PRINTED_NULL (-2)   /* it cannot be decoded */
 
 /* Keys come as well-mixed ids. A query answers with a symbol, the number of a code, or one of the above. */

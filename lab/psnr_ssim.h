@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How much a picture is like another: PSNR and SSIM of grey pictures. */
+/* PSNR and SSIM of grey pictures. */
 #ifndef INKLING_LAB_PSNR_SSIM_H
 #define INKLING_LAB_PSNR_SSIM_H
 
@@ -20,7 +20,7 @@ double grey_psnr(const struct grey *a, const struct grey *b);
 /*
  * Structural similarity (Wang, Bovik, Sheikh, Simoncelli 2004), 1 where they are the same: the mean over
  * windows of 8 x 8 pixels, 4 apart, which weigh all their pixels alike. Pictures are at least 8 x 8 and at
- * most GREY_WIDTH_MOST wide; what is over a multiple of 4 is not looked at.
+ * most GREY_WIDTH_MOST wide; a remainder beyond a multiple of 4 is ignored.
  */
 double grey_ssim(const struct grey *a, const struct grey *b);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A player holds a table to the stream of packets: it makes the calls that the
- * reading asks for, notes what the table answers beside what is true, and judges
- * every flow at its last packet.
+ * A player applies the stream of packets to a table: it makes the calls that the interpretation requires,
+ * records the answers beside the truth, and judges every flow at its last packet.
  */
 #include "lab/simple.h"
 
@@ -77,8 +76,7 @@ static struct ink_options options_of(const struct simple_table *t, enum reading 
 	struct ink_options o = {.size = sizeof o, .kind = t->kind, .states = STATES, .seed = 1};
 
 	if (t->kind == INK_DIRECT || t->kind == INK_STATEFUL || t->kind == INK_KBF)
-		o.error =
-			.999; /* the cells are given, whatever they lead to; the others do without a ceiling */
+		o.error = .999; /* the cells are given, so any error is accepted */
 	o.geometry = geometry_of(t, reading);
 	o.age_bits = t->kind != INK_KBF && t->kind != INK_EXACT; /* which need no timers, or have none */
 	o.flows = t->kind == INK_EXACT ? 40000 : 0;              /* to begin with; it grows */
@@ -163,7 +161,7 @@ static void step(struct player *p, const struct sim_trigger *x)
 		p->notes[x->slot] |= COMPLETE;
 }
 
-/* ------------------------------------------------------------- the one that is told */
+/* ------------------------------------------------------------- tables that need the state */
 
 static void farewell(struct player *p, const struct sim_trigger *x)
 {
@@ -203,7 +201,7 @@ static void step_in(struct player *p, const struct sim_trigger *x)
 
 /* -------------------------------------------------------------------- the slow path */
 
-/* Who is in doubt is on it until the end, and is known there: it is not asked for any more. */
+/* A flow in doubt stays on the slow path until its end; the table is no longer asked about it. */
 static bool is_slow(const struct player *p, const struct sim_trigger *x)
 {
 	return p->made_as.slow_path && (p->notes[x->slot] & IN_DOUBT) && x->what != SIM_END;
@@ -234,7 +232,7 @@ static void play_one(struct player *p, const struct sim_trigger *x)
 		return;
 	}
 	if (x->what == SIM_BEGIN)
-		p->notes[x->slot] = 0; /* the one before may have ended without a word */
+		p->notes[x->slot] = 0; /* the flow before may have ended silently */
 	if (x->kind == SIM_RANDOM && p->made_as.kind != INK_DIRECT) {
 		if (ink_peek(p->table, x->id) == STATES - 1)
 			p->notes[x->slot] |= COMPLETE;
@@ -272,7 +270,7 @@ uint32_t simple_divisor(const struct lab *lab)
 	return lab->size == LAB_QUICK ? 8 : 1;
 }
 
-/* Never more than its part; of something there is at least one. */
+/* Rounded down, but at least one of what there is. */
 static uint32_t part_of(uint32_t whole, uint32_t divisor)
 {
 	if (whole == INK_NO_SIDE || whole < divisor)
@@ -334,7 +332,7 @@ static void player_close(struct player *p)
 	free(p->notes);
 }
 
-enum { BLOCK = 4096 }; /* things for one table after the other, so that each stays in the cache for a while */
+enum { BLOCK = 4096 }; /* things for one table at a time, so that it stays in the cache */
 
 static int play_all(struct lab *lab, const struct simple_run *run, struct player *players, double *seconds)
 {

@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The simple machine of the ACSM paper (5.1), 1 -> 2 -> ... -> 10, kept in a
- * table while the packets of sim/triggers.h go by.
+ * The simple machine of the ACSM paper (5.1), 1 -> 2 -> ... -> 10, kept in a table while the packets of
+ * sim/triggers.h pass.
  *
- * The paper leaves open how a flow comes into the table. Two readings fit its
- * numbers best:
+ * The paper leaves open how a flow enters the table. Two interpretations:
  *
- *     A   A flow with triggers is inserted in state 1 by its first packet. A change
- *         of state in the FCF deletes and inserts again. If there was no room, the
- *         trigger 1 -> 2 tries once more. Counters of the DBF stick at their top.
- *     B   The trigger 1 -> 2 inserts, in state 2; interesting flows have it on
- *         their first packet. The FCF changes states in place. Counters of the DBF
- *         count down from their top.
+ *     A   A flow with triggers is inserted in state 1 by its first packet. A change of state in the FCF deletes and inserts
+ *         again. If there was no room, the trigger 1 -> 2 retries. Counters of the DBF stick at their maximum.
+ *     B   The trigger 1 -> 2 inserts, in state 2; interesting flows have it on their first packet. The FCF changes states in
+ *         place. Counters of the DBF count down from their maximum.
  *
- * In both: a new flow that the FCF takes for another one is stored as a second
- * copy; only triggers look up; the last packet asks whether the flow is in state
- * 10 (of random flows too: they have no other way to be found by mistake), and
- * deletes the flow. The DBF is told the states, of the trigger and at the end.
+ * In both: a new flow with a fingerprint that is present is stored as a second copy; only triggers look up;
+ * the last packet checks whether the flow is in state 10 (for random flows too, which could not be false
+ * positives otherwise), and deletes the flow. The DBF is given the states, of the trigger and at the end.
  *
- * A third way, PROPER, is A without the second try: begins alone insert. It is
- * for ill-behaved traffic, in which a trigger need not be of a flow that exists.
+ * A third, PROPER, is A without the retry: only beginnings insert. It is for ill-behaved traffic, in which a
+ * trigger need not belong to a flow that exists.
  */
 #ifndef INKLING_LAB_SIMPLE_H
 #define INKLING_LAB_SIMPLE_H
@@ -32,11 +28,11 @@
 
 enum reading { READING_A, READING_B, READING_PROPER };
 
-/* What happens to a flow of the DBF at its last packet. */
+/* How a flow of the DBF is deleted at its last packet. */
 enum farewell {
-	FAREWELL_GIVEN = 0, /* it is deleted in its true state, as the paper's analysis has it */
-	FAREWELL_ASKED,     /* in the state it seems to be in; if in several, it is left to the timer */
-	FAREWELL_COMPLETE   /* only if it seems to be in state 10; the others are left to the timer */
+	FAREWELL_GIVEN = 0, /* in its true state, as in the paper's analysis */
+	FAREWELL_ASKED,     /* in the state it is found in; if in several, the timer ends it */
+	FAREWELL_COMPLETE   /* only if it is found in state 10; the timer ends the others */
 };
 
 struct simple_table {
@@ -66,7 +62,7 @@ struct simple_result {
 
 struct simple_run {
 	enum reading reading;
-	struct sim_triggers_options traffic; /* the reading decides who starts flows */
+	struct sim_triggers_options traffic; /* the interpretation decides what starts flows */
 	const struct simple_table *tables;   /* all see the same packets */
 	size_t count;
 
@@ -91,7 +87,7 @@ double simple_dont_knows(const struct simple_result *result);
 /* Flows with any error, as a share of all flows. */
 double simple_errors(const struct simple_result *result);
 
-/* A number over repetitions, whose results stand `stride` apart. */
+/* A number over repetitions; their results are `stride` apart. */
 typedef double simple_number(const struct simple_result *result);
 struct spread simple_spread(const struct simple_result *first, size_t stride, unsigned seeds,
 			    simple_number *number);

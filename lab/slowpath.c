@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The slow path (ACSM 3 and 3.4): a flow about which the table does not know is
- * handed to something exact, a TCAM or a table by full id, and is looked after
- * there until it ends. How large must that be, and what errors are left?
+ * The slow path (ACSM 3 and 3.4): a flow with a don't-know is handed to an exact structure, a TCAM or a table
+ * by full id, and stays there until it ends. How large must that be, and which errors are left?
  *
- * Work and memory are those of Table 1. The slow path is taken to find out the
- * state of the flow that it is handed (that is what makes it slow), and to make no
- * errors. What is left are false positives and false negatives: of flows about
- * which the table was never in doubt, and wrong. An entry of the exact table is
- * counted with 128 bits, the 96 of a flow's key with room for state and links.
+ * Work and memory are those of Table 1. The slow path is assumed to find the state of the flow (that is what
+ * makes it slow) and to make no errors. What is left are false positives and false negatives of flows for
+ * which the table never answered don't-know. An entry of the exact table counts as 128 bits: the 96 of a
+ * flow's key, state and links.
  */
 #include <stdlib.h>
 
@@ -134,12 +132,12 @@ static void draw(const struct study *study, struct page *page, size_t reading)
 
 static void write_page(const struct study *study, struct page *page)
 {
-	page_text(page,
-		  "Flows with any error in percent of all, without a slow path (don't-knows are errors "
-		  "then); those that are sent to it; the errors that are left, false positives and false "
-		  "negatives; the most flows on the slow path at once, after the first period of the "
-		  "timer; and what an exact table for that many takes, in percent of the memory of the "
-		  "row, with its timer.");
+	page_text(
+		page,
+		"Flows with any error in percent of all, without a slow path (don't-knows are errors then); "
+		"flows sent to it; errors that are left, false positives and false negatives; the most flows "
+		"on the slow path at once, after the first period of the timer; and the memory of an exact "
+		"table for that many, in percent of the memory of the row with its timer.");
 	tabulate(study, page);
 	for (size_t reading = 0; reading < READINGS; reading++)
 		draw(study, page, reading);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How sure a measured number is. */
+/* Means, spreads and confidence intervals. */
 #ifndef INKLING_LAB_STATISTICS_H
 #define INKLING_LAB_STATISTICS_H
 
@@ -9,7 +9,7 @@ struct spread {
 	double middle, low, high;
 };
 
-/* Mean, least and greatest of some numbers. */
+/* Mean, minimum and maximum of some numbers. */
 struct spread spread_of(const double *numbers, size_t count);
 
 /* The same times a factor: shares to percents. */
@@ -32,10 +32,9 @@ struct spread interval_99(double hits, double trials);
 double student(double z, size_t count);
 
 /*
- * The mean of numbers that were measured independently, at least two, with the
- * interval that holds the true one in 99 of 100 measurements (Student's). Where
- * what is counted within one of them hangs together, as the errors of one table
- * do, this is the one to take.
+ * The mean of numbers that were measured independently, at least two, with the interval that holds the true
+ * one in 99 of 100 measurements (Student's). It is right where the counts within one measurement are
+ * correlated, as the errors of one table are.
  */
 struct spread mean_99(const double *numbers, size_t count);
 

@@ -4,16 +4,17 @@
  * 60,000 flows at once through a machine of ten states, a million flows in all.
  * How many flows do they get wrong?
  *
- * A false positive is a flow that is not interesting and was found in state 10. A false negative is an interesting
- * flow that was not. A flow for which the table ever answered don't-know counts as that and nothing else. The paper
- * does not define its percentages. Here false positives are a share of the flows that are not interesting, false
- * negatives of those that are, and don't-knows of all.
+ * A false positive is a flow that is not interesting and was found in state 10. A false negative is an
+ * interesting flow that was not. A flow for which the table ever answered don't-know counts as that and
+ * nothing else. The paper does not define its percentages. Here false positives are a share of the flows that
+ * are not interesting, false negatives of those that are, and don't-knows of all.
  *
  * Parameters are the printed ones where they agree with the printed memory (the fingerprint of FCF 2 has 18 bits
  * and not 10, or its memory would be a third less). k = 5 for the third row of DBF and SBF is not printed.
  *
- * The paper leaves open how a flow enters the table (simple.h). Claims and verdicts are bound to interpretation A,
- * because it inserts a flow when it begins, as the paper's analysis does. Neither A nor B matches all cells.
+ * The paper leaves open how a flow enters the table (simple.h). Claims and verdicts are bound to
+ * interpretation A, because it inserts a flow when it begins, as the paper's analysis does. Neither A nor B
+ * matches all cells.
  */
 #include "lab/table1.h"
 

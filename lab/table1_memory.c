@@ -51,11 +51,12 @@ static int search_one(struct lab *lab, void *context, size_t number)
 				 .traffic = {.seed = lab_seed(lab, PART_SEARCH, point)},
 				 .tables = tables,
 				 .divisor = lab->size == LAB_QUICK ? 32 : 8};
-	struct candidates_wish wish = candidates_for(run.reading, megabits[point] * 1048576, run.divisor);
+	struct candidates_request request =
+		candidates_for(run.reading, megabits[point] * 1048576, run.divisor);
 	int error;
 
 	for (size_t kind = 0; kind < KINDS; kind++)
-		from[kind + 1] = from[kind] + candidates(kinds[kind].kind, &wish, &tables[from[kind]]);
+		from[kind + 1] = from[kind] + candidates(kinds[kind].kind, &request, &tables[from[kind]]);
 	run.count = from[KINDS];
 	error = simple_run(lab, &run, results, NULL);
 	for (size_t kind = 0; kind < KINDS && !error; kind++)

@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Section 3.2 of the ACSM paper: how long does a cell live on after its flow?
+ * Section 3.2 of the ACSM paper: how long does a cell outlive its flow?
  *
- * Time is cut into phases. A touch sets a cell's bit; at the end of a phase the
- * cells that nobody touched are emptied. Nothing is deleted otherwise, so a plain Bloom
- * filter will do (`direct` without counters). A flow that has ended leaves its cells
- * behind, and they stay as long as others touch them in each phase. The paper: "the number of
- * phases required before a cell resets itself to empty is essentially geometrically
- * distributed", if about as many flows come in each phase and live within it.
+ * Time is divided into phases. A touch sets a bit of the cell; at the end of a phase the cells that were not
+ * touched are emptied. Nothing is deleted otherwise, so a plain Bloom filter is enough (`direct` without
+ * counters). A flow that has ended leaves its cells behind, and they stay as long as others touch them in
+ * each phase. The paper: "the number of phases required before a cell resets itself to empty is essentially
+ * geometrically distributed", if about as many flows arrive in each phase and live within it.
  *
- * With N flows in a phase, k of m cells each, a cell is touched with
+ * With N flows in a phase, k of m cells each, a cell is touched with probability
  *
  *     q = 1 - e^(-Nk/m)
  *
- * so it is still there after t more phases with q^t, and a flow, which has k cells, with
- * q^(kt). A filter is in its steady state after two phases: after a tick q of the cells are
- * taken, before it those of two phases, 1 - (1 - q)^2.
+ * so it is still there after t more phases with q^t, and a flow, which has k cells, with q^(kt). A filter is
+ * in its steady state after two phases: after a tick q of the cells are taken, before it those of two phases,
+ * 1 - (1 - q)^2.
  *
- * If flows live longer than a phase a cell that is touched is likely to be touched again. A
- * flow goes on to the next phase with probability r; the flows of a cell are then a Markov
- * chain, whose Poisson number (mean Nk / m / (1 - r)) is thinned by r and joined by new ones,
- * and the cell lives as long as that is not 0. This is not geometric: what is still there is
- * there because of a long-lived flow.
+ * If flows live longer than a phase, a touched cell is likely to be touched again. Let a flow continue into
+ * the next phase with probability r. The flows of a cell are then a Markov chain: their Poisson number (mean
+ * Nk / m / (1 - r)) is thinned by r and joined by new ones, and the cell lives as long as it is not 0. This
+ * is not geometric: a cell that is still there is there because of a long-lived flow.
  *
- * The result: both hold.
+ * Result: both hold.
  */
 #include <errno.h>
 #include <math.h>
@@ -64,7 +62,7 @@ struct trial {
 		ahead[MOST_TABLES]; /* share of cells taken, after a tick and before the next */
 };
 
-/* ------------------------------------------------------------------------- reckoning */
+/* ------------------------------------------------------------------------ computing */
 
 static double touched(const struct setting *s)
 {
@@ -169,7 +167,7 @@ static void run_phase(const struct trial *t, struct ink_table *table, struct cro
 	c->living = stay;
 }
 
-/* Drops those that are gone: a cell that was emptied may be taken again, but that is another story. */
+/* Drops flows that are gone. A cell that was emptied may be taken again, which does not count. */
 static void keep_found(const struct trial *t, const struct ink_table *table, struct crowd *c)
 {
 	uint64_t kept = 0;
@@ -322,7 +320,7 @@ static void write_curves(struct page *page, const struct trial *trials, const ch
 			page_point_spread(dots, j, spread_times(mean_99(t->left[j], t->tables), 100));
 			page_point(curve, j, 100 * t->expected[j]);
 		}
-		page_point(curve, 0, NAN); /* the pen is lifted */
+		page_point(curve, 0, NAN); /* ends the line */
 	}
 }
 
@@ -380,19 +378,20 @@ static double steady_distance(const struct trial *trials)
 
 static void write_page(struct page *page, const struct trial *trials)
 {
-	page_text(page,
-		  "A plain Bloom filter of %u cells with a timer bit each; %u tables for each "
-		  "setting. \"load\" is the new flows of a phase, times k, for each cell; \"stay\" "
-		  "is the chance that a flow goes on to the next phase; q is the chance that a "
-		  "cell is touched in one. \"inside\": phases for which the formula lies in the 99 "
-		  "%% interval, of those with enough flows left.",
-		  trials[0].cells, trials[0].tables);
+	page_text(
+		page,
+		"A plain Bloom filter of %u cells with a timer bit each; %u tables for each setting. \"load\" "
+		"is the number of new flows in a phase, times k, for each cell; \"stay\" is the probability "
+		"that a flow continues into the next phase; q is the probability that a cell is touched in a "
+		"phase. \"inside\": phases for which the formula lies in the 99 %% interval, of those with "
+		"enough flows left.",
+		trials[0].cells, trials[0].tables);
 	write_table(page, trials);
 	write_curves(page, trials, "geometric", false);
-	page_text(page, "Flows that live within a phase: a cell is touched in each phase anew, and "
-			"what is left falls by the same factor each time, as the paper says. If "
-			"flows go on, what is touched once is likely to be touched again: the "
-			"curves bend, and end less steep than they begin.");
+	page_text(page,
+		  "If flows live within a phase, a cell is touched independently in each phase, and what is "
+		  "left falls by the same factor each time, as the paper says. If flows continue, a touched "
+		  "cell is likely to be touched again: the curves bend, and are less steep at their end.");
 	write_curves(page, trials, "longer", true);
 	write_steady(page, trials);
 	page_verdict(
@@ -436,8 +435,8 @@ const struct experiment experiment_timing = {
 	.name = "timing",
 	.title = "Phases until a dead cell is empty",
 	.where = "ACSM 3.2",
-	.shows = "Is the number of phases that a cell outlives its flow by geometrically "
-		 "distributed? For flows within a phase, and for flows that go on.",
+	.shows = "Is the number of phases by which a cell outlives its flow geometrically distributed? For "
+		 "flows within a phase, and for flows that continue.",
 	.seconds = {2, 18, 18},
 	.large = true,
 	.run = run,

@@ -3,18 +3,18 @@
  * How often does an approximate table decide wrongly about a packet of video? (ACSM 5.2.1)
  *
  * The paper's table: fingerprints of 14 bits, 3 bits of state, 1 of timer, 3 x 6 cells for a stream, two
- * thirds of them taken by the streams that there can be at once: 27 bits a stream, where the whole state
- * would take 100. The paper reports for I tails that .37 % of packets are dropped wrongly, "from either a
- * false positive or Don't Know", so it drops what it does not know; and that .38 % are passed that should
- * have been dropped.
+ * thirds of them taken by the most streams there can be at once: 27 bits a stream, where the whole state
+ * would take 100. For I tails the paper reports that .37 % of packets are dropped wrongly, "from either a
+ * false positive or Don't Know", so it drops don't-knows; and that .38 % are passed that should have been
+ * dropped.
  *
- * Here the machines of the library run over streams whose frames have the proportions of the paper's film
- * (sim/streams.h), and every verdict is compared with the truth (decider.h). Shares are of the packets
- * about which a mistake of that kind can be made: wrong drops of those that should pass, missed drops of
- * those that should be dropped. That is the strictest way to read the paper's two numbers.
+ * Here the machines of the library run over streams with the proportions of the paper's film (sim/streams.h),
+ * and every verdict is compared with the truth (decider.h). Shares are of the packets about which a mistake
+ * of that kind can be made: wrong drops of those that should pass, missed drops of those that should be
+ * dropped. That is the strictest interpretation of the paper's two numbers.
  *
- * Result: 7 to 15 times fewer mistakes than the paper's. A sweep over what the paper leaves open (not in
- * quick runs) looks for readings that come near its numbers, and finds none for both.
+ * Result: 7 to 15 times fewer mistakes than the paper's. No other interpretation (not in quick runs) comes
+ * near both numbers.
  */
 #include "lab/video_parts.h"
 
@@ -54,7 +54,7 @@ static const enum policy policies[] = {POLICY_FRAMES, POLICY_B, POLICY_ITAIL, PO
 
 enum { N_POLICIES = 4, OTHERS = N_POLICIES, KINDS = N_POLICIES + 1 }; /* OTHERS: I tails with other tables */
 
-/* A way to read the paper: what is different from the main run. */
+/* An interpretation of the paper: how it differs from the main run. */
 struct reading {
 	const char *name;
 	unsigned flags;
@@ -64,13 +64,13 @@ struct reading {
 };
 
 static const struct reading readings[] = {
-	{"as it says", DECIDER_UNSURE_DROPS, 0, 14, GROUPS, NULL, 1},
+	{"as stated", DECIDER_UNSURE_DROPS, 0, 14, GROUPS, NULL, 1},
 	{"don't-know passes", 0, 0, 14, GROUPS, NULL, 1},
 	{"state changes re-insert", DECIDER_UNSURE_DROPS, INK_DLEFT_REINSERT, 14, GROUPS, NULL, 1},
-	{"beginnings told: copies", DECIDER_UNSURE_DROPS | DECIDER_BEGINS, INK_DLEFT_COPY, 14, GROUPS, NULL,
+	{"beginnings known: copies", DECIDER_UNSURE_DROPS | DECIDER_BEGINS, INK_DLEFT_COPY, 14, GROUPS, NULL,
 	 1},
-	{"beginnings told: marks", DECIDER_UNSURE_DROPS | DECIDER_BEGINS, 0, 14, GROUPS, NULL, 1},
-	{"ends told too: copies", DECIDER_UNSURE_DROPS | DECIDER_BEGINS | DECIDER_ENDS, INK_DLEFT_COPY, 14,
+	{"beginnings known: marks", DECIDER_UNSURE_DROPS | DECIDER_BEGINS, 0, 14, GROUPS, NULL, 1},
+	{"ends known too: copies", DECIDER_UNSURE_DROPS | DECIDER_BEGINS | DECIDER_ENDS, INK_DLEFT_COPY, 14,
 	 GROUPS, NULL, 1},
 	{"four times the losses", DECIDER_UNSURE_DROPS, 0, 14, GROUPS, "2%", 1},
 	{"streams of one group", DECIDER_UNSURE_DROPS, 0, 14, 1, NULL, 1},
@@ -233,7 +233,7 @@ static void show_tables(struct page *page, const struct decisions *d)
 	page_row(t);
 	page_word(t, "whole state, paper");
 	page_number(t, 100);
-	page_blank(t); /* it is the truth that the others are held against */
+	page_blank(t); /* it is the truth */
 	page_blank(t);
 	page_row(t);
 	page_word(t, "paper's FCF");
@@ -301,17 +301,17 @@ static unsigned as_large(const struct decisions *d)
 
 static void explain(struct page *page, const struct decisions *d)
 {
-	const struct decided *told = &d->reading[0];
+	const struct decided *stated = &d->reading[0];
 
-	page_text(page,
-		  "Of 12 taken cells each looks like a stream's own with 2^-14. So 0.07 %% of the "
-		  "streams come upon the entry of another one when they begin, and share it; 4 x "
-		  "2^-14, or 0.02 %%, find a second match later, and are not known. Of the %u "
-		  "readings, %u make both numbers as large as the paper's. Some come nearer to one "
-		  "of them: fingerprints of 12 bits collide four times as often; a timer that "
-		  "forgets streams that are still alive makes missed drops; and wrong drops are %.2g "
-		  "%% of what should pass, but %.2g %% of all drops.",
-		  d->readings, as_large(d), wrong(told, 0), wrong_of_drops(told));
+	page_text(
+		page,
+		"Each of 12 taken cells matches a stream with probability 2^-14. So 0.07 %% of the streams "
+		"find the entry of another one when they begin, and share it; 4 x 2^-14, or 0.02 %%, find a "
+		"second match later, which is a don't-know. Of the %u interpretations, %u make both numbers "
+		"as large as the paper's. Some come near one of them: fingerprints of 12 bits collide four "
+		"times as often; a timer that forgets live streams makes missed drops; and wrong drops are "
+		"%.2g %% of the packets that should pass, but %.2g %% of all drops.",
+		d->readings, as_large(d), wrong(stated, 0), wrong_of_drops(stated));
 }
 
 static void judge_numbers(struct page *page, const struct decisions *d)
@@ -331,13 +331,14 @@ static void show_all(struct page *page, const struct decisions *d)
 {
 	judge_numbers(page, d);
 	page_heading(page, "Decisions about packets");
-	page_text(page,
-		  "%u streams on the air at once, of %d groups of 12 frames on average; one that "
-		  "ends is replaced by another. The table has room for them and for those that "
-		  "have ended and wait for their time, at two thirds of its cells. What it does "
-		  "not know is dropped. Wrong: of packets that should pass, those dropped; missed: "
-		  "of packets that should be dropped, those passed. The spread is over %u seeds.",
-		  d->streams, GROUPS, d->seeds);
+	page_text(
+		page,
+		"%u active streams, of %d groups of 12 frames on average; a stream that ends is replaced by "
+		"another. The table has room for them and for those that have ended and wait for their "
+		"time-out, at two thirds of its cells. Don't-knows are dropped. Wrong: of packets that should "
+		"pass, those dropped; missed: of packets that should be dropped, those passed. Ranges are "
+		"over %u seeds.",
+		d->streams, GROUPS, d->seeds);
 	show_policies(page, d);
 	page_claim(page, worst(d, wrong), PAGE_AT_MOST, .37,
 		   "wrong drops of the paper's table in percent, worst of all policies and seeds");

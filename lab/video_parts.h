@@ -9,7 +9,7 @@
 /* How often a table of many streams decides wrongly about a packet: video_decisions.c. */
 int video_decisions(struct lab *lab, struct page *page);
 
-/* What the policies do to a film: video_quality.c. Needs ffmpeg; without it the page says so. */
+/* The quality of a film under the policies: video_quality.c. Needs ffmpeg; without it the page says so. */
 int video_quality(struct lab *lab, struct page *page);
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is left of a film if a share of its bytes is dropped: five policies compared at equal byte loss
- * (ACSM 5.2.1).
+ * How good is a film if a share of its bytes is dropped? Five policies compared at equal byte loss (ACSM 5.2.1).
  *
  * The machines are those that come with the library (policy.h), run by ink_track_packets over the datagrams
- * of a film that was really encoded, and what passes is really decoded (film.h). Only their `chance` is
- * set, by halving, so that the byte loss comes as near as it can to the one wanted. The paper looked at the
- * screen; here every picture shown is compared with the one filmed.
+ * of an encoded film; the rest is decoded (film.h). Only their `chance` is set, by bisection, so that the
+ * byte loss is as near as possible to the wanted one. The paper judged by eye; here every shown picture is
+ * compared with the original.
  */
 #include "lab/video_parts.h"
 
@@ -49,7 +48,7 @@ static void note_verdict(const struct ink_moved *m, void *user)
 	a->lost += drop ? m->packet->payload_wire : 0;
 }
 
-/* With a table that is never mistaken: what tables do to decisions is the other part's question. */
+/* With an exact table: video_decisions.c has the errors of tables. */
 static int run_machine(struct attempt *a, const struct ink_machine *machine, struct ink_why *why)
 {
 	const struct ink_machine_view *view = ink_machine_view(machine);
@@ -324,18 +323,18 @@ static const double thresholds[POLICIES][2] = {[POLICY_FRAMES] = {2, 15},
 
 static void show_thresholds(struct page *page, const struct quality *q)
 {
-	struct page_table *t = page_table(
-		page, "thresholds",
-		"The paper's thresholds, and what is seen there (on straight lines between the byte "
-		"losses that were measured)",
-		(struct page_column[]){{"policy", NULL, 0},
-				       {"seen at", "%", 3},
-				       {"its PSNR", "dB", 3},
-				       {"its SSIM", NULL, 3},
-				       {"unusable at", "%", 3},
-				       {"PSNR then", "dB", 3},
-				       {"SSIM then", NULL, 3}},
-		7);
+	struct page_table *t =
+		page_table(page, "thresholds",
+			   "The paper's thresholds, and the scores there (interpolated between the byte "
+			   "losses that were measured)",
+			   (struct page_column[]){{"policy", NULL, 0},
+						  {"seen at", "%", 3},
+						  {"its PSNR", "dB", 3},
+						  {"its SSIM", NULL, 3},
+						  {"unusable at", "%", 3},
+						  {"PSNR then", "dB", 3},
+						  {"SSIM then", NULL, 3}},
+			   7);
 
 	for (unsigned p = POLICY_FRAMES; p < POLICIES; p++) {
 		page_row(t);
@@ -424,10 +423,10 @@ static void show_summary(struct page *page, const struct quality *q)
 {
 	page_text(page,
 		  "Of the %u byte losses, B frames have the best PSNR at %u and the best SSIM at %u, the "
-		  "combined policy at %u and %u. The paper found it best by eye, at 6 %% (nothing seen yet) "
-		  "and 30 %% (unusable). Up to 6 %% it drops B frames alone; what comes beyond are I tails, "
+		  "combined policy at %u and %u. The paper found it best by eye, at 6 %% (no damage visible) "
+		  "and 30 %% (unusable). Up to 6 %% it drops B frames alone; beyond that it drops I tails, "
 		  "which freeze the picture for up to half a second, where more B frames would make it jerk. "
-		  "PSNR and SSIM look at pictures one by one and hardly punish jerks.",
+		  "PSNR and SSIM compare single pictures and hardly count jerks.",
 		  q->n_rates, times_best(q, POLICY_B, PSNR), times_best(q, POLICY_B, SSIM),
 		  times_best(q, POLICY_COMBINED, PSNR), times_best(q, POLICY_COMBINED, SSIM));
 }
@@ -438,9 +437,9 @@ static void show_all(struct page *page, const struct quality *q)
 		page,
 		"A generated film of %u frames, %d x %d at 25 a second, encoded by ffmpeg as MPEG-2 with "
 		"groups of %d and two B frames between the others, in datagrams of a transport stream. "
-		"Undamaged it has a PSNR of %.2f dB and an SSIM of %.4f. Every policy is run by its machine, "
-		"with the chance that comes nearest to the byte loss; means over %u throws of the dice, and "
-		"more where the loss is small.",
+		"Undamaged it has a PSNR of %.2f dB and an SSIM of %.4f. The machine of each policy runs with "
+		"the chance that comes nearest to the byte loss. Means over %u random runs, and more where "
+		"the loss is small.",
 		q->film.frames, SIM_SCENE_WIDTH, SIM_SCENE_HEIGHT, FILM_GROUP, q->whole.psnr, q->whole.ssim,
 		q->seeds);
 	show_film(page, q);
@@ -480,13 +479,13 @@ int video_quality(struct lab *lab, struct page *page)
 	int error;
 
 	q.seeds = quick && lab->seeds > 1 ? 2 : lab->seeds;
-	page_heading(page, "What is left of a film");
+	page_heading(page, "Quality of the film");
 	error = film_make(&q.film, quick ? 14 * FILM_GROUP : 50 * FILM_GROUP, lab_seed(lab, 99, 0), &why);
 	if (error == -ENOENT) {
 		page_skipped(
 			page,
-			"There is no ffmpeg here: this part encodes and decodes a film with it. On Debian: "
-			"apt-get install ffmpeg");
+			"ffmpeg is not installed; this part encodes and decodes a film with it. On Debian: apt-get "
+			"install ffmpeg");
 		error = 0;
 	} else if (error) {
 		lab_fail(lab, error, "video: %s", why.text);

@@ -273,8 +273,8 @@ static void candidates_keep_to_their_bits(void **state)
 	(void)state;
 	for (size_t i = 0; i < 6; i++)
 		for (size_t j = 0; j < 4; j++) {
-			struct candidates_wish wish = candidates_for(READING_A, bits[j], 1);
-			size_t count = candidates(kinds[i], &wish, list);
+			struct candidates_request request = candidates_for(READING_A, bits[j], 1);
+			size_t count = candidates(kinds[i], &request, list);
 
 			assert_in_range(count, 1, CANDIDATES_MOST);
 			for (size_t k = 0; k < count; k++) {
@@ -291,8 +291,8 @@ static void candidates_keep_to_their_bits(void **state)
 /* In a part of all, chance is larger: there is more room for flows, and a larger side table for who collides. */
 static void smaller_runs_leave_more_room_for_chance(void **state)
 {
-	struct candidates_wish whole = candidates_for(READING_A, 1130496, 1),
-			       part = candidates_for(READING_A, 1130496, 32);
+	struct candidates_request whole = candidates_for(READING_A, 1130496, 1),
+				  part = candidates_for(READING_A, 1130496, 32);
 	struct simple_table of_whole[CANDIDATES_MOST], of_part[CANDIDATES_MOST];
 
 	(void)state;
