@@ -106,6 +106,12 @@ static inline int churn_differs(const struct churn *c)
 	return differs;
 }
 
+static inline void churn_free(struct churn *c)
+{
+	free(c->ids);
+	free(c->states);
+}
+
 /* Asks all flows, and frees. NULL, or what was wrong. */
 static inline const char *churn_end(struct churn *c)
 {
@@ -115,8 +121,7 @@ static inline const char *churn_end(struct churn *c)
 	for (uint64_t i = 0; i < c->n; i++)
 		churn_hear(c, i, ink_peek(c->table, c->ids[i]));
 	ink_stats(c->table, &stats);
-	free(c->ids);
-	free(c->states);
+	churn_free(c);
 	if (c->wrong)
 		return "a live flow answered a state that is not its own";
 	if (c->absent || c->unsure)

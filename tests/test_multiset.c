@@ -125,39 +125,35 @@ static void a_count_of_15_stays_and_tells_nothing(void **state)
 
 /* ----------------------------------------------------------------- the table */
 
+static struct ink_options kbf_options(unsigned states, uint64_t flows, double error)
+{
+	return (struct ink_options){.size = sizeof(struct ink_options),
+				    .kind = INK_KBF,
+				    .states = states,
+				    .flows = flows,
+				    .error = error,
+				    .seed = 1};
+}
+
 static void make_kbf(unsigned states, uint64_t flows, double error)
 {
-	struct ink_options o = {.size = sizeof o,
-				.kind = INK_KBF,
-				.states = states,
-				.flows = flows,
-				.error = error,
-				.seed = 1};
-	struct ink_why why = {""};
+	struct ink_options o = kbf_options(states, flows, error);
 
-	ink_free(t);
-	t = ink_create(&o, &why);
-	if (!t)
-		fail_msg("%u states, %llu flows: %s", states, (unsigned long long)flows, why.text);
+	make_from(&o);
 }
 
 static void begin_churn(struct churn *c, unsigned states, uint64_t n, double error)
 {
-	make_kbf(states, n, error);
-	*c = (struct churn){.table = t, .n = n, .state_count = states};
-	c->ids = calloc(n, sizeof *c->ids);
-	c->states = calloc(n, sizeof *c->states);
-	assert_non_null(c->ids);
-	assert_non_null(c->states);
-	for (uint64_t i = 0; i < n; i++)
-		churn_insert(c, i);
+	struct ink_options o = kbf_options(states, n, error);
+
+	make_from(&o);
+	churn_begin(c, t, &o, 0);
 }
 
 static void end_churn(struct churn *c)
 {
 	assert_sound(t);
-	free(c->ids);
-	free(c->states);
+	churn_free(c);
 }
 
 /* How many live flows read "don't know" now; none may read anything wrong. */
@@ -390,29 +386,19 @@ static void deferred_changes_are_applied(void **state)
 
 static void a_full_side_table_says_busy_and_nothing_changes(void **state)
 {
-	struct ink_options o = {.size = sizeof o,
-				.kind = INK_KBF,
-				.states = 4,
-				.flows = 5000,
-				.error = .1,
-				.seed = 1,
-				.geometry = {.side = INK_NO_SIDE}};
-	struct churn c = {.n = 5000, .state_count = 4};
-	uint64_t ids[5000], i;
-	uint8_t states[5000];
+	struct ink_options o = kbf_options(4, 5000, .1);
+	struct churn c;
+	uint64_t i;
 
+	o.geometry.side = INK_NO_SIDE;
 	make_from(&o);
-	c.table = t;
-	c.ids = ids;
-	c.states = states;
-	for (i = 0; i < c.n; i++)
-		churn_insert(&c, i);
+	churn_begin(&c, t, &o, 0);
 	i = find_unsure(&c);
 	assert_int_equal(ink_modify(t, c.ids[i], 3), -EBUSY);
 	assert_int_equal(ink_delete(t, c.ids[i]), -EBUSY);
 	assert_int_equal(ink_peek(t, c.ids[i]), INK_DONT_KNOW);
 	assert_int_equal(ink_delete_in(t, c.ids[i], c.states[i]), 0);
-	assert_sound(t);
+	end_churn(&c);
 }
 
 /* Strangers are changed and deleted at random, from crowded cells: the table stays sound. */
@@ -538,17 +524,13 @@ static void steps_follow_the_rules(void **state)
 {
 	static const struct ink_row rows[4] = {{1, 7}, {INK_ABSENT, 8}, {0, 9}, {INK_NO_ROW, 10}};
 	struct ink_rules rules = {.size = sizeof rules, .states = 2, .events = 1, .rows = rows};
-	struct ink_options o = {
-		.size = sizeof o, .kind = INK_KBF, .states = 2, .flows = 1000, .seed = 1, .rules = &rules};
-	struct ink_move m;
+	struct ink_options o = kbf_options(2, 1000, 0);
 
+	o.rules = &rules;
 	make_from(&o);
-	assert_int_equal(ink_step(t, 42, 0, &m), 0);
-	assert_true(m.from == INK_ABSENT && m.to == 0 && m.action == 9);
-	assert_int_equal(ink_step(t, 42, 0, &m), 0);
-	assert_true(m.from == 0 && m.to == 1 && m.action == 7);
-	assert_int_equal(ink_step(t, 42, 0, &m), 0);
-	assert_true(m.from == 1 && m.to == INK_ABSENT && m.action == 8);
+	assert_steps(42, 0, INK_ABSENT, 0, 9);
+	assert_steps(42, 0, 0, 1, 7);
+	assert_steps(42, 0, 1, INK_ABSENT, 8);
 	assert_int_equal(ink_peek(t, 42), INK_ABSENT);
 	assert_int_equal(stats_now().occupied, 0);
 }
@@ -566,7 +548,6 @@ static void a_deferred_flow_begins_again(void **state)
 				  .rows = rows,
 				  .starts = starts,
 				  .timings = timings};
-	struct ink_move m;
 	struct churn c;
 	uint64_t i;
 
@@ -576,8 +557,7 @@ static void a_deferred_flow_begins_again(void **state)
 	assert_int_equal(ink_set_rules(t, &rules, NULL), 0);
 	i = find_unsure(&c);
 	assert_int_equal(ink_modify(t, c.ids[i], 3), 0);
-	assert_int_equal(ink_step(t, c.ids[i], 0, &m), 0);
-	assert_true(m.from == INK_ABSENT && m.to == 2 && m.action == 7);
+	assert_steps(c.ids[i], 0, INK_ABSENT, 2, 7);
 	assert_int_equal(ink_peek(t, c.ids[i]), 2);
 	c.states[i] = 2;
 	unsure_now(&c);

@@ -194,8 +194,7 @@ static void trial_end(struct trial *t)
 	assert_int_equal(sum_of(&counts), counts.total);
 	assert_int_equal(stats.flows, counts.total);
 	assert_sound(t->table);
-	free(t->churn.ids);
-	free(t->churn.states);
+	churn_free(&t->churn);
 	ink_free(t->table);
 }
 
