@@ -42,7 +42,12 @@
 #include "tests/random.h"
 #include "tests/verbs.h"
 
-enum { FLOWS = 128, EVENTS = 4, RULED = 6 }; /* events and states that the rules name, at the most */
+enum {
+	FLOWS = 128,
+	FEW_FLOWS = 32,
+	EVENTS = 4,
+	RULED = 6
+}; /* events and states that the rules name, at the most */
 
 enum knowledge { NONE, KNOWN, DOUBTED };
 
@@ -672,7 +677,9 @@ static inline int next_turn(struct turns *o)
 }
 
 static inline struct call choose_call(struct program *p, enum verb verb, int properly);
+static inline struct result filter_first(struct program *p, const struct call *c);
 
+/* Also for the filters. */
 static inline void batch_both(struct program *p)
 {
 	enum verb verb = next_byte(p) % VERBS;
@@ -691,7 +698,7 @@ static inline void batch_both(struct program *p)
 		x.events[i] = (uint16_t)calls[i].event;
 	}
 	for (int i = next_turn(&turns); i >= 0; i = next_turn(&turns))
-		first[i] = call_first(p, &calls[i]);
+		first[i] = is_filter(p) ? filter_first(p, &calls[i]) : call_first(p, &calls[i]);
 	for (unsigned i = 0; i < n; i++)
 		error = error ? error : first[i].error;
 	must(p, perform_batch(p->second, verb, &b) == error, "a batch returns another error than its calls");
@@ -848,8 +855,9 @@ static inline unsigned find_flow(const struct program *p, unsigned from, enum kn
 
 static inline struct call choose_call(struct program *p, enum verb verb, int properly)
 {
-	struct call c = {.verb = verb, .flow = next_byte(p) % FLOWS};
-	unsigned byte = verb == INSERT || verb == SET || verb == MODIFY || verb == STEP ? next_byte(p) : 0;
+	int has_more = is_filter(p) || verb == INSERT || verb == SET || verb == MODIFY || verb == STEP;
+	struct call c = {.verb = verb, .flow = next_byte(p) % (is_filter(p) ? FEW_FLOWS : FLOWS)};
+	unsigned byte = has_more ? next_byte(p) : 0;
 
 	if (properly)
 		c.flow = find_flow(p, c.flow, verb == INSERT ? NONE : KNOWN);
@@ -950,40 +958,6 @@ static inline struct result filter_first(struct program *p, const struct call *c
 	return one;
 }
 
-static inline struct call choose_filter_call(struct program *p, unsigned verb)
-{
-	struct call c = {.verb = verb, .flow = next_byte(p) % 32};
-	unsigned byte = next_byte(p);
-
-	c.state = byte < 250 ? byte % p->options.states : byte;
-	c.event = byte % (EVENTS + 1);
-	return c;
-}
-
-static inline void filter_batch(struct program *p)
-{
-	enum verb verb = next_byte(p) % VERBS;
-	unsigned n = next_byte(p) % (BATCH + 1);
-	struct arrays x = {.errors = {0}};
-	struct ink_batch b = batch_of(&x, n);
-	struct result first[BATCH];
-
-	for (unsigned i = 0; i < n; i++) {
-		struct call c = choose_filter_call(p, verb);
-
-		x.ids[i] = p->flows[c.flow].id;
-		x.states[i] = (uint8_t)c.state;
-		x.events[i] = (uint16_t)c.event;
-		first[i] = filter_first(p, &c);
-	}
-	perform_batch(p->second, verb, &b);
-	for (unsigned i = 0; i < n; i++) {
-		struct result second = item_of(&x, i);
-
-		must(p, same(&first[i], &second), "a batch differs from its calls");
-	}
-}
-
 /* Can a table of this kind keep these rules? */
 static inline int are_possible(const struct program *p, const struct ink_rules *rules)
 {
@@ -1069,9 +1043,9 @@ static inline void next_filter_call(struct program *p)
 	else if (what == 27)
 		filter_rules(p);
 	else if (what == 26)
-		filter_batch(p);
+		batch_both(p);
 	else {
-		struct call c = choose_filter_call(p, what % ALL_VERBS);
+		struct call c = choose_call(p, what % ALL_VERBS, 0);
 		struct result first = filter_first(p, &c),
 			      second = perform(p->second, p->flows[c.flow].id, &c);
 
