@@ -663,36 +663,25 @@ static void choose_flows(void)
 /* Does it to the flow and to the model. */
 static void use_present(struct flow *f, uint64_t now)
 {
-	unsigned to = random_below(STATES);
+	static const enum verb verbs[] = {LOOKUP, PEEK, SET, MODIFY, STEP, STEP, DELETE};
+	unsigned which = random_below(7), event = which == 4 ? NEXT : REST;
+	struct call c = {verbs[which], 0, random_below(STATES), event};
+	struct result r = perform(t, f->id, &c);
+	int to = f->state;
 
-	switch (random_below(7)) {
-	case 0:
-		assert_int_equal(ink_lookup(t, f->id), f->state);
-		model_touch(f, f->state, now);
-		break;
-	case 1:
-		assert_int_equal(ink_peek(t, f->id), f->state);
-		break;
-	case 2:
-		assert_int_equal(ink_set(t, f->id, to), 0);
-		model_touch(f, (int)to, now);
-		break;
-	case 3:
-		assert_int_equal(ink_modify(t, f->id, to), 0);
-		model_touch(f, (int)to, now);
-		break;
-	case 4:
-		assert_steps(f->id, NEXT, f->state, (f->state + 1) % STATES, 1);
-		model_touch(f, (f->state + 1) % STATES, now);
-		break;
-	case 5:
-		assert_steps(f->id, REST, f->state, f->state, 2);
-		model_touch(f, f->state, now);
-		break;
-	default:
-		assert_int_equal(ink_delete(t, f->id), 0);
+	if (c.verb == SET || c.verb == MODIFY)
+		to = (int)c.state;
+	else if (c.verb == STEP && event == NEXT)
+		to = (f->state + 1) % STATES;
+	assert_int_equal(r.error, 0);
+	if (gives_answer(c.verb))
+		assert_int_equal(r.answer, f->state);
+	if (c.verb == STEP)
+		assert_move(r.move, f->state, to, event == NEXT ? 1 : 2);
+	if (c.verb == DELETE)
 		f->state = INK_ABSENT;
-	}
+	else if (c.verb != PEEK)
+		model_touch(f, to, now);
 }
 
 /* A paired flow would meet the other's entry: it may only be inserted. */
