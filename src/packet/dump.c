@@ -60,9 +60,13 @@ static int append(struct ink_dump *d, const void *bytes, size_t n)
 
 static void append_header(struct ink_dump *d, enum ink_link link)
 {
-	const uint32_t header[6] = {0xa1b23c4d, 2u | 4u << 16, 0, 0, 262144, (uint32_t)link};
+	const struct {
+		uint32_t magic;
+		uint16_t major, minor;
+		uint32_t zone, sigfigs, snaplen, link;
+	} header = {0xa1b23c4d, 2, 4, 0, 0, 262144, (uint32_t)link};
 
-	append(d, header, sizeof header);
+	append(d, &header, sizeof header);
 }
 
 static int open_file(struct ink_dump *d, const char *file, struct ink_why *why)
