@@ -29,7 +29,7 @@ reproduce: build
 	@scripts/packages reproduce
 	build/inkling-lab all --html build/report.html -o build/report.ndjson
 
-# The portable library and its unit tests on a 64-bit ARM and a big-endian machine, both emulated. Some 20 minutes.
+# The portable library and its unit tests on a 64-bit ARM and a big-endian machine, both emulated. An hour or so.
 test-cross:
 	@scripts/packages cross
 	@scripts/test-cross

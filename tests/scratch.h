@@ -5,8 +5,6 @@
  * with whatever is in it, by the teardown, which runs when a test failed, too:
  *
  *     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
- *
- * And for tests of snapshots: can this machine save any?
  */
 #ifndef INKLING_TESTS_SCRATCH_H
 #define INKLING_TESTS_SCRATCH_H
@@ -18,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "tests/platform.h"
 
 enum {
 	SCRATCH_FOLDER = 128, /* short, so that struct ink_why has room for a path and a reason */
@@ -93,20 +93,5 @@ static inline int scratch_remove(void **state)
 		return 0;
 	return nftw(scratch, scratch_remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
-
-/* Snapshots are little endian. Elsewhere the library refuses them, and what needs them is skipped. */
-static inline int snapshots_refused(void)
-{
-	if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
-		return 0;
-	puts("skipped: snapshots are little endian, and this machine is not");
-	return 1;
-}
-
-#define SKIP_WITHOUT_SNAPSHOTS() \
-	do {                     \
-		if (snapshots_refused()) \
-			skip();  \
-	} while (0)
 
 #endif

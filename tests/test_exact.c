@@ -5,6 +5,7 @@
  */
 #include <sys/resource.h>
 
+#include "tests/platform.h"
 #include "tests/table.h"
 #include "tests/verbs.h"
 
@@ -285,6 +286,7 @@ static void forbid_memory(struct rlimit *before)
 {
 	struct rlimit none;
 
+	SKIP_IF(not_emulated("limit of memory"));
 	assert_int_equal(getrlimit(RLIMIT_AS, before), 0);
 	none = (struct rlimit){.rlim_cur = 1, .rlim_max = before->rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
