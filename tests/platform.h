@@ -24,6 +24,12 @@ static inline int not_emulated(const char *service)
 	return 1;
 }
 
+/* The tool, for tests that run it; NULL: it is not there, or only the emulator could run it. */
+static inline const char *tool_path(void)
+{
+	return getenv("INK_EMULATED") ? NULL : getenv("INKLING");
+}
+
 /* In a cmocka test: ends it. */
 #define SKIP_IF(lacking)        \
 	do {                    \

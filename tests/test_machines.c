@@ -356,7 +356,7 @@ static void scan_reports_who_is_not_answered_and_nobody_else(void **state)
 
 static int make_capture(void **state)
 {
-	const char *tool = getenv("INKLING");
+	const char *tool = tool_path();
 	char command[2000];
 
 	if (scratch_make(state))
@@ -374,7 +374,7 @@ static void compare_made(const char *name, int no_timeouts, const struct pair *w
 {
 	char path[SCRATCH_PATH];
 
-	if (!getenv("INKLING"))
+	if (!tool_path())
 		skip();
 	read_truth(scratch_path(path, "x.json"));
 	load_machine(name);
