@@ -22,7 +22,7 @@
  *   cell_found(t, place, hint, spot) matches: 0, 1 or 2; the spot is the first
  *   CELL_MAY_MATCH, and cell_may_match(t, place)    if the kind is quicker to say that there is no match than
  *                                    where it is; it may say yes where cell_found says 0
- *   cell_is_ours(t, place, spot)     0 if the entry was exchanged since it was seen: for peeks
+ *   cell_peek(t, place, spot)        as cell_found, while another thread may be changing the place
  *   CELL_UNSURE, and cell_unsure(t, spot)    if the kind is quicker to say "don't know" than the code
  *   cell_code(t, spot, state)        the code that an entry there has in that state, just touched
  *   cell_recode(t, spot, code)       writes such a code; 0: it has changed, look again
@@ -212,15 +212,11 @@ INK_HOT ink_answer lookup_at(struct ink_table *t, const struct place *p, const s
 	return is_sent_aside(t, p, id) ? lookup_flagged(t, p, id) : lookup_cells(t, p, h);
 }
 
-/* Peeking does not change the table; that cell_find takes one that may change serves the others. */
 INK_HOT ink_answer peek_cells(const struct ink_table *t, const struct place *p)
 {
 	struct spot s;
-	int matches;
+	int matches = cell_peek(t, p, &s);
 
-	do
-		matches = cell_find((struct ink_table *)t, p, &s);
-	while (matches == 1 && !cell_is_ours(t, p, &s));
 	if (matches == 0)
 		return missing(t, p);
 	return matches > 1 ? INK_DONT_KNOW : ink_code_answer(coding_of(t), s.code);

@@ -21,14 +21,6 @@ static inline void insert_leave(uint32_t *lock)
 
 struct spot;
 
-static inline int cell_is_ours(const struct ink_table *t, const struct place *p, const struct spot *spot)
-{
-	(void)t;
-	(void)p;
-	(void)spot;
-	return 1;
-}
-
 static inline unsigned cell_code(const struct ink_table *t, const struct spot *spot, unsigned state)
 {
 	(void)spot;

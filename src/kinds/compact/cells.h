@@ -91,7 +91,7 @@ static inline uint64_t *flags_of(struct compact_line *line)
 
 static inline int flag_is_set(struct compact_line *line, uint64_t flag)
 {
-	return (__atomic_load_n(flags_of(line), __ATOMIC_ACQUIRE) & flag) != 0;
+	return (word_glance(flags_of(line)) & flag) != 0;
 }
 
 static void flag_write(struct compact_line *line, uint64_t flag, uint64_t value)
@@ -103,7 +103,7 @@ static void flag_write(struct compact_line *line, uint64_t flag, uint64_t value)
 
 INK_HOT unsigned side_flags_of(struct compact_line *line)
 {
-	return __atomic_load_n(flags_of(line), __ATOMIC_ACQUIRE) >> COMPACT_SIDE & COMPACT_SIDE_MASK;
+	return word_glance(flags_of(line)) >> COMPACT_SIDE & COMPACT_SIDE_MASK;
 }
 
 INK_HOT int side_flagged(const struct ink_table *t, const struct place *p, unsigned class)
@@ -221,14 +221,22 @@ static inline int hint_is_one(const struct ink_compact_shape *s)
 	return s->slots <= 32;
 }
 
+/* In the words of the place's two lines. */
+INK_HOT struct hint lines_look(const struct ink_compact_shape *s, const uint64_t *first, const uint64_t *second,
+			       const struct place *p)
+{
+	uint64_t in_first = line_candidates(s, first, p), in_second = line_candidates(s, second, p);
+
+	return hint_is_one(s) ? (struct hint){in_first | in_second << 32, 0}
+			      : (struct hint){in_first, in_second};
+}
+
 INK_HOT struct hint cell_look(const struct ink_table *t, const struct place *p)
 {
-	const struct ink_compact_shape *s = shape_of(t);
 	struct compact_line copy[2];
-	uint64_t first = line_candidates(s, line_open(place_line(t, p, 0), &copy[0]), p);
-	uint64_t second = line_candidates(s, line_open(place_line(t, p, 1), &copy[1]), p);
 
-	return hint_is_one(s) ? (struct hint){first | second << 32, 0} : (struct hint){first, second};
+	return lines_look(shape_of(t), line_open(place_line(t, p, 0), &copy[0]),
+			  line_open(place_line(t, p, 1), &copy[1]), p);
 }
 
 /* Takes the next candidate: its slot, and 64 more if it is in the second line, which cannot be predicted. */
@@ -254,6 +262,32 @@ INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct 
 
 		if (__builtin_expect(slot_is_in(s, w, slot, p->bucket), 1)) {
 			*spot = (struct spot){line, p->bucket, slot, code_get(s, w, slot)};
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/*
+ * Beside a writer: from copies of the two lines. If the writer changes one of
+ * them meanwhile, the copy may be half old and half new; the seqlock then
+ * discards the answer, and no search leaves the copy.
+ */
+INK_HOT int cell_peek(const struct ink_table *t, const struct place *p, struct spot *spot)
+{
+	const struct ink_compact_shape *s = shape_of(t);
+	struct compact_line copies[2];
+	struct hint left;
+
+	line_copy(place_line(t, p, 0), &copies[0]);
+	line_copy(place_line(t, p, 1), &copies[1]);
+	left = lines_look(s, copies[0].word, copies[1].word, p);
+	while (left.first | left.second) {
+		unsigned next = hint_next(s, &left), slot = next % 64;
+		const uint64_t *w = copies[next / 64].word;
+
+		if (__builtin_expect(slot_is_in(s, w, slot, p->bucket), 1)) {
+			spot->code = code_get(s, w, slot);
 			return 1;
 		}
 	}

@@ -26,15 +26,14 @@ static void cells_count(const struct ink_table *t, struct ink_counts *counts)
 	for (uint32_t line = 0; line < lines_of(t); line++) {
 		struct ink_counts before = *counts;
 		struct compact_line copy;
-		const uint64_t *w;
 		uint64_t seq;
 
 		do {
 			seq = ink_seq_read(t, line, line);
 			*counts = before;
-			w = line_open(line_at(t, line), &copy);
-			for (unsigned slot = torn_count(s, w); slot-- > 0;)
-				ink_counts_add(t, counts, code_get(s, w, slot));
+			line_copy(line_at(t, line), &copy);
+			for (unsigned slot = torn_count(s, copy.word); slot-- > 0;)
+				ink_counts_add(t, counts, code_get(s, copy.word, slot));
 		} while (!ink_seq_unchanged(t, line, line, seq));
 	}
 }

@@ -3,9 +3,8 @@
  * Compact lines with AVX2 and BMI2.
  *
  * A bit is selected by depositing one. Remainders of 8 and of 16 bits are
- * compared all at once and moved by shifting the whole line in registers. Lines
- * are changed in place: a peek that reads one meanwhile notices by the sequence
- * counters.
+ * compared all at once and moved by shifting the whole line in registers. The
+ * writer changes lines in place; other threads read copies (line_copy).
  */
 #ifndef INKLING_KINDS_COMPACT_FIND_AVX2_H
 #define INKLING_KINDS_COMPACT_FIND_AVX2_H
@@ -15,6 +14,33 @@
 #include <string.h>
 
 #include "kinds/compact/compact.h"
+
+/*
+ * A word, and a line, that another thread may be changing. The writer changes
+ * lines in place with vectors, for which C has no atomic accesses. So these loads
+ * are instructions of their own: the compiler takes nothing for granted about
+ * what they find, an aligned word of 8 bytes is never torn, and loads of x86 are
+ * not reordered with one another. What was read while the line changed, the
+ * seqlock discards.
+ */
+INK_HOT uint64_t word_glance(const uint64_t *word)
+{
+	uint64_t seen;
+
+	__asm__ volatile("movq %1, %0" : "=r"(seen) : "m"(*word));
+	return seen;
+}
+
+INK_HOT void line_copy(const struct compact_line *line, struct compact_line *copy)
+{
+	const __m256i *halves = (const __m256i *)(const void *)line;
+	__m256i low, high;
+
+	__asm__ volatile("vmovdqa %1, %0" : "=x"(low) : "m"(halves[0]));
+	__asm__ volatile("vmovdqa %1, %0" : "=x"(high) : "m"(halves[1]));
+	_mm256_store_si256((__m256i *)(void *)copy, low);
+	_mm256_store_si256((__m256i *)(void *)copy + 1, high);
+}
 
 INK_HOT uint64_t *line_open(struct compact_line *line, struct compact_line *copy)
 {

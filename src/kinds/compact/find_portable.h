@@ -13,10 +13,21 @@
 
 #include "kinds/compact/compact.h"
 
-static inline uint64_t *line_open(struct compact_line *line, struct compact_line *copy)
+/* A word, and a line, that another thread may be changing. */
+static inline uint64_t word_glance(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static inline void line_copy(const struct compact_line *line, struct compact_line *copy)
 {
 	for (unsigned i = 0; i < COMPACT_WORDS; i++)
-		copy->word[i] = __atomic_load_n(&line->word[i], __ATOMIC_ACQUIRE);
+		copy->word[i] = word_glance(&line->word[i]);
+}
+
+static inline uint64_t *line_open(struct compact_line *line, struct compact_line *copy)
+{
+	line_copy(line, copy);
 	return copy->word;
 }
 

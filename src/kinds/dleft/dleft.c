@@ -276,6 +276,12 @@ static inline int cell_found(struct ink_table *t, const struct place *p, const s
 	return matches;
 }
 
+/* A peek needs a table at rest (thread rule 5). */
+static inline int cell_peek(const struct ink_table *t, const struct place *p, struct spot *spot)
+{
+	return cell_found((struct ink_table *)t, p, NULL, spot);
+}
+
 /* Into the bucket with most room, ties to the left. */
 static inline int cell_put(struct ink_table *t, const struct place *p, unsigned state)
 {

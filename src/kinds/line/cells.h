@@ -340,7 +340,7 @@ INK_HOT int is_ours(const struct ink_line_shape *s, const struct ink_line_spot *
 /*
  * What was found may be another entry after all: where only the tags agree, or
  * with many writers, where the word has changed between the look and now. Peeks
- * beside one writer ask cell_is_ours, and deletes see it when they clear the entry.
+ * beside one writer see that in cell_peek, and deletes see it when they clear the entry.
  */
 INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct hint *h, struct spot *spot)
 {
@@ -362,9 +362,17 @@ INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct 
 	return spot->at.word != NULL;
 }
 
-INK_HOT int cell_is_ours(const struct ink_table *t, const struct place *p, const struct spot *spot)
+/* Beside a writer the word may have changed between the look and now; then look again. */
+INK_HOT int cell_peek(const struct ink_table *t, const struct place *p, struct spot *spot)
 {
-	return is_ours(shape_of(t), &spot->at, p->at.fingerprint);
+	struct hint h;
+	int matches;
+
+	do {
+		h = cell_look(t, p);
+		matches = cell_found((struct ink_table *)t, p, &h, spot);
+	} while (matches && !is_ours(shape_of(t), &spot->at, p->at.fingerprint));
+	return matches;
 }
 
 /* Not a code: the view has changed, and with it perhaps what was read. */
