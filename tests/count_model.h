@@ -6,8 +6,8 @@
  * library: a d-left filter is nothing but a count for every value S, a
  * standard one a count for every counter, and both stick at the limit. So a
  * model of few values knows every answer exactly; only whether there is room
- * it does not know. Beside it stands the truth: how often each item was added.
- * As long as nobody removes what is not there, no count is below the truth.
+ * it does not know. Besides, the program counts how often each item was added.
+ * As long as no item is removed that is not there, no count is below that truth.
  *
  * A program is a string of bytes: the first choose kind and geometry, the
  * others are calls on two sets of the same geometry.
@@ -126,7 +126,7 @@ struct count_program {
 	struct ink_count *sets[MODEL_SETS];
 	struct model models[MODEL_SETS];
 	uint32_t truth[MODEL_SETS][MODEL_ITEMS]; /* how often the item was properly added */
-	int improper[MODEL_SETS];                /* somebody removed what was not there */
+	int improper[MODEL_SETS];                /* an item was removed that was not there */
 	uint64_t refused, strangers, held;       /* in set 0, without merging */
 	unsigned calls;
 	const char *wrong; /* the first thing that did not hold */

@@ -2,7 +2,7 @@
 /*
  * Fuzzes counting sets. The first byte of an input says what the others are:
  *
- *     0  a program, held against a model (count_model.h)
+ *     0  a program, compared with a model (count_model.h)
  *     1  a file
  *     2  the same, with checksums that are right
  *     3  a real file, changed: the next byte chooses it, then come two bytes of offset and one of

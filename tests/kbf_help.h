@@ -130,7 +130,7 @@ static inline struct ink_kbf_place place_of(const struct ink_kbf *f, uint64_t ke
 	return ink_kbf_place_of(f, ink_kbf_id(f, key_number(key)));
 }
 
-/* From `from` on, a key that has another one's cell in the first part, and in the second, or has not: as told. */
+/* The first key from `from` on that shares the cell of the first part with `key` iff `first`, and so on. */
 static inline uint64_t meeting(const struct ink_kbf *f, uint64_t key, int first, int second, uint64_t from)
 {
 	struct ink_kbf_place p = place_of(f, key);

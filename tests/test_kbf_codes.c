@@ -10,7 +10,7 @@
 
 /* -------------------------------------------------------------------- greedy codes */
 
-/* Algorithm 1 as it stands, with an exact set in place of a Bloom filter. */
+/* Algorithm 1 as printed, with an exact set in place of a Bloom filter. */
 static void algorithm_1(uint32_t *codes, uint32_t n, uint8_t *sums)
 {
 	uint32_t counter = 1;
@@ -308,7 +308,7 @@ static void dictionaries_fit_if_one_begins_with_the_other(void **state)
 	ink_kbf_dict_free(w);
 }
 
-static void a_dictionary_lives_as_long_as_somebody_shares_it(void **state)
+static void a_dictionary_lives_until_its_last_share_is_freed(void **state)
 {
 	struct ink_kbf_options o = {.size = sizeof o, .dict = make_dict(0, 0), .keys = 10};
 	struct ink_kbf *f = make_filter(&o), *g = make_filter(&o);
@@ -380,7 +380,7 @@ int main(void)
 		cmocka_unit_test(all_elements_of_the_field_can_be_symbols),
 		cmocka_unit_test(elements_are_scattered_and_follow_from_the_seed),
 		cmocka_unit_test(dictionaries_fit_if_one_begins_with_the_other),
-		cmocka_unit_test(a_dictionary_lives_as_long_as_somebody_shares_it),
+		cmocka_unit_test(a_dictionary_lives_until_its_last_share_is_freed),
 		cmocka_unit_test(options_that_mean_nothing_are_refused),
 		cmocka_unit_test(stats_say_what_a_dictionary_is),
 	};

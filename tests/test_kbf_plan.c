@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the plan says, held against measurements: live keys that read unknown,
+ * The plan, compared with measurements: live keys that read unknown,
  * strangers that read a value, strangers that read unknown, at points of every
  * encoding and decoding, each inside the 99 % interval; and the promises.
  *

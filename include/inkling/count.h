@@ -2,9 +2,9 @@
 /*
  * Counting sets: which items are there, and how often, in a few bits each.
  *
- * A counting set takes items in and out again and says whether one is there.
- * It keeps no items. Of one that was put in it always says "there"; of a
- * stranger it says so with a small probability, which is planned.
+ * Items are added to a counting set and removed again, and it answers whether an
+ * item is there. It keeps no items. For one that was added the answer is always
+ * "there"; for a stranger it is so with a small, planned probability.
  *
  *     struct ink_count_options o = { .size = sizeof o, .items = 1000000, .error = .006 };
  *     struct ink_count *c = ink_count_create(&o, NULL);
@@ -16,18 +16,17 @@
  *
  * Two kinds. INK_COUNT_DLEFT is the d-left counting Bloom filter of section 4
  * of the ACSM paper: fingerprints with small counters. INK_COUNT_STANDARD is the
- * counting Bloom filter that everybody knows, at twice the memory. How they
- * work, and why the first never holds two entries for one item, stands in
- * docs/counting.md.
+ * classic counting Bloom filter, at twice the memory. docs/counting.md explains
+ * how they work, and why the first never holds two entries for one item.
  *
- * Proper use: what is removed was added before, and no more often. Removing a
- * stranger is refused if the set knows that it is one; else, with the planned
- * error probability, it takes away another item's count.
+ * Proper use: an item is removed only after it was added, and no more often.
+ * Removing a stranger is refused if the set can tell that it is one. Otherwise,
+ * with the planned error probability, another item loses a count.
  *
- * A counter that reaches its limit (2^counter_bits - 1) sticks there: nobody
- * can tell any more how often its items are in. It is never lowered, so the
- * items that share it are there for ever, and none of them is lost. Stuck
- * counters are counted (ink_count_stats), and expected (ink_count_plan).
+ * A counter that reaches its limit (2^counter_bits - 1) sticks there, since it no
+ * longer says how often its items are in. It is never lowered, so the items that
+ * share it stay for ever, and none of them is lost. ink_count_stats counts the
+ * stuck counters, ink_count_plan predicts them.
  *
  * Returns, `struct ink_why` and structs that begin with `size` are as in
  * inkling.h.
@@ -115,7 +114,7 @@ void ink_count_free(struct ink_count *set);
  * The id of an item: SipHash-1-3 of its bytes under the set's secret. `length`
  * may be 0. As ink_id: sets with the same seed, and sets that were loaded from
  * one file, have the same ids; any other well-mixed 64-bit hash serves too,
- * and must be keyed if an enemy can choose the items.
+ * and must be keyed if an attacker can choose the items.
  */
 uint64_t ink_count_id(const struct ink_count *set, const void *item, size_t length);
 
@@ -143,12 +142,12 @@ int ink_count_contains(const struct ink_count *set, uint64_t id);
 
 /*
  * How often the item is there; never too few, and too many if other items
- * share its counters. `limit` of the plan stands for that and any higher number.
+ * share its counters. `limit` of the plan means that number or any higher one.
  */
 uint32_t ink_count_count(const struct ink_count *set, uint64_t id);
 
 /*
- * Many operations in one call, with memory fetched ahead; any n. The effect is
+ * Many operations in one call, with memory prefetched; any n. The effect is
  * that of the single calls in order. Add and remove return 0, or the first
  * error; all items are tried.
  */
@@ -195,7 +194,7 @@ struct ink_count_stats {
 int ink_count_stats(const struct ink_count *set, struct ink_count_stats *stats);
 
 /*
- * Looks at every byte of the set. 0, or -EUCLEAN with the reason: memory was
+ * Checks every byte of the set. 0, or -EUCLEAN with the reason: memory was
  * damaged. A set made by this library and used by its rules is always sound.
  */
 int ink_count_check(const struct ink_count *set, struct ink_why *why);
@@ -205,7 +204,7 @@ int ink_count_check(const struct ink_count *set, struct ink_why *why);
 /*
  * Writes the set to a file of mode 0600 (the secret is in it): a temporary
  * file beside it, fsync, rename, fsync of the directory. 0, or what the system
- * said; the old file then stands as it was, as for ink_save.
+ * said; the old file then stays as it was, as for ink_save.
  */
 int ink_count_save(const struct ink_count *set, const char *path, struct ink_why *why);
 

@@ -3,12 +3,12 @@
  * The key-value Bloom filter (kBF): a map that adds.
  *
  * A filter maps keys to values, both of them strings of any bytes, and keeps
- * no keys. A value stands once in a dictionary, which gives it a small symbol;
+ * no keys. A value is stored once, in a dictionary, which gives it a small symbol;
  * a key adds its value's symbol to k cells. Cells are sums, and that is what a
  * kBF is for: filters of several nodes merge by addition, a filter can be
  * subtracted again, the order of changes does not matter, an insert is never
- * refused for lack of cells, and what is overloaded heals as keys are deleted.
- * Who needs none of that takes a table of inkling.h, in a sixth of the bits.
+ * refused for lack of cells, and an overloaded filter heals as keys are deleted.
+ * Where none of that is needed, a table of inkling.h takes a sixth of the bits.
  *
  *     struct ink_kbf_dict *d = ink_kbf_dict_create(NULL, NULL);
  *     struct ink_kbf_options o = { .size = sizeof o, .dict = d, .keys = 1000000 };
@@ -18,26 +18,24 @@
  *     ink_kbf_free(f);
  *     ink_kbf_dict_free(d);
  *
- * What is promised. A key that was inserted, and not refused, is answered with
- * its value or INK_KBF_UNKNOWN; never with another value, never absent. A
- * stranger is answered with some value, or INK_KBF_UNKNOWN, with the small
- * probabilities of the plan. Proper use means: insert what is new, update and
- * delete what was inserted. An update or delete of a stranger finds nothing
- * (-ENOENT), except with the probability of a false positive: then it takes
- * from others what is theirs. docs/kbf.md has the proofs, the memory, the
+ * Guarantees. A key that was inserted, and not refused, is answered with its
+ * value or INK_KBF_UNKNOWN; never with another value, never absent. A stranger
+ * is answered with some value, or INK_KBF_UNKNOWN, with the small probabilities
+ * of the plan. Proper use means: insert new keys, update and delete inserted
+ * ones. An update or delete of a stranger finds nothing (-ENOENT). With the
+ * false positive probability it finds something, and damages other keys. docs/kbf.md has the proofs, the memory, the
  * formulas, and a table of what each call does in each situation.
  *
  * Returns, structs and `struct ink_why` are as in inkling.h.
  *
  * Thread rules.
- *  1. A dictionary changes when a filter is given a value that the dictionary
- *     does not have yet, by ink_kbf_dict_add, and by ink_kbf_merge from a
- *     longer one. Whoever may change it needs the dictionary and all filters
- *     of it alone.
- *  2. Else different filters are independent, also those of one dictionary.
- *  3. One thread at a time may call what takes a non-const filter, and nobody
- *     else that filter meanwhile. Calls with const filters may run together.
- *  4. The last ink_kbf_free or ink_kbf_dict_free of what shares a dictionary
+ *  1. A dictionary changes when a filter stores a value that the dictionary does
+ *     not have yet, by ink_kbf_dict_add, and by ink_kbf_merge from a longer one.
+ *     A call that may change it needs the dictionary and all its filters alone.
+ *  2. Otherwise different filters are independent, also those of one dictionary.
+ *  3. A call that takes a non-const filter needs the filter alone. Calls with
+ *     const filters may run at the same time.
+ *  4. The last ink_kbf_free or ink_kbf_dict_free of those that share a dictionary
  *     frees it; they may run in different threads.
  */
 #ifndef INKLING_KBF_H
@@ -59,11 +57,10 @@ struct ink_bytes {
 
 /*
  * Gives values their symbols: the n-th new value gets symbol n, for ever.
- * Filters can be added to one another only if the same symbol means the same
- * value in both, so nodes that will merge begin with copies of one dictionary,
- * saved and loaded, and each value is added to it before it is shared; or one
- * node goes ahead of the others. It also holds the secret by which keys find
- * their cells.
+ * Filters can be added to one another only if a symbol means the same value in
+ * both. Nodes that will merge therefore begin with copies of one dictionary, and
+ * each value is added to it before it is shared; or one node adds all new values.
+ * The dictionary also holds the secret by which keys find their cells.
  */
 struct ink_kbf_dict;
 
@@ -85,15 +82,15 @@ struct ink_kbf_dict_options {
 };
 
 /*
- * Makes an empty dictionary; `options` may be NULL. It belongs to the caller
- * and to the filters made with it, and is freed when the last of them lets it
- * go. GREEDY looks for all its codes now: 3,000 take less than a second. NULL
+ * Makes an empty dictionary; `options` may be NULL. It is shared by the caller
+ * and the filters made with it, and freed with the last of them. GREEDY searches
+ * all its codes now: 3,000 take less than a second. NULL
  * with errno: EINVAL (size, an unknown encoding), ERANGE (more values than the
  * encoding has), ENOMEM, or what the system said about random numbers.
  */
 struct ink_kbf_dict *ink_kbf_dict_create(const struct ink_kbf_dict_options *options, struct ink_why *why);
 
-/* The caller lets it go; NULL is allowed. */
+/* Ends the caller's share of it; NULL is allowed. */
 void ink_kbf_dict_free(struct ink_kbf_dict *dict);
 
 /*
@@ -226,11 +223,11 @@ struct ink_kbf_dict *ink_kbf_dict_of(const struct ink_kbf *filter);
 enum ink_kbf_answer {
 	INK_KBF_ABSENT = 0, /* the key is not there */
 	INK_KBF_VALUE = 1,  /* this is its value */
-	INK_KBF_UNKNOWN = 2 /* it may be there; what its value would be cannot be told */
+	INK_KBF_UNKNOWN = 2 /* it may be there, with a value that cannot be read */
 };
 
 /*
- * What the filter says about a key. INK_KBF_VALUE: `value`, if not NULL,
+ * The answer for a key. INK_KBF_VALUE: `value`, if not NULL,
  * receives the value, in memory of the dictionary; else it receives an empty
  * string. Never fails.
  */
@@ -240,9 +237,9 @@ enum ink_kbf_answer ink_kbf_query(const struct ink_kbf *filter, struct ink_bytes
 /*
  * Stores a new key. One that reads absent goes to the cells. One that reads
  * unknown is kept by its bytes in the side table, until it reads absent. One
- * that reads a value is refused: -EEXIST. So is a new key, with the
- * probability of a false positive; the caller then knows that it is not there
- * (`exists` counts both). -EMSGSIZE: the value is longer than the dictionary
+ * that reads a value is refused: -EEXIST. So is a new key, with the false
+ * positive probability; the caller then knows that it is not there (`exists`
+ * counts both). -EMSGSIZE: the value is longer than the dictionary
  * takes, or the key than 2^32 - 1; -ENOSPC: the dictionary has no symbol for a
  * new value, or the side table is full; -ENOMEM. All failures leave the filter
  * as it was.
@@ -250,33 +247,34 @@ enum ink_kbf_answer ink_kbf_query(const struct ink_kbf *filter, struct ink_bytes
 int ink_kbf_insert(struct ink_kbf *filter, struct ink_bytes key, struct ink_bytes value);
 
 /*
- * Gives a stored key another value. If it reads unknown, the change waits in
- * the side table, from where the key is answered, until the key can be read.
+ * Gives a stored key another value. If it reads unknown, the change is deferred:
+ * it waits in the side table until the key can be read, and the key is answered
+ * from there.
  * -ENOENT: it reads absent; -EMSGSIZE, -ENOSPC, -ENOMEM as ink_kbf_insert.
  */
 int ink_kbf_update(struct ink_kbf *filter, struct ink_bytes key, struct ink_bytes value);
 
 /*
- * Update if the key reads a value, else insert. For a new key that reads a
- * value, which it does with the probability of a false positive, this takes
- * from others what is theirs: where it is known that the key is new, insert.
+ * Update if the key reads a value, else insert. A new key reads a value with the
+ * false positive probability; the update then damages other keys. Where the key
+ * is known to be new, insert it.
  */
 int ink_kbf_set(struct ink_kbf *filter, struct ink_bytes key, struct ink_bytes value);
 
 /*
- * Removes a stored key. If it reads unknown, that waits in the side table, and
- * it is answered absent from now on. -ENOENT, -ENOSPC, -ENOMEM, -EMSGSIZE.
+ * Removes a stored key. If it reads unknown, the removal is deferred in the side
+ * table, and the key is answered absent from now on. -ENOENT, -ENOSPC, -ENOMEM, -EMSGSIZE.
  */
 int ink_kbf_delete(struct ink_kbf *filter, struct ink_bytes key);
 
 /*
- * Tries all that waits in the side table, until nothing more can be done. Each
- * call that changes the filter tries one key by itself, so this is for those
- * who want to see the side table empty.
+ * Retries all deferred changes, until none of them can be carried out. Each call
+ * that changes the filter retries one, so this is only needed to empty the side
+ * table at once.
  */
 void ink_kbf_settle(struct ink_kbf *filter);
 
-/* Many keys in one call, with memory fetched ahead; any n. As the single calls in order. */
+/* Many keys in one call, with memory prefetched; any n. As the single calls in order. */
 struct ink_kbf_batch {
 	size_t n;
 	const struct ink_bytes *keys;
@@ -295,17 +293,17 @@ int ink_kbf_insert_batch(struct ink_kbf *filter, const struct ink_kbf_batch *bat
 #define INK_KBF_MOST_LINKS 64
 
 /*
- * Adds an empty link of the same geometry; new keys go there from now on.
- * Queries ask all links, and a key that is not absent in more than one reads
- * unknown: what that costs in errors is in ink_kbf_plan, as `links`. -ENOSPC:
+ * Adds an empty link of the same geometry, into which new keys go from now on.
+ * A query reads all links; a key that is not absent in more than one of them
+ * reads unknown. ink_kbf_plan with `links` has the errors of a chain. -ENOSPC:
  * INK_KBF_MOST_LINKS; -ENOMEM.
  */
 int ink_kbf_grow(struct ink_kbf *filter);
 
 /*
- * Adds links together as long as two of them hold no more keys than planned
- * for one (times grow_at, if that is given). Nothing is lost but what a
- * counter at its limit loses.
+ * Adds up links as long as two of them hold no more keys than planned for one
+ * (times grow_at, if that is given). Nothing is lost but what a counter at its
+ * limit loses.
  */
 void ink_kbf_compact(struct ink_kbf *filter);
 
@@ -314,15 +312,15 @@ void ink_kbf_compact(struct ink_kbf *filter);
  * inserted into one. No key may be in both: it would be there twice, and read
  * unknown, or twice the same value. Both must have the same k, cells and
  * counter bits, and one dictionary must begin with all of the other; if the
- * other's is longer, what is missing is added to this one's. What waits in the
- * other's side table waits in this one's as well. -EINVAL: they do not fit
+ * other's is longer, its further values are added to this one's. Keys that wait
+ * in the other's side table wait in this one's as well. -EINVAL: they do not fit
  * together, or are one and the same; -EEXIST: a key waits in both side tables;
  * -ENOSPC: too many links or waiting keys, or the dictionary is full; -ENOMEM.
  * All failures leave both as they were (values may have been added).
  */
 int ink_kbf_merge(struct ink_kbf *filter, const struct ink_kbf *other, struct ink_why *why);
 
-/* What to do about counters that stand at their limit, which cannot be counted down. */
+/* What to do about counters at their limit, which cannot be counted down. */
 enum ink_kbf_stuck {
 	INK_KBF_STUCK_REFUSE = 0, /* -EOVERFLOW: the subtraction would not be exact */
 	INK_KBF_STUCK_STAY = 1    /* these cells stay without information; all others are exact */
@@ -331,8 +329,8 @@ enum ink_kbf_stuck {
 /*
  * filter -= other: undoes ink_kbf_merge, or takes away an earlier state of the
  * same filter. -EINVAL: they do not fit together, or `other` is not contained
- * in the filter (seen by a count, or by sums that no symbols have); -EBUSY:
- * what waits in the other's side table does not wait in this one's; -EOVERFLOW:
+ * in the filter (seen by a count, or by sums that no symbols have); -EBUSY: a
+ * key that waits in the other's side table does not wait in this one's; -EOVERFLOW:
  * as above. All failures leave the filter as it was.
  */
 int ink_kbf_subtract(struct ink_kbf *filter, const struct ink_kbf *other, enum ink_kbf_stuck stuck,
@@ -353,21 +351,21 @@ struct ink_kbf_stats {
 	uint64_t planned_keys; /* of a link */
 	double load;           /* keys k / cells of the newest link */
 	double planned_load;
-	uint64_t stuck;           /* cells whose counter stands at its limit: they give no information */
+	uint64_t stuck;           /* cells whose counter is at its limit: they give no information */
 	uint64_t pending;         /* keys in the side table, and of these ... */
 	uint64_t pending_new;     /* ... not in the cells yet */
 	uint64_t pending_deleted; /* ... still in the cells, but deleted */
 	uint64_t exists;          /* inserts that met a value */
 	uint64_t deferred;        /* changes that went to the side table */
-	uint64_t settled;         /* that came from there to the cells */
-	uint64_t strays;          /* updates and deletes in the side table whose key turned out absent */
+	uint64_t settled;         /* of these, carried out since */
+	uint64_t strays;          /* of these, updates and deletes of keys that turned out absent */
 };
 
 /* `stats->size` must be set: 0, or -EINVAL. */
 int ink_kbf_stats(const struct ink_kbf *filter, struct ink_kbf_stats *stats);
 
 /*
- * Looks at every cell. 0, or -EUCLEAN with the reason: memory was damaged. A
+ * Checks every cell. 0, or -EUCLEAN with the reason: memory was damaged. A
  * filter used through these calls is always sound, properly or not.
  */
 int ink_kbf_check(const struct ink_kbf *filter, struct ink_why *why);

@@ -17,12 +17,11 @@
  *        b-1  # # # # . .        # # # # . .    `-> # # # . . .
  *
  * Since P_i is a permutation, bucket and fingerprint of a cell give its S back.
- * So an item finds cells of its own S and of no other, wherever it looks; and
- * as an add looks into all d buckets before it takes a new cell, there is never
- * more than one such cell. That is why removing works: there is no other
- * cell that could be meant. Two items are confused if they have the same S,
- * and then they share one cell and are counted in it together. A stranger is
- * found if its S is one of those stored: with probability n / N, about.
+ * So an item finds only cells of its own S, in any subtable. An add searches all
+ * d buckets before it takes a new cell, so there is never more than one such
+ * cell. That is why removing works: no other cell can be meant. Two items with
+ * the same S share one cell and are counted in it together. A stranger is found
+ * if its S is one of those stored, with probability n / N, about.
  * docs/counting.md has the proof.
  *
  * The paper takes b = 2^z and permutes strings of z + f bits. Here S is a pair:
@@ -33,8 +32,7 @@
  *     q' = q + G_i(r') mod b  G_i gives a number below b
  *
  * each line of which can be undone, whatever F_i and G_i are: there is no
- * division, nothing is rounded up, and no walk through values that are not
- * wanted. P_0 is the identity. F and G need no key, as the ids have one.
+ * division, no rounding up, and no cycle-walking past unwanted values. P_0 is the identity. F and G need no key, as the ids have one.
  *
  * A cell, lowest bit first, is the counter (counter_bits) and the fingerprint
  * (f). Counter 0: the cell is empty, and all its bits are 0. Bucket k of
@@ -75,7 +73,7 @@ COUNT_HOT struct value value_of(const struct ink_count *c, uint64_t id)
 	return (struct value){(uint32_t)(x >> 64), (uint32_t)((uint64_t)x >> (64 - g->f))};
 }
 
-/* 32 bits that have nothing to do with x; another function for every n. */
+/* A hash of x, 32 bits; another function for every n. */
 COUNT_HOT uint32_t scatter(uint32_t x, uint32_t n)
 {
 	uint64_t y = (x + (n + 1) * 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull;
@@ -104,7 +102,7 @@ COUNT_HOT struct value permute(const struct ink_count_geometry *g, uint32_t i, s
 	return s;
 }
 
-/* P_i backwards: the S that stands in subtable i as this. */
+/* P_i backwards: the S that is stored in subtable i as this. */
 static struct value unpermute(const struct ink_count_geometry *g, uint32_t i, struct value s)
 {
 	uint32_t shift = i ? of_fingerprint(g, i, s.r) : 0;
@@ -264,7 +262,7 @@ COUNT_HOT int place_store(struct ink_count *c, const struct ink_count_place *p, 
 	return 0;
 }
 
-/* The item is there so many times more. The limit is all ones, and the counter lowest in its cell. */
+/* Adds the item that many times. The limit is all ones, and the counter is lowest in its cell. */
 COUNT_HOT int place_put(struct ink_count *c, const struct ink_count_place *p, uint32_t times)
 {
 	uint64_t where = place_find(c, p), value;
@@ -371,7 +369,7 @@ static int put_all(struct ink_count *into, const struct ink_count *from)
 	return 0;
 }
 
-/* Whether all will fit is known only when all has been put: so that is done in a copy. */
+/* Whether all items fit is known only at the end, so they are put into a copy. */
 static int merge(struct ink_count *into, const struct ink_count *from)
 {
 	struct ink_count copy = *into;
@@ -417,7 +415,7 @@ static int place_cells(const struct ink_count *c, const struct ink_count_place *
 	return found;
 }
 
-/* Nobody else has the value of a taken cell. */
+/* No other cell has the value of this one, which is taken. */
 static int is_alone(const struct ink_count *c, uint64_t cell, uint64_t value)
 {
 	struct ink_count_place p;
@@ -437,7 +435,7 @@ static const char *check(const struct ink_count *c)
 		if (value && !counter)
 			return "a cell with counter 0 has a fingerprint";
 		if (value && !is_alone(c, cell, value))
-			return "a value stands in two cells";
+			return "a value is in two cells";
 		sum += counter;
 		stuck |= counter == c->limit;
 	}

@@ -9,17 +9,17 @@
  *
  *     error = 1 - (1 - 1/N)^n         load = error N / (d b h)
  *
- * Beside that, the load must be one at which d-left hashing finds room for
- * everybody. A counter is stuck if `limit` items or more have one value: how
- * many share a value is binomial, of n with probability 1/N.
+ * Besides, the load must be one at which d-left hashing finds room for all of
+ * them. A counter is stuck if `limit` items or more have one value; the number
+ * of items that share a value is binomial, of n with probability 1/N.
  *
  * standard. Of a segment of s counters each item raises one. So a counter is 0
  * with probability (1 - 1/s)^n, and
  *
  *     error = product over segments of 1 - (1 - 1/s)^n
  *
- * The formulas are exact, as far as ids are random: no approximation is made
- * that a small filter would show.
+ * For random ids the formulas are exact, without approximations that would show
+ * in a small filter.
  */
 #include <errno.h>
 #include <math.h>
@@ -32,7 +32,7 @@
 #include "count/set.h"
 
 #define DEFAULT_ERROR (1.0 / 1024)
-#define TOLERANCE (1 + 1e-9) /* of rounding, where a number is held against one that it was made from */
+#define TOLERANCE (1 + 1e-9) /* of rounding, where a number is compared with its own source */
 
 /* ------------------------------------------------------------ what to expect */
 
@@ -373,7 +373,7 @@ static uint64_t most_items(const struct request *r)
 	return ink_bisect(0, 1ull << 40, can_hold, r);
 }
 
-/* The smallest error that buckets_for and counters_for do not call a waste. */
+/* The smallest error that buckets_for and counters_for can reach. */
 static double least_error(const struct request *r)
 {
 	const struct ink_count_geometry *g = &r->o.geometry;
@@ -390,7 +390,7 @@ static int is_too_large(const struct request *r, const struct ink_count_plan *p,
 			(unsigned long long)p->bytes, (unsigned long long)r->o.bytes);
 }
 
-/* Nothing was found, or only what takes too much: say what would be possible. */
+/* Nothing was found, or only plans that are too large: the reason says what is possible. */
 static int out_of_reach(const struct request *r, struct ink_why *why)
 {
 	const struct ink_count_geometry *g = &r->o.geometry;

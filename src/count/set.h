@@ -25,7 +25,7 @@
 
 #include "base/allocator.h"
 
-/* For what a batch does to each item: a call would cost as much as the work. */
+/* For the inner steps of a batch: a call would cost as much as the work. */
 #define COUNT_HOT __attribute__((always_inline)) static inline
 
 enum {
@@ -36,7 +36,7 @@ enum {
 	COUNT_MAX_K = 32,
 	COUNT_MIN_COUNTER = 2, /* of one bit, every counter would be stuck */
 	COUNT_MAX_COUNTER = 16,
-	COUNT_SLACK = 16, /* bytes behind the cells, so that 128 bits can be loaded from the last one on */
+	COUNT_SLACK = 16, /* bytes behind the cells: 128 bits are loaded from the last one on */
 };
 
 #define COUNT_MOST_B (1u << 28) /* buckets of a subtable, or counters in a segment: a draw has 32 bits */

@@ -11,19 +11,19 @@
  *     |  0 1 0 0[2]0 0 1 0  |  1 0 0[1]0 0 1 0 0  |         |  0[1]1 0 0 0 3 0 0  |   [ ] one item's
  *     +---------------------+---------------------+-- ... --+---------------------+
  *
- * Segment i begins at counter i m / k, rounded down, so any m will do. An item
- * then has k different counters without anybody having to look, and the
- * expected false positives have an exact formula: the segments are independent
- * and in each the share of counters that are not 0 is known,
+ * Segment i begins at counter i m / k, rounded down, so m may be any number. An
+ * item thus has k different counters without a search, and the expected false
+ * positives have an exact formula: the segments are independent, and in each the
+ * share of counters that are not 0 is known,
  *
  *     error = product over segments of 1 - (1 - 1/size)^n   =  about (1 - e^(-kn/m))^k
  *
  * as with hash functions that draw from all m.
  *
  * A counter at its limit sticks: it is no longer lowered. A remove lowers the
- * item's other counters; they still count exactly, and when the last item has
- * left one of them it answers "not there" for those that have left. Only an
- * item of which all k counters are stuck can never be removed.
+ * item's other counters, which still count exactly. When the last item has left
+ * one of them, that counter answers "not there". Only an item all of whose k
+ * counters are stuck can never be removed.
  */
 #include <errno.h>
 
@@ -32,7 +32,7 @@
 
 /* ------------------------------------------------------------------- places */
 
-/* As draw.h: each step gives two draws. */
+/* As base/mix.h: each step gives two draws. */
 COUNT_HOT void place_of(const struct ink_count *c, uint64_t id, struct ink_count_place *p)
 {
 	uint32_t k = c->plan.geometry.k;
@@ -77,7 +77,7 @@ COUNT_HOT int place_add(struct ink_count *c, const struct ink_count_place *p)
 	return 0;
 }
 
-/* Looks at all before it touches one. With stuck counters, removed strangers may be more than were added. */
+/* Reads all counters before it writes one. With stuck ones, more may be removed than were added. */
 COUNT_HOT int place_remove(struct ink_count *c, const struct ink_count_place *p)
 {
 	uint32_t least = place_count(c, p);

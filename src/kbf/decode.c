@@ -22,10 +22,10 @@
  * key in 200 at the planned load, and makes UNKNOWN five times rarer. (Not in
  * the wide field, where an attempt takes a power and dictionaries are long.)
  *
- * The paper's decoding takes the symbol of any cell of count 1 without asking
- * the others, and else intersects the cells of count 2 (and 3). For stored keys
- * that comes to the same; strangers are told a value where their cells
- * contradict each other.
+ * The paper's decoding takes the symbol of any cell of count 1 without checking
+ * the other cells, and otherwise intersects the cells of count 2 (and 3). For
+ * stored keys the answer is the same; strangers get a value even where their
+ * cells contradict each other.
  */
 #include "kbf/filter.h"
 
@@ -72,7 +72,7 @@ INK_PER_ENCODING int admits(const struct ink_kbf_dict *d, enum ink_kbf_encoding 
 	return ink_symbol_is_pair(d, e, rest) || (e == INK_KBF_GREEDY && rest.s1 == 0);
 }
 
-/* By all cells. `triples` 0: those of three are not asked. */
+/* By all cells. `triples` 0: those of three are ignored. */
 INK_PER_ENCODING int all_admit(const struct ink_kbf_dict *d, enum ink_kbf_encoding e, const struct cells *c,
 			       uint32_t symbol, int triples)
 {
@@ -161,7 +161,7 @@ INK_PER_ENCODING struct ink_kbf_reading read_link(const struct ink_kbf *f, enum 
 
 /* -------------------------------------------------------------------- the chain */
 
-/* A key is in one link at most. If two say more than "absent", which of them has it cannot be told. */
+/* A key is in one link at most. If two do not read absent, either of them may have it. */
 INK_PER_ENCODING struct ink_kbf_reading read_links(const struct ink_kbf *f, enum ink_kbf_encoding e,
 						   const struct ink_kbf_place *p)
 {
@@ -215,9 +215,9 @@ struct ink_kbf_reading ink_kbf_read_to_change(const struct ink_kbf *f, const str
 /* --------------------------------------------------------------------- soundness */
 
 /*
- * Whatever was done through the library, cells of up to two symbols hold just
- * that: they come from empty cells by adding, and from fuller ones only by
- * taking out a symbol that they admit.
+ * After any calls of the library, a cell of one or two symbols holds just these:
+ * it comes from an empty cell by adding, or from a fuller one by taking out a
+ * symbol that it admits.
  */
 INK_PER_ENCODING const char *check_cell(const struct ink_kbf *f, enum ink_kbf_encoding e,
 					struct ink_kbf_cell c)

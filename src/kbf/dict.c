@@ -75,7 +75,7 @@ static int equal(struct ink_bytes a, struct ink_bytes b)
 	return a.length == b.length && (a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
 }
 
-/* Where the value's symbol stands, or the empty slot where it would. */
+/* The slot of the value's symbol, or the empty one where it would be. */
 static uint32_t *slot_of(const struct ink_kbf_dict *d, struct ink_bytes value)
 {
 	uint32_t mask = 2 * d->room - 1, i = (uint32_t)hash_of(d, value) & mask;
@@ -161,7 +161,7 @@ static void fill_arrays(struct ink_kbf_dict *d)
 	}
 }
 
-/* Room for one more symbol. Room is a power of two, so that slots are found by a mask. */
+/* Room for one more symbol. Room is a power of two, so a mask finds the slots. */
 static int make_room(struct ink_kbf_dict *d)
 {
 	uint32_t room = d->room ? 2 * d->room : FIRST_ROOM, old_room = d->room;

@@ -11,15 +11,15 @@
  *     POWER_SUMS_WIDE    x, x^2 mod 1073741783     symbols by a hash table
  *     GREEDY             the paper's code, 0       symbols by greedy.h
  *
- * Elements x are drawn at random, by the secret: neighbours 0, 1, 2 ... have
- * sums that other triples have far more often, so that a cell of three would be
- * a poor check. Draws that are taken already are passed over, so the element of
- * a symbol depends only on the secret and on the symbol, and every copy of a
+ * Elements x are drawn at random, by the secret. The sums of neighbours 0, 1, 2
+ * ... are far more often sums of other triples too, and a cell of three would be
+ * a poor check. A draw that is taken already is skipped. So the element of a
+ * symbol depends on the secret and the symbol alone, and every copy of a
  * dictionary has the same.
  *
  * `chain` says what a dictionary begins with: number i is a hash of all values
  * up to i. Two dictionaries with the same secret and the same chain at n - 1
- * have the same first n values, which is what adding filters asks for.
+ * have the same first n values, which adding filters requires.
  *
  * The bytes of values lie in chunks that are never moved, for callers hold
  * pointers into them.
@@ -34,8 +34,7 @@
 
 enum {
 	INK_DICT_SMALL_FIELD = 16381, /* the largest prime of 14 bits: two sums and a counter of 4 fill 32 */
-	INK_DICT_LARGE_FIELD =
-		1073741783 /* the largest of 30 bits that is 3 mod 4, so that roots are powers */
+	INK_DICT_LARGE_FIELD = 1073741783 /* the largest of 30 bits that is 3 mod 4: its roots are powers */
 };
 
 #define INK_DICT_MOST_WIDE (1u << 24)
@@ -69,13 +68,13 @@ struct ink_kbf_dict {
 	struct ink_greedy_index index;
 };
 
-/* A dictionary of that allocator, all else 0 and nobody's yet; NULL: no memory. */
+/* A dictionary of that allocator, all else 0, without references; NULL: no memory. */
 struct ink_kbf_dict *ink_dict_alloc(const struct ink_allocator *a);
 
 /* All that follows from encoding, most and secret, which are given; -ENOMEM: free it. */
 int ink_dict_prepare(struct ink_kbf_dict *dict);
 
-/* Takes part in it. */
+/* One more reference. */
 struct ink_kbf_dict *ink_dict_share(struct ink_kbf_dict *dict);
 
 /* 1 if the first values of both, as many as the shorter has, are the same, with the same symbols and places. */
@@ -151,9 +150,9 @@ INK_PER_ENCODING int ink_symbol_pair(const struct ink_kbf_dict *d, enum ink_kbf_
 }
 
 /*
- * Whether there are two such symbols. Asked about sums at random, where half
- * have no root and few are symbols: a processor would guess every branch wrong.
- * So there is none until the end: the product is 0 if one of the three is.
+ * Whether there are two such symbols. The sums are as good as random: half of
+ * them have no root, and few are symbols, so branches would be mispredicted. There
+ * is none until the end: the product is 0 if one of the three factors is.
  */
 INK_PER_ENCODING int ink_symbol_is_pair(const struct ink_kbf_dict *d, enum ink_kbf_encoding e,
 					struct ink_power_sums s)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The verbs. Each asks the side table first, then the cells; docs/kbf.md has
- * the table of what happens when.
+ * The verbs. Each searches the side table first, then reads the cells. docs/kbf.md
+ * has a table of what each verb does in each situation.
  *
- * A change that needs the old value, and a reading that does not know it, meet
- * in the side table. Every call that changed something tries one waiting key
- * afterwards, so that they are looked at in turn and no call takes long.
+ * A change that needs the old value is deferred in the side table if the key
+ * reads unknown. Every call that changed something retries one waiting key, in
+ * turn, so no call takes long.
  *
  *     waiting            reads ABSENT                 reads VALUE           reads UNKNOWN
  *     NEW, symbol        stored                       stays                 stays
@@ -14,13 +14,13 @@
  *     MAYBE, symbol      stored                       exchanged             stays
  *     MAYBE, gone        dropped                      taken out             stays
  *
- * NEW reads VALUE: the caller said that the key was not stored, so the value is
- * a false positive; to exchange it would take from others what is theirs. It
- * is right in the side table, and goes to the cells when it reads absent.
+ * NEW reads VALUE: by the caller's word the key was not stored, so the value is a
+ * false positive, and exchanging it would damage other keys. The key stays in the
+ * side table until it reads absent.
  *
- * STORED reads ABSENT: a stored key never does, so it was not: the caller
- * updated or deleted a key that was never inserted. Had it been readable, that
- * call had found nothing; so nothing is what comes of it.
+ * STORED reads ABSENT: a stored key never does, so the caller updated or deleted a
+ * key that was never inserted. Had the key been readable, that call would have
+ * found nothing, so the change is dropped.
  */
 #include <errno.h>
 #include <string.h>
@@ -212,7 +212,7 @@ static uint32_t newest(const struct ink_kbf *f)
 	return f->links - 1;
 }
 
-/* The newest link has as many keys as it shall; without memory for another it takes more. */
+/* If the newest link is full. Without memory for another link it takes more keys. */
 static void grow_if_full(struct ink_kbf *f)
 {
 	if (f->grow_at > 0 && (double)f->link[newest(f)].keys >= f->grow_at * (double)f->planned)
@@ -251,7 +251,7 @@ static int try_at(struct ink_kbf *f, const struct ink_pending_entry *e, const st
 	return 1;
 }
 
-/* Keys wait because reading them is hard, and takes long: so only if a cell of theirs has changed. */
+/* Reading such a key is slow, and useless unless one of its cells has changed. */
 static int try(struct ink_kbf *f, struct ink_pending_entry *e)
 {
 	struct ink_kbf_place p = ink_kbf_place_of(f, e->id);
@@ -263,7 +263,7 @@ static int try(struct ink_kbf *f, struct ink_pending_entry *e)
 	return try_at(f, e, &p);
 }
 
-/* The last entry takes the place of one that goes, so that place is tried next again. */
+/* The last entry moves into the place of one that is removed, so that place is tried next again. */
 static int retry(struct ink_kbf *f)
 {
 	struct ink_pending *w = &f->pending;
@@ -280,19 +280,19 @@ static int retry(struct ink_kbf *f)
 
 void ink_kbf_settle(struct ink_kbf *f)
 {
-	for (uint32_t in_vain = 0; in_vain < f->pending.count;)
-		in_vain = retry(f) ? 0 : in_vain + 1;
+	for (uint32_t failures = 0; failures < f->pending.count;)
+		failures = retry(f) ? 0 : failures + 1;
 }
 
 /* ----------------------------------------------------------------- changing */
 
-/* What a call wants of a key. */
+/* What a call requests for a key. */
 struct request {
 	struct ink_bytes key;
 	const struct ink_bytes *value; /* NULL: gone */
 };
 
-/* The value's symbol. A new value comes last of all, when nothing else can fail any more. */
+/* The value's symbol. A new value is added last, when nothing else can fail. */
 static int symbol_for(struct ink_kbf *f, const struct request *w, uint32_t *symbol)
 {
 	*symbol = INK_PENDING_GONE;
@@ -322,7 +322,7 @@ static int defer(struct ink_kbf *f, const struct ink_kbf_place *p, const struct 
 	return 0;
 }
 
-/* A key that waits gets another target. One that was never in the cells needs none to be gone. */
+/* A key that waits gets another target. One that was never in the cells is simply dropped when deleted. */
 static int retarget(struct ink_kbf *f, struct ink_pending_entry *e, const struct request *w)
 {
 	uint32_t symbol;

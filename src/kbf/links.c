@@ -3,10 +3,10 @@
  * Growing, compacting, adding and subtracting: whole links at a time.
  *
  * Cells are sums, so the filter of a union is the sum of the filters, cell by
- * cell, whoever inserted what in which order. What must agree is where a key's
- * cells are (the secret, k, cells), and what a symbol means (the dictionaries).
+ * cell, in whatever order keys were inserted. Both must agree in where a key's
+ * cells are (the secret, k, cells), and in what a symbol means (the dictionaries).
  *
- * All that can fail is tried before anything is changed.
+ * Everything that can fail is done before anything is changed.
  */
 #include <errno.h>
 #include <string.h>

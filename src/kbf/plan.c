@@ -356,7 +356,7 @@ static int check(const struct ink_kbf_options *o, struct ink_why *why)
 	return 0;
 }
 
-static uint64_t cells_asked(const struct ink_kbf_options *o, unsigned cell_bytes)
+static uint64_t cells_requested(const struct ink_kbf_options *o, unsigned cell_bytes)
 {
 	uint64_t cells = o->bytes / cell_bytes;
 
@@ -383,7 +383,7 @@ static int resolve(const struct ink_kbf_options *o, struct request *r, struct in
 	r->model.decoding = o->decoding ? o->decoding : INK_KBF_JOINT;
 	r->model.values = values_of(o);
 	r->cell_bytes = ink_encoding_cell_bytes(r->model.encoding);
-	r->cells = cells_asked(o, r->cell_bytes);
+	r->cells = cells_requested(o, r->cell_bytes);
 	r->unknown = o->unknown > 0 ? o->unknown : DEFAULT_UNKNOWN;
 	r->false_positives = o->false_positives > 0 ? o->false_positives : DEFAULT_FALSE_POSITIVES;
 	r->strict_unknown = o->unknown > 0 || !(r->cells && o->keys);
@@ -436,7 +436,7 @@ static int holds_at(uint64_t steps, const void *search)
 
 /*
  * All errors rise with the load, as long as they are small. That of live keys
- * is quickly computed and mostly decides; the others are asked about its result.
+ * is quickly computed and usually decides; the others are only checked there.
  */
 static double most_load(const struct request *r, uint32_t k)
 {
