@@ -558,32 +558,43 @@ static unsigned state_of_flow(uint64_t i, unsigned states)
 	return (unsigned)(((id_number(i + (1ull << 40)) >> 32) * states) >> 32);
 }
 
-enum { TABLES = 10, FLOWS_EACH = 20000, STRANGERS_EACH = 60000 };
+enum { TABLES = 10, FEWEST_FLOWS = 2000, MORE_FLOWS = 18000, STRANGERS_A_FLOW = 3 };
+
+/* Of each table; enough to judge every formula in short runs too. */
+static uint64_t flows_each(void)
+{
+	return FEWEST_FLOWS + scaled(MORE_FLOWS);
+}
+
+static uint64_t strangers_each(void)
+{
+	return STRANGERS_A_FLOW * flows_each();
+}
 
 /* The share of n flows from `first` on that are in doubt; no answer is wrong. */
 static double doubts(uint64_t first, unsigned states)
 {
 	uint64_t lost = 0;
 
-	for (uint64_t i = first; i < first + FLOWS_EACH; i++)
+	for (uint64_t i = first; i < first + flows_each(); i++)
 		ink_insert(t, id_number(i), state_of_flow(i, states));
-	for (uint64_t i = first; i < first + FLOWS_EACH; i++) {
+	for (uint64_t i = first; i < first + flows_each(); i++) {
 		ink_answer answer = ink_peek(t, id_number(i));
 
 		if (answer != INK_DONT_KNOW)
 			assert_int_equal(answer, state_of_flow(i, states));
 		lost += answer == INK_DONT_KNOW;
 	}
-	return (double)lost / FLOWS_EACH;
+	return (double)lost / (double)flows_each();
 }
 
 static double false_positives(uint64_t first)
 {
 	uint64_t found = 0;
 
-	for (uint64_t i = first; i < first + STRANGERS_EACH; i++)
+	for (uint64_t i = first; i < first + strangers_each(); i++)
 		found += ink_peek(t, id_number(i + (1ull << 50))) != INK_ABSENT;
-	return (double)found / STRANGERS_EACH;
+	return (double)found / (double)strangers_each();
 }
 
 /* A way to keep states that has formulas of its own. */
@@ -607,16 +618,16 @@ static void measure(struct formulas *f, const struct ink_options *o)
 
 	snprintf(point, sizeof point, "%u states, error %g", o->states, o->error);
 	assert_int_equal(ink_plan(o, &plan, NULL), 0);
-	for (uint64_t i = 0; i < TABLES; i++, f->next += STRANGERS_EACH) {
+	for (uint64_t i = 0; i < TABLES; i++, f->next += strangers_each()) {
 		make_from(o);
 		assert_int_equal(t->body_bytes + ink_table_bytes(&plan, 1), plan.bytes);
 		sample_add(&doubtful, doubts(f->next, o->states));
 		sample_add(&errors, false_positives(f->next));
 	}
 	tally_add(&f->errors, &errors,
-		  (struct claim){point, plan.error, plan.error * TABLES * STRANGERS_EACH});
+		  (struct claim){point, plan.error, plan.error * TABLES * (double)strangers_each()});
 	tally_add(&f->doubts, &doubtful,
-		  (struct claim){point, plan.unsure, plan.unsure * TABLES * FLOWS_EACH});
+		  (struct claim){point, plan.unsure, plan.unsure * TABLES * (double)flows_each()});
 	if (o->error > .02)
 		f->most_off = fmax(f->most_off, fabs(sample_mean(&doubtful) / plan.unsure - 1));
 }
@@ -629,7 +640,7 @@ static void measure_way(struct formulas *f, const struct way *w)
 
 	o.size = sizeof o;
 	o.seed = 1;
-	o.flows = FLOWS_EACH;
+	o.flows = flows_each();
 	for (size_t i = 0; i < 5; i++)
 		for (size_t j = 0; j < 4; j++) {
 			o.states = states[i];
@@ -674,7 +685,7 @@ static void the_formulas_of_the_plan_hold(void **state)
 		assert_tally(&f.doubts);
 	}
 	print_message("the share of don't-know is within %.1f %% of the plan\n", f.most_off * 100);
-	assert_true(f.most_off < .05);
+	assert_true(f.most_off < (test_scale() < 1 ? .1 : .05));
 }
 
 /* ------------------------------------------------------------- a well-behaved run */
