@@ -182,7 +182,7 @@ static void clear_progress(void)
 
 /* -------------------------------------------------------------------------- files */
 
-/* A closed standard stream would lend its number to the next file opened. Reserve it with one that fails as it would. */
+/* The next file opened would take the number of a closed standard stream. Reserve it with one that fails alike. */
 static void reserve_closed_streams(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

@@ -62,7 +62,7 @@ __attribute__((format(printf, 4, 5))) void page_verdict(struct page *page, enum 
 
 /* ---------------------------------------------------------------------- tables */
 
-/* Names are unique within a table. `digits`: significant ones (3 -> 0.00123, 12.3, 1234), 0 = 4. `unit` may be NULL. */
+/* Names are unique in a table. `digits`: significant ones (3 -> 0.00123, 12.3, 1234), 0 = 4. `unit` may be NULL. */
 struct page_column {
 	const char *name;
 	const char *unit;

@@ -32,7 +32,7 @@ enum {
 
 /* ----------------------------------------------------------------------- scales */
 
-/* From numbers to coordinates. On a log axis, numbers that are not positive are placed at `zero`, apart from the rest. */
+/* From numbers to coordinates. On a log axis, numbers that are not positive are placed apart, at `zero`. */
 struct scale {
 	bool log;
 	double low, high; /* numbers at the ends */

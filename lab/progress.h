@@ -8,7 +8,7 @@
 
 #include "lab/runner.h"
 
-/* Called from time to time, by one thread at a time: the running experiment, and the share of all work done (0 to 1). */
+/* Called by one thread at a time: the running experiment, and the share of all work done (0 to 1). */
 typedef void progress_watch(const struct experiment *now, double done, void *user);
 
 /* `watch` may be NULL. progress_free() it. */

@@ -253,7 +253,7 @@ static void claim_fcf(const struct runs *runs, struct page *page)
 
 /* ----------------------------------------------------------------------- speed */
 
-/* Of FCF 2 alone, on one thread, with the generator. A speed differs from run to run, so it counts up to its bound only. */
+/* Of FCF 2 alone, on one thread. A speed differs from run to run, so it counts up to its bound only. */
 static int claim_speed(struct lab *lab, struct page *page)
 {
 	const double bound = 10;

@@ -34,9 +34,8 @@ static void wrap(const char *text, const char *indent, const struct sheet *sheet
 /* ----------------------------------------------------------------------- tables */
 
 /*
- * A table that is too wide gets headings of several lines. If that is not
- * enough it is shown in parts, one below the other; each begins with the columns
- * that say which row it is, so many that no two rows have the same there:
+ * A table that is too wide gets headings of several lines. If it is still too wide, it is split into parts, printed
+ * one below the other. Each part begins with the columns that identify the row, as many as are needed:
  *
  *     kind  bad, %       FP, %       FN, %
  *     line       9  1 (0 .. 2)  3 (1 .. 4)
@@ -61,7 +60,7 @@ static void heading(const struct page_column *column, char *text, size_t size)
 		snprintf(text, size, "%s", column->name);
 }
 
-/* How many lines the words of a heading take in so many columns; the one that is wanted goes into `line`. */
+/* How many lines a heading takes in so many columns; `line` receives the wanted one. */
 static int break_heading(const char *words, int width, int wanted, char line[CELL])
 {
 	int lines = 0, used = 0, n = 0;
@@ -160,7 +159,7 @@ static size_t keys_of(const struct layout *l, int room)
 	return sum_of(l, 0, keys) <= room / 2 ? keys : 1;
 }
 
-/* A line that is being written, and the blanks that come before its next text: none are left at the end. */
+/* A line that is being written, and the blanks before its next text; so no line ends with blanks. */
 struct line {
 	FILE *to;
 	int blanks;
@@ -239,7 +238,7 @@ static void show_columns(const struct layout *l, size_t from, size_t to)
 		show_row(l, row, from, to);
 }
 
-/* "FP paper" belongs to the "FP" behind it: the two are there to be compared. */
+/* "FP paper" belongs to the "FP" behind it, to be compared with it. */
 static bool belongs_to_next(const struct layout *l, size_t column)
 {
 	const char *next = l->table->columns[column + 1].name;
@@ -247,7 +246,7 @@ static bool belongs_to_next(const struct layout *l, size_t column)
 	return !strncmp(l->table->columns[column].name, next, strlen(next));
 }
 
-/* Behind the last column of a part that begins so: as many as fit, and one at least. */
+/* One past the last column of a part that begins at `from`: as many as fit, at least one. */
 static size_t end_of_part(const struct layout *l, size_t from, int room)
 {
 	size_t to = from + 1;

@@ -75,6 +75,21 @@ static inline void assert_near(const char *what, double is, double expected, dou
 		fail_msg("%s: %g, and not %g +- %g", what, is, expected, reach);
 }
 
+/* Numbers that a page must have, within a reach. */
+struct expected {
+	const char *table;
+	size_t row;
+	const char *column;
+	double number, reach;
+};
+
+static inline void assert_numbers(const struct page *page, const struct expected *all, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		assert_near(all[i].column, number_in(table_of(page, all[i].table), all[i].row, all[i].column),
+			    all[i].number, all[i].reach);
+}
+
 static inline void assert_claims_met(const struct page *page)
 {
 	for (size_t i = 0; i < page->count; i++)

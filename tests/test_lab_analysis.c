@@ -362,14 +362,14 @@ static void quick_p2p_is_near_the_long_runs(void **state)
 static void quick_overflow_is_near_the_long_runs(void **state)
 {
 	struct page *page = quick_page(&experiment_overflow, 2);
-	const struct page_table *t = table_of(page, "loads");
-	size_t papers = row_with(t, 0, "d 3, h 6");
+	static const struct expected expected[] = {{"loads", 3, "first", .86, .04},
+						   {"loads", 3, "at 2/3", 0, 0},
+						   {"loads", 3, "at .85", 25546, 5000},
+						   {"loads", 1, "at .85", 72242, 8000}};
 
 	(void)state;
-	assert_near("d 3, h 6, first", number_in(t, papers, "first"), .86, .04);
-	assert_near("d 3, h 6, at 2/3", number_in(t, papers, "at 2/3"), 0, 0);
-	assert_near("d 3, h 6, at .85", number_in(t, papers, "at .85"), 25546, 5000);
-	assert_near("d 2, h 6, at .85", number_in(t, row_with(t, 0, "d 2, h 6"), "at .85"), 72242, 8000);
+	assert_int_equal(row_with(table_of(page, "loads"), 0, "d 3, h 6"), 3);
+	assert_numbers(page, expected, sizeof expected / sizeof *expected);
 	assert_claims_met(page);
 	page_free(page);
 }

@@ -210,26 +210,18 @@ static void quick_adversarial_is_near_the_long_runs(void **state)
 		AT_HALF = 3,
 		AT_FULL = 4
 	}; /* rows */
-	static const struct {
-		const char *table;
-		size_t row;
-		const char *column;
-		double percent, reach;
-	} expected[] = {{"strangers", DIRECT + AT_FULL, "FP", 64, 12.8},
-			{"strangers", STATEFUL + AT_FULL, "FP", 11, 2.2},
-			{"invalid", DIRECT + AT_FULL, "wrong", 42, 8.4},
-			{"endless", DLEFT + AT_HALF, "FN", 12, 2.4},
-			{"endless", LINE + AT_HALF, "FN", 7, 3},
-			{"endless", COMPACT + AT_HALF, "FN", 7, 3}};
+	static const struct expected expected[] = {{"strangers", DIRECT + AT_FULL, "FP", 64, 12.8},
+						   {"strangers", STATEFUL + AT_FULL, "FP", 11, 2.2},
+						   {"invalid", DIRECT + AT_FULL, "wrong", 42, 8.4},
+						   {"endless", DLEFT + AT_HALF, "FN", 12, 2.4},
+						   {"endless", LINE + AT_HALF, "FN", 7, 3},
+						   {"endless", COMPACT + AT_HALF, "FN", 7, 3}};
 	struct page *page = quick_page(&experiment_adversarial, 2);
 	const struct page_table *strangers = table_of(page, "strangers"),
 				*invalid = table_of(page, "invalid");
 
 	(void)state;
-	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
-		assert_near(expected[i].column,
-			    number_in(table_of(page, expected[i].table), expected[i].row, expected[i].column),
-			    expected[i].percent, expected[i].reach);
+	assert_numbers(page, expected, sizeof expected / sizeof *expected);
 	for (size_t row = DLEFT; row <= COMPACT + AT_FULL; row++) {
 		assert_near("strangers found", number_in(strangers, row, "FP"), 0, row / 5 == 3 ? .1 : .05);
 		assert_near("invalid believed", number_in(invalid, row, "wrong"), 0, .05);
