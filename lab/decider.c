@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lab/decider.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,7 @@ static const uint8_t starts[3][6] = {
 static struct ink_packet packet_of(const struct sim_stream_packet *s, double haste)
 {
 	uint64_t clock = (uint64_t)((double)s->time * (haste > 0 ? haste : 1));
+	uint32_t number = htole32((uint32_t)s->stream);
 	struct ink_packet p = {.time = clock,
 			       .clock = clock,
 			       .payload = starts[s->picture],
@@ -112,7 +114,7 @@ static struct ink_packet packet_of(const struct sim_stream_packet *s, double has
 			       .dport = 5004,
 			       .tos = s->first ? TOS_BEGINS : 0};
 
-	memcpy(p.source, &s->stream, 4);
+	memcpy(p.source, &number, 4);
 	p.sport = (uint16_t)(s->stream >> 32);
 	return p;
 }
