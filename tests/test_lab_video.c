@@ -20,6 +20,7 @@
 #include "lab/child.h"
 #include "lab/decider.h"
 #include "tests/experiment.h"
+#include "tests/platform.h"
 #include "lab/film.h"
 #include "lab/psnr_ssim.h"
 #include "sim/scene.h"
@@ -254,6 +255,7 @@ static void a_child_that_fails_says_why(void **state)
 		{{"sleep", "1000"}, 0, -ETIMEDOUT, "did not end within 0 s"},
 	};
 
+	SKIP_IF(not_emulated("report of a program that cannot be started"));
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		assert_int_equal(
@@ -469,6 +471,7 @@ static void without_ffmpeg_the_film_is_skipped_with_a_message(void **state)
 	struct page *page;
 
 	(void)state;
+	SKIP_IF(not_emulated("report of a program that cannot be started"));
 	setenv("PATH", "/nonexistent", 1);
 	page = quick_page(&quality, 2);
 	setenv("PATH", path, 1);
