@@ -324,6 +324,13 @@ void ink_free(struct ink_table *table);
 int ink_set_rules(struct ink_table *table, const struct ink_rules *rules, struct ink_why *why);
 
 /*
+ * The rules as the table holds them: with lines for all its states, and with what
+ * was NULL filled in. They live until the next ink_set_rules. `rules->size` must
+ * be set. 0, -ENOENT: it has none; -EINVAL: it is no size of the struct.
+ */
+int ink_rules(const struct ink_table *table, struct ink_rules *rules);
+
+/*
  * The id of a flow: SipHash-1-3 of its key under the table's secret. `length`
  * may be 0. Ids of one table mean nothing to another, unless both were given
  * the same seed or one was loaded from a snapshot of the other. Any other

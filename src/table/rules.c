@@ -84,6 +84,17 @@ int ink_rules_read(struct ink_rules *ours, const struct ink_rules *theirs, unsig
 	return error ? error : check(ours, table_states, why);
 }
 
+int ink_program_rules(const struct ink_program *p, struct ink_rules *theirs)
+{
+	const struct ink_rules rules = {.states = p->states,
+					.events = p->events,
+					.rows = p->rows,
+					.starts = p->starts,
+					.timings = p->timings};
+
+	return ink_struct_write(&rules_struct, theirs, &rules, NULL);
+}
+
 /* ---------------------------------------------------------------- the copy */
 
 /* The program and its three arrays in one block, the widest first. */

@@ -72,6 +72,10 @@ int ink_rules_read(struct ink_rules *ours, const struct ink_rules *theirs, unsig
 struct ink_program *ink_program_make(const struct ink_rules *rules, unsigned table_states,
 				     const struct ink_allocator *a);
 struct ink_program *ink_program_copy(const struct ink_program *program, const struct ink_allocator *a);
+
+/* The program as rules. 0, or -EINVAL: rules->size is no size of the struct. */
+int ink_program_rules(const struct ink_program *program, struct ink_rules *rules);
+
 void ink_program_free(struct ink_program *program, const struct ink_allocator *a);
 #endif
 

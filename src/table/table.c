@@ -236,6 +236,11 @@ int ink_set_rules(struct ink_table *t, const struct ink_rules *rules, struct ink
 	return 0;
 }
 
+int ink_rules(const struct ink_table *t, struct ink_rules *rules)
+{
+	return t->program ? ink_program_rules(t->program, rules) : -ENOENT;
+}
+
 /* ------------------------------------------------------------------------ a copy */
 
 /* All that is not a pointer is in the struct and the arrays behind it. */
