@@ -22,6 +22,7 @@
 #include "sim/frame.h"
 #include "tests/random.h"
 #include "tests/scratch.h"
+#include "tests/sizes.h"
 
 /* --------------------------------------------------------------- making files */
 
@@ -559,6 +560,37 @@ static void time_that_goes_back_is_counted(void **state)
 	ink_capture_close(c);
 }
 
+static int call_open(void *theirs)
+{
+	struct ink_capture *c = ink_capture_open(theirs, NULL);
+
+	ink_capture_close(c);
+	return c ? 0 : -errno;
+}
+
+static struct ink_capture *counted_capture;
+
+static int call_stats(void *theirs)
+{
+	return ink_capture_stats(counted_capture, theirs);
+}
+
+static void structs_of_older_and_newer_callers_are_read_and_written(void **state)
+{
+	struct ink_capture_options o = {.size = sizeof o, .file = scratch_file};
+	const struct sized open = {"capture options", 48, sizeof o, &o, call_open},
+			   stats = {"capture stats", 160, sizeof(struct ink_capture_stats), NULL, call_stats};
+
+	(void)state;
+	pcap_header(0xa1b2c3d4, INK_LINK_ETHERNET);
+	save(size);
+	assert_grows(&open);
+	counted_capture = open_file(scratch_file, NULL);
+	assert_grows(&stats);
+	ink_capture_close(counted_capture);
+	assert_int_equal(call_open(NULL), -EINVAL);
+}
+
 /* Frames of the greatest length, so that the buffer is filled and moved many times. */
 static void long_frames_cross_the_buffer(void **state)
 {
@@ -625,6 +657,7 @@ int main(void)
 		cmocka_unit_test(stopping_ends_it),
 		cmocka_unit_test(without_room_nothing_is_read),
 		cmocka_unit_test(time_that_goes_back_is_counted),
+		cmocka_unit_test(structs_of_older_and_newer_callers_are_read_and_written),
 		cmocka_unit_test(long_frames_cross_the_buffer),
 		cmocka_unit_test(an_unknown_link_is_a_reason),
 	};

@@ -5,6 +5,7 @@
  */
 #include "tests/machine_help.h"
 #include "tests/scratch.h"
+#include "tests/sizes.h"
 
 static void assert_complaint(const char *text, unsigned line, unsigned column, const char *words)
 {
@@ -884,12 +885,33 @@ static void a_drawing_has_every_state_and_every_move(void **state)
 	ink_machine_free(m);
 }
 
-static void options_of_another_size_are_refused(void **state)
+static int call_make(void *theirs)
 {
-	struct ink_machine_options o = {.size = 3};
+	struct ink_machine *m = ink_machine_make(HEAD, strlen(HEAD), theirs);
+
+	ink_machine_free(m);
+	return m ? 0 : -errno;
+}
+
+static int call_load(void *theirs)
+{
+	struct ink_machine *m = ink_machine_load("tcp", theirs, NULL);
+
+	ink_machine_free(m);
+	return m ? 0 : -errno;
+}
+
+static void options_of_older_and_newer_callers_are_read(void **state)
+{
+	struct ink_machine_options o = {.size = sizeof o};
+	const struct sized make = {"machine options", 56, sizeof o, &o, call_make},
+			   load = {"machine options", 56, sizeof o, &o, call_load};
 
 	(void)state;
-	assert_null(ink_machine_make(HEAD, strlen(HEAD), &o));
+	assert_grows(&make);
+	assert_grows(&load);
+	assert_int_equal(call_make(NULL), 0);
+	assert_null(ink_machine_load(NULL, NULL, NULL));
 	assert_int_equal(errno, EINVAL);
 }
 
@@ -933,7 +955,7 @@ int main(void)
 		cmocka_unit_test(every_bundled_machine_is_right),
 		cmocka_unit_test(a_name_with_a_slash_or_fsm_is_a_file),
 		cmocka_unit_test(a_drawing_has_every_state_and_every_move),
-		cmocka_unit_test(options_of_another_size_are_refused),
+		cmocka_unit_test(options_of_older_and_newer_callers_are_read),
 	};
 
 	return cmocka_run_group_tests_name("machine", tests, scratch_make, scratch_remove);

@@ -424,8 +424,8 @@ static void a_tracker_is_made_or_nothing_is_left_of_it(void **state)
 		fail_at(i);
 		track = ink_track_open(&k, &why);
 		fail_at(0);
-		assert_true(track ? i == 4
-				  : why.text[0] && errno == ENOMEM); /* tracker, classifier, a map of ports */
+		assert_true(track ? i == 5
+				  : why.text[0] && errno == ENOMEM); /* sensor, classifier, a map of ports, tracker */
 		if (!track)
 			assert_held(before);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tracking: packets, time and ends become moves and counts. */
 #include "tests/machine_help.h"
+#include "tests/sizes.h"
 
 /* ---------------------------------------------------------------- tracking */
 
@@ -152,14 +153,16 @@ static void a_table_without_census_says_that_it_cannot_end(void **state)
 {
 	struct ink_track_options o = {.size = sizeof o};
 	struct ink_options t = {.size = sizeof t, .kind = INK_STATEFUL, .flows = 100, .states = 7};
+	struct ink_machine *m = made(HEAD);
 
 	(void)state;
+	t.rules = ink_machine_view(m)->rules;
 	o.beside = ink_create(&t, NULL);
 	assert_non_null(o.beside);
-	track_with(handshake, &o);
-	assert_int_equal(ink_set_rules(o.beside, NULL, NULL), 0);
+	track_with(HEAD, &o);
 	assert_int_equal(ink_track_end(track), -ENOTSUP);
 	ink_free(o.beside);
+	ink_machine_free(m);
 }
 
 static void time_outs_come_between_the_packets(void **state)
@@ -483,6 +486,228 @@ static void a_filter_that_is_wrong_is_told_when_tracking_begins(void **state)
 	ink_machine_free(m);
 }
 
+/* A table of the rules of one machine is tracked with another. */
+static int open_with_rules_of(const char *text, struct ink_track_options *o)
+{
+	struct ink_machine *m = made(text);
+	struct ink_options t = {.size = sizeof t, .flows = 10, .states = 7};
+	struct ink_track *k;
+	int error;
+
+	t.rules = ink_machine_view(m)->rules;
+	o->table = ink_create(&t, NULL);
+	errno = 0;
+	k = ink_track_open(o, NULL);
+	error = k ? 0 : errno;
+	ink_track_close(k);
+	ink_free(o->table);
+	ink_machine_free(m);
+	return error;
+}
+
+static void a_table_with_rules_of_another_machine_is_refused(void **state)
+{
+	static const struct {
+		const char *more;
+		int error;
+	} machines[] = {
+		{"", 0},                                          /* the same */
+		{"a: e -> b\nb: timeout 1s -> absent\n", EINVAL}, /* a state more */
+		{"event f = udp\na: f -> absent\n", EINVAL},      /* an event more */
+		{"a: e / report \"x\"\n", EINVAL},                /* an action more */
+	};
+	struct ink_machine *m = made(HEAD);
+	struct ink_track_options o = {.size = sizeof o, .machine = m, .link = INK_LINK_ETHERNET};
+	char text[300];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof machines / sizeof machines[0]; i++) {
+		snprintf(text, sizeof text, HEAD "%s", machines[i].more);
+		assert_int_equal(open_with_rules_of(text, &o), machines[i].error);
+	}
+	ink_machine_free(m);
+}
+
+static void a_table_that_gets_other_rules_later_is_refused_too(void **state)
+{
+	struct ink_machine *other = made(HEAD "a: e / report \"x\"\n");
+	struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
+	struct ink_packets one = {.at = &p, .n = 1};
+
+	(void)state;
+	track_with(HEAD, NULL);
+	assert_int_equal(ink_track_packets(track, &one), 0);
+	assert_int_equal(ink_set_rules(table, ink_machine_view(other)->rules, NULL), 0);
+	assert_int_equal(ink_track_packets(track, &one), -EINVAL);
+	assert_int_equal(ink_set_rules(table, NULL, NULL), 0);
+	assert_int_equal(ink_track_packets(track, &one), -EINVAL);
+	ink_machine_free(other);
+}
+
+/* ---------------------------------------------------------------- sensing */
+
+static struct ink_moved sensed_moves[400];
+static unsigned n_sensed_moves;
+
+static void note_sensed(const struct ink_moved *moved, void *user)
+{
+	(void)user;
+	sensed_moves[n_sensed_moves++] = *moved;
+}
+
+/* Packets of both directions and several protocols, some without a key. */
+static void make_mixture(struct ink_packet *packets, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		packets[i] = packet(i % 5 ? INK_PROTOCOL_TCP : INK_PROTOCOL_UDP, i % 3 ? ACK : SYN, i % 2);
+		packets[i].sport = (uint16_t)(1000 + i % 7);
+		packets[i].clock = i;
+		packets[i].skip = i % 11 ? INK_NOT_SKIPPED : INK_SKIP_NOT_IP;
+		if (packets[i].skip)
+			packets[i].version = 0;
+	}
+}
+
+/* With an event for each packet that a tracker reports, in order, and ids that are the table's for the keys. */
+static void assert_senses_what_was_tracked(const struct ink_sensed *sensed, unsigned n)
+{
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (sensed[i].event == INK_NO_EVENT)
+			continue;
+		assert_true(found < n_sensed_moves);
+		assert_int_equal(sensed_moves[found].number, i + 1);
+		assert_int_equal(sensed_moves[found].event, sensed[i].event);
+		assert_int_equal(sensed_moves[found++].id, ink_id(table, sensed[i].key, sensed[i].length));
+		assert_int_equal(sensed[i].clock, i);
+	}
+	assert_int_equal(found, n_sensed_moves);
+	assert_true(found > n / 4);
+}
+
+static void a_sensor_finds_what_a_tracker_finds(void **state)
+{
+	static const char *const machines[] = {
+		HEAD "a: *\n",
+		"machine m\nkey flow\nreverse event r = syn\nevent e = chance 50%\nabsent: * -> a\na: *\n",
+		"machine m\nkey pair\nremember initiator\nevent e = udp\nevent f = tcp\nabsent: * -> a\n"
+		"a: e from initiator -> absent | *\n",
+	};
+	struct ink_track_options o = {
+		.size = sizeof o, .link = INK_LINK_ETHERNET, .seed = 5, .every = 1, .moved = note_sensed};
+	struct ink_packet packets[400];
+	struct ink_sensed sensed[400];
+	struct ink_packets all = {.at = packets, .n = 400};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof machines / sizeof machines[0]; i++) {
+		struct ink_sensor_options with = {.size = sizeof with, .link = o.link, .seed = o.seed};
+		struct ink_sensor *sensor;
+
+		n_sensed_moves = 0;
+		make_mixture(packets, 400);
+		track_with(machines[i], &o);
+		assert_int_equal(ink_track_packets(track, &all), 0);
+		with.machine = machine;
+		sensor = ink_sensor_open(&with, NULL);
+		assert_non_null(sensor);
+		ink_sensor_packets(sensor, &all, sensed);
+		assert_senses_what_was_tracked(sensed, 400);
+		ink_sensor_close(sensor);
+		untrack(NULL);
+	}
+}
+
+static void sensors_with_one_secret_give_the_same_ids(void **state)
+{
+	struct ink_machine *m = made(HEAD);
+	struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
+	struct ink_packets one = {.at = &p, .n = 1};
+	struct ink_sensed sensed[3];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct ink_sensor_options o = {.size = sizeof o, .machine = m, .secret = {7, i / 2}};
+		struct ink_sensor *sensor = ink_sensor_open(&o, NULL);
+
+		assert_non_null(sensor);
+		ink_sensor_packets(sensor, &one, &sensed[i]);
+		ink_sensor_close(sensor);
+	}
+	assert_true(sensed[0].id == sensed[1].id && sensed[0].id != sensed[2].id);
+	assert_int_equal(sensed[0].length, INK_KEY_IPV4);
+	ink_machine_free(m);
+}
+
+static void a_sensor_refuses_machines_that_need_a_table(void **state)
+{
+	struct ink_machine *m =
+		made("machine m\nkey pair\nevent e = c > 5\nevent f = any\nabsent: * -> a / count c\na: *\n");
+	struct ink_sensor_options o = {.size = sizeof o, .machine = m, .link = INK_LINK_ETHERNET};
+	struct ink_why why = {""};
+
+	(void)state;
+	assert_null(ink_sensor_open(&o, &why));
+	assert_int_equal(errno, ENOTSUP);
+	assert_non_null(strstr(why.text, "depend on counters"));
+	o.machine = NULL;
+	assert_null(ink_sensor_open(&o, &why));
+	assert_int_equal(errno, EINVAL);
+	ink_sensor_close(NULL);
+	ink_machine_free(m);
+}
+
+/* ---------------------------------------------------- structs that grow */
+
+static int call_track(void *theirs)
+{
+	struct ink_track *k = ink_track_open(theirs, NULL);
+
+	ink_track_close(k);
+	return k ? 0 : -errno;
+}
+
+static int call_sensor(void *theirs)
+{
+	struct ink_sensor *s = ink_sensor_open(theirs, NULL);
+
+	ink_sensor_close(s);
+	return s ? 0 : -errno;
+}
+
+static int call_stats(void *theirs)
+{
+	return ink_track_stats(track, theirs);
+}
+
+static int call_rules(void *theirs)
+{
+	return ink_rules(table, theirs);
+}
+
+static void structs_of_older_and_newer_callers_are_read_and_written(void **state)
+{
+	struct ink_track_options o = {.size = sizeof o, .link = INK_LINK_ETHERNET};
+	struct ink_sensor_options s = {.size = sizeof s, .link = INK_LINK_ETHERNET};
+	const struct sized structs[] = {
+		{"track options", 88, sizeof o, &o, call_track},
+		{"sensor options", 48, sizeof s, &s, call_sensor},
+		{"track stats", 168, sizeof(struct ink_track_stats), NULL, call_stats},
+		{"rules", 40, sizeof(struct ink_rules), NULL, call_rules},
+	};
+
+	(void)state;
+	track_with(HEAD, NULL);
+	s.machine = o.machine = machine;
+	o.table = table;
+	for (unsigned i = 0; i < sizeof structs / sizeof structs[0]; i++)
+		assert_grows(&structs[i]);
+	assert_null(ink_track_open(NULL, NULL));
+	assert_null(ink_sensor_open(NULL, NULL));
+	assert_int_equal(ink_track_stats(track, NULL), -EINVAL);
+}
+
 /* The linker has the library ask here for its version. */
 static const char *pretended;
 
@@ -535,6 +760,12 @@ int main(void)
 		TRACKED(after_an_exchange_time_goes_on),
 		cmocka_unit_test(a_filter_that_is_wrong_is_told_when_tracking_begins),
 		TRACKED(libraries_of_different_versions_do_not_track),
+		cmocka_unit_test(a_table_with_rules_of_another_machine_is_refused),
+		TRACKED(a_table_that_gets_other_rules_later_is_refused_too),
+		TRACKED(a_sensor_finds_what_a_tracker_finds),
+		cmocka_unit_test(sensors_with_one_secret_give_the_same_ids),
+		cmocka_unit_test(a_sensor_refuses_machines_that_need_a_table),
+		TRACKED(structs_of_older_and_newer_callers_are_read_and_written),
 	};
 
 	return cmocka_run_group_tests_name("track", tests, NULL, NULL);

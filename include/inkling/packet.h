@@ -21,7 +21,10 @@
  *
  * Returns and structs are as in inkling.h. Thread rules: different captures,
  * filters and dumps are independent, and one of them belongs to one thread at a
- * time; all that takes only packets may be called from anywhere.
+ * time; all that takes only packets may be called from anywhere. Processes: after
+ * fork(), parent and child share the file or the interface of a capture and the
+ * file of a dump, so only one of them may go on to use it; the other may close
+ * it, but a dump only if nothing was written since it was opened.
  */
 #ifndef INKLING_PACKET_H
 #define INKLING_PACKET_H
@@ -248,8 +251,8 @@ struct ink_capture_stats {
 	uint64_t first, last; /* the least and the greatest time; 0 without packets */
 };
 
-/* Fills in the stats; stats->size must be set. */
-void ink_capture_stats(struct ink_capture *capture, struct ink_capture_stats *stats);
+/* Fills in the stats; stats->size must be set. 0, or -EINVAL: it is no size of the struct; nothing is written. */
+int ink_capture_stats(struct ink_capture *capture, struct ink_capture_stats *stats);
 
 /* What the frames begin with. In a pcapng file it is the first interface's: others are refused. */
 enum ink_link ink_capture_link(const struct ink_capture *capture);

@@ -13,9 +13,14 @@
  *     ... ink_track_counters(k)
  *     ink_track_close(k);
  *
+ * A sensor does the first half alone, without a table, and its results can be
+ * sent to where the table is.
+ *
  * This is a part of the library inkling-packet. Returns and structs are as in
- * inkling.h. Thread rules: a tracker and its tables belong to one thread at a
- * time; different ones are independent.
+ * inkling.h. Thread rules: a tracker and its tables, or a sensor, belong to one
+ * thread at a time; different ones are independent. Processes: after fork(),
+ * parent and child have trackers and sensors of their own, in which the same
+ * packets have been seen.
  */
 #ifndef INKLING_TRACK_H
 #define INKLING_TRACK_H
@@ -26,6 +31,11 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The event of a packet that has none. */
+#define INK_NO_EVENT UINT16_MAX
+
+/* --------------------------------------------------------------- tracking */
 
 struct ink_track;
 
@@ -46,7 +56,11 @@ struct ink_moved {
 struct ink_track_options {
 	size_t size;
 	const struct ink_machine *machine; /* must be given */
-	struct ink_table *table;           /* must be given, with the machine's rules */
+	/*
+	 * Must be given, with the machine's rules, or others that have its states and events and no actions
+	 * besides its own.
+	 */
+	struct ink_table *table;
 	struct ink_table *beside;          /* a second one that gets the same steps; or NULL */
 	/*
 	 * A third, which should be exact: where the first refuses a flow or does not know it, the step
@@ -65,8 +79,8 @@ struct ink_track_options {
 /*
  * Begins. The machine and the tables stay the caller's and have to outlive it.
  * The result belongs to the caller: ink_track_close it. NULL with errno: EINVAL
- * (the options contradict themselves; a filter of the machine is wrong or
- * impossible on that link), ENOTSUP (the libraries inkling and inkling-packet are
+ * (the options contradict themselves; a table's rules are not the machine's; a
+ * filter of the machine is wrong or impossible on that link), ENOTSUP (the libraries inkling and inkling-packet are
  * of different versions), ENOMEM.
  */
 struct ink_track *ink_track_open(const struct ink_track_options *options, struct ink_why *why);
@@ -78,7 +92,7 @@ void ink_track_close(struct ink_track *track);
  * Runs the machine over packets, in their order. `moved` is called for those
  * whose row has an action, before the call returns and in order. Time goes by
  * as packet->clock says: what falls due is done before the packet that is
- * later. 0, or -EINVAL: a table has lost its rules.
+ * later. 0, or -EINVAL: a table has no longer the machine's rules.
  */
 int ink_track_packets(struct ink_track *track, const struct ink_packets *packets);
 
@@ -126,8 +140,54 @@ struct ink_track_stats {
 	uint64_t expired;            /* flows whose time-out came */
 };
 
-/* Fills in the stats; stats->size must be set. */
-void ink_track_stats(const struct ink_track *track, struct ink_track_stats *stats);
+/* Fills in the stats; stats->size must be set. 0, or -EINVAL: it is no size of the struct; nothing is written. */
+int ink_track_stats(const struct ink_track *track, struct ink_track_stats *stats);
+
+/* ---------------------------------------------------------------- sensing */
+
+struct ink_sensor;
+
+struct ink_sensor_options {
+	size_t size;
+	const struct ink_machine *machine; /* must be given */
+	enum ink_link link;                /* what the frames begin with; for `filter` conditions */
+	uint64_t seed;                     /* for `chance` conditions */
+	uint64_t secret[2];                /* for ids: sensors that feed one table have the same */
+};
+
+/* What a sensor finds in a packet. */
+struct ink_sensed {
+	uint64_t id;    /* SipHash-1-3 of the key under the secret; 0 without a key */
+	uint64_t clock; /* the packet's */
+	uint16_t event; /* as the machine's rules number them, or INK_NO_EVENT */
+	uint8_t length; /* of the key; 0: the packet has none */
+	uint8_t key[INK_KEY_MOST];
+	uint8_t reserved[5];
+};
+
+/*
+ * Begins. The machine stays the caller's and has to outlive the sensor. The
+ * result belongs to the caller: ink_sensor_close it. NULL with errno as for
+ * ink_track_open; also ENOTSUP: the machine's events depend on counters or on
+ * states (`remember tail`), so they cannot be found without a table.
+ */
+struct ink_sensor *ink_sensor_open(const struct ink_sensor_options *options, struct ink_why *why);
+
+/* Frees; NULL is allowed. */
+void ink_sensor_close(struct ink_sensor *sensor);
+
+/*
+ * Writes for each of the packets, in their order, what a tracker would find:
+ * the event, and the key of the flow that it is about (for a `reverse` event,
+ * that of the other direction). With the same seed, `chance` conditions fall
+ * out as in a tracker that is given the same packets.
+ *
+ * A table at the other end takes what has an event: ink_step_batch with ids and
+ * events, after ink_tick for the clock. Its ids must all be of this secret, or
+ * be computed there from the keys by ink_id.
+ */
+void ink_sensor_packets(struct ink_sensor *sensor, const struct ink_packets *packets,
+			struct ink_sensed *sensed);
 
 #ifdef __cplusplus
 }

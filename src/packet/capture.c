@@ -27,6 +27,7 @@
 #include "packet/parse.h"
 #include "packet/reader.h"
 #include "base/error.h"
+#include "base/grow.h"
 
 enum { WAIT_MS = 100 };                  /* for packets of an interface */
 enum { KERNEL_BUFFER = 16 << 20 };       /* of an interface: 10 Gbit/s for 13 ms */
@@ -344,9 +345,6 @@ static int open_either(struct ink_capture *c, const struct ink_capture_options *
 
 static int check(const struct ink_capture_options *o, struct ink_why *why)
 {
-	if (o->size != sizeof *o)
-		return ink_fail(why, -EINVAL, "capture: the options have %zu bytes, not %zu", o->size,
-				   sizeof *o);
 	if (!o->file == !o->interface)
 		return ink_fail(why, -EINVAL, "capture: either a file or an interface");
 	if (o->parse & ~INK_OUTERMOST)
@@ -370,13 +368,22 @@ static int open_named(struct ink_capture *c, const struct ink_capture_options *o
 	return open_either(c, o, why);
 }
 
+/* Bytes of the first struct ink_capture_options and the first struct ink_capture_stats. */
+enum { OPTIONS_FIRST = 48, STATS_FIRST = 160 };
+
 struct ink_capture *ink_capture_open(const struct ink_capture_options *options, struct ink_why *why)
 {
-	int error = check(options, why);
-	struct ink_capture *c = error ? NULL : calloc(1, sizeof *c);
+	static const struct ink_struct known = {"capture options", OPTIONS_FIRST, sizeof *options};
+	struct ink_capture_options o;
+	int error = ink_struct_read(&known, &o, options, why);
+	struct ink_capture *c = NULL;
 
 	if (!error)
-		error = c ? open_named(c, options, why) : ink_fail(why, -ENOMEM, "capture: no memory");
+		error = check(&o, why);
+	if (!error)
+		c = calloc(1, sizeof *c);
+	if (!error)
+		error = c ? open_named(c, &o, why) : ink_fail(why, -ENOMEM, "capture: no memory");
 	if (!error)
 		return c;
 	ink_capture_close(c);
@@ -406,8 +413,9 @@ void ink_capture_stop(struct ink_capture *c)
 	__atomic_store_n(&c->stopped, 1, __ATOMIC_RELAXED);
 }
 
-void ink_capture_stats(struct ink_capture *c, struct ink_capture_stats *stats)
+int ink_capture_stats(struct ink_capture *c, struct ink_capture_stats *stats)
 {
+	static const struct ink_struct known = {"capture stats", STATS_FIRST, sizeof *stats};
 	struct pcap_stat kernel = {0};
 
 	if (c->live && pcap_stats(c->pcap, &kernel) == 0) {
@@ -415,9 +423,8 @@ void ink_capture_stats(struct ink_capture *c, struct ink_capture_stats *stats)
 		c->stats.dropped = kernel.ps_drop;
 		c->stats.dropped_by_interface = kernel.ps_ifdrop;
 	}
-	c->stats.size = stats->size;
 	c->stats.backwards = c->clock.backwards;
-	memcpy(stats, &c->stats, stats->size < sizeof *stats ? stats->size : sizeof *stats);
+	return ink_struct_write(&known, stats, &c->stats, NULL);
 }
 
 enum ink_link ink_capture_link(const struct ink_capture *c)

@@ -10,10 +10,7 @@
 #ifndef INKLING_PACKET_CLASSIFY_H
 #define INKLING_PACKET_CLASSIFY_H
 
-#include <inkling/machine.h>
-#include <inkling/packet.h>
-
-#define INK_NO_EVENT UINT16_MAX
+#include <inkling/track.h>
 
 struct ink_classifier;
 

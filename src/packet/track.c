@@ -21,10 +21,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "packet/classify.h"
-#include "machine/tree.h"
-#include "packet/video.h"
 #include "base/error.h"
+#include "base/grow.h"
+#include "machine/tree.h"
+#include "packet/sensor.h"
+#include "packet/video.h"
 
 enum { BLOCK = 256 }; /* packets: 32 KiB of them, and the arrays below 16 KiB */
 
@@ -32,8 +33,7 @@ struct ink_track {
 	struct ink_track_options o;
 	const struct ink_machine *m;
 	const struct ink_machine_view *v;
-	struct ink_classifier *classifier;
-	int reverses;    /* the machine has reverse events */
+	struct ink_sensor *sensor;
 	int started;     /* a packet has come */
 	uint64_t clock;  /* the latest that was seen */
 	uint64_t origin; /* the clock at tick `first` */
@@ -123,10 +123,13 @@ static void tell(struct ink_track *k, size_t i)
 	k->o.moved(&moved, k->o.user);
 }
 
-static void note_move(struct ink_track *k, size_t i)
+/* -EINVAL: the action is none of the machine's, so the table got other rules since. */
+static int note_move(struct ink_track *k, size_t i)
 {
 	const struct ink_move *m = &k->moves[i];
 
+	if (m->action >= k->v->actions || (k->o.beside && k->beside[i].action >= k->v->actions))
+		return -EINVAL;
 	k->stats.begun += m->from == INK_ABSENT && m->to != INK_ABSENT;
 	if (m->action)
 		count_packet(k, k->counters, m->action, i);
@@ -134,9 +137,10 @@ static void note_move(struct ink_track *k, size_t i)
 		count_packet(k, k->counters_beside, k->beside[i].action, i);
 	if (k->o.moved && (m->action || k->o.every || (k->o.beside && k->beside[i].action)))
 		tell(k, i);
+	return 0;
 }
 
-/* Steps that found no room are told one by one; any other error is the same for all. */
+/* Steps that found no room are reported one by one; any other error is the same for all. */
 static int step_all(struct ink_track *k)
 {
 	struct ink_batch b = {
@@ -189,7 +193,7 @@ static int flush(struct ink_track *k)
 	for (size_t i = 0; !error && i < k->n; i++) {
 		error = k->slowly[i] ? 0 : take_over(k, i);
 		if (!error)
-			note_move(k, i);
+			error = note_move(k, i);
 	}
 	k->stats.steps += k->n;
 	k->n = 0;
@@ -235,10 +239,7 @@ static int tick(struct ink_track *k, uint64_t now)
 
 static void start(struct ink_track *k, uint64_t clock)
 {
-	struct ink_stats s = {.size = sizeof s};
-
-	ink_stats(k->o.table, &s);
-	k->first = k->now = s.now;
+	k->first = k->now = ink_now(k->o.table);
 	k->origin = k->clock = clock;
 	k->started = 1;
 	set_due(k);
@@ -260,22 +261,12 @@ int ink_track_time(struct ink_track *k, uint64_t clock)
 
 /* ----------------------------------------------------------------- packets */
 
-static int is_reverse(const struct ink_track *k, uint16_t event)
+/* The id of the flow that the event is about, where that is not the packet's own. */
+static uint64_t reverse_id(const struct ink_track *k, const struct ink_packet *p, uint16_t event)
 {
-	return k->reverses && k->m->events[k->v->event_of[event]].reverse;
-}
-
-/* The id of the flow that a packet in the other direction would belong to. (Where both are one there are no reverse events.) */
-static uint64_t reverse_id(const struct ink_track *k, const struct ink_packet *p)
-{
-	struct ink_packet turned = *p;
 	uint8_t key[INK_KEY_MOST];
 
-	memcpy(turned.source, p->destination, sizeof turned.source);
-	memcpy(turned.destination, p->source, sizeof turned.destination);
-	turned.sport = p->dport;
-	turned.dport = p->sport;
-	return ink_id(k->o.table, key, ink_packet_key(&turned, k->v->key, key));
+	return ink_id(k->o.table, key, ink_sensor_key(k->sensor, p, event, key));
 }
 
 /* Puts a step into the queue. Time goes by before it, if it is late. */
@@ -285,8 +276,8 @@ static int queue(struct ink_track *k, const struct ink_packet *p, uint16_t event
 
 	if (error)
 		return error;
-	if (is_reverse(k, event))
-		id = reverse_id(k, p);
+	if (ink_sensor_reverses(k->sensor, event))
+		id = reverse_id(k, p, event);
 	if (k->o.only && !k->o.only(id, k->o.user))
 		return k->stats.passed_by++, 0;
 	k->packets[k->n] = p;
@@ -315,7 +306,7 @@ static int track_block(struct ink_track *k, const struct ink_packets *block)
 
 	for (size_t i = 0; i < block->n; i++) {
 		sight.number++;
-		events[i] = ink_classify(k->classifier, &block->at[i], &sight);
+		events[i] = ink_classify(k->sensor->classifier, &block->at[i], &sight);
 	}
 	ink_packet_ids(k->o.table, k->v->key, block, ids);
 	for (size_t i = 0; i < block->n && !error; i++) {
@@ -350,7 +341,7 @@ static int track_one(struct ink_track *k, const struct ink_packet *p)
 	ink_packet_ids(k->o.table, k->v->key, &one, &id);
 	error = ink_track_time(k, p->clock);
 	sight.tail = tail_of(k, id);
-	event = ink_classify(k->classifier, p, &sight);
+	event = ink_classify(k->sensor->classifier, p, &sight);
 	note_packet(k, p, event);
 	if (error || event == INK_NO_EVENT)
 		return error;
@@ -396,13 +387,21 @@ int ink_track_end(struct ink_track *k)
 
 /* ------------------------------------------------------------ the machine */
 
-static void use_machine(struct ink_track *k, const struct ink_machine *machine)
+static void use_machine(struct ink_track *k, struct ink_sensor *sensor)
 {
-	k->m = machine;
-	k->v = ink_machine_view(machine);
-	k->reverses = 0;
-	for (unsigned i = 0; i < machine->n_events; i++)
-		k->reverses |= machine->events[i].reverse;
+	ink_sensor_close(k->sensor);
+	k->sensor = sensor;
+	k->m = sensor->machine;
+	k->v = sensor->view;
+}
+
+static struct ink_sensor *sensor_for(const struct ink_track_options *o, const struct ink_machine *machine,
+				     struct ink_why *why)
+{
+	const struct ink_sensor_options with = {
+		.size = sizeof with, .machine = machine, .link = o->link, .seed = o->seed};
+
+	return ink_sensor_make(&with, why);
 }
 
 /* Every state is still there, under its number. */
@@ -450,22 +449,20 @@ static void keep_counters(const struct ink_machine_view *old, const struct ink_m
 int ink_track_exchange(struct ink_track *k, const struct ink_machine *machine, struct ink_why *why)
 {
 	const struct ink_machine_view *new = ink_machine_view(machine);
-	struct ink_classifier *classifier;
+	struct ink_sensor *sensor;
 	int error = check_states(k->v, new, why);
 
 	if (error)
 		return error;
-	classifier = ink_classifier_make(machine, k->o.link, k->o.seed, why);
-	if (!classifier)
+	sensor = sensor_for(&k->o, machine, why);
+	if (!sensor)
 		return -errno;
 	error = exchange_rules(k, new, why);
 	if (error)
-		return ink_classifier_free(classifier), error;
+		return ink_sensor_close(sensor), error;
 	keep_counters(k->v, new, k->counters);
 	keep_counters(k->v, new, k->counters_beside);
-	ink_classifier_free(k->classifier);
-	k->classifier = classifier;
-	use_machine(k, machine);
+	use_machine(k, sensor);
 	k->first = k->now; /* ticks may be of another length from here on */
 	k->origin = k->clock;
 	set_due(k);
@@ -484,62 +481,87 @@ const uint64_t *ink_track_counters_beside(const struct ink_track *k)
 	return k->counters_beside;
 }
 
-void ink_track_stats(const struct ink_track *k, struct ink_track_stats *stats)
-{
-	size_t size = stats->size < sizeof *stats ? stats->size : sizeof *stats;
+/* Bytes of the first struct ink_track_options and the first struct ink_track_stats. */
+enum { OPTIONS_FIRST = 88, STATS_FIRST = 168 };
 
-	memcpy(stats, &k->stats, size);
-	stats->size = size;
+int ink_track_stats(const struct ink_track *k, struct ink_track_stats *stats)
+{
+	static const struct ink_struct known = {"track stats", STATS_FIRST, sizeof *stats};
+
+	return ink_struct_write(&known, stats, &k->stats, NULL);
 }
 
 /* ------------------------------------------------------------------- making */
 
-/*
- * Who classifies looks into a machine, and that is laid out as the library that made it has it. Both come from
- * one build; but one of them may have been replaced since.
- */
-static int check_version(struct ink_why *why)
+/* Does the row lead to states and actions of the machine? */
+static int is_known_row(const struct ink_machine_view *v, const struct ink_row *row)
 {
-	if (!strcmp(ink_version(), INK_VERSION))
+	return row->action < v->actions && (row->next < 0 || (unsigned)row->next < v->rules->states);
+}
+
+/*
+ * Are the table's rules the machine's, as far as a tracker relies on it? The events mean the same, and what a
+ * move names exists. Rows may differ: a first pass that only collects candidates takes some away.
+ */
+static int check_rules(const struct ink_table *table, const struct ink_machine_view *v, struct ink_why *why)
+{
+	struct ink_rules rules = {.size = sizeof rules};
+	size_t rows, known = 0;
+
+	if (ink_rules(table, &rules))
+		return ink_fail(why, -EINVAL, "track: the table has no rules");
+	rows = rules.events == v->rules->events && rules.states >= v->rules->states
+		       ? (size_t)(rules.states + 2) * rules.events
+		       : 0;
+	while (known < rows && is_known_row(v, &rules.rows[known]))
+		known++;
+	if (rows && known == rows)
 		return 0;
-	return ink_fail(why, -ENOTSUP,
-			   "track: libinkling is version %s and libinkling-packet %s; they must be the same",
-			   ink_version(), INK_VERSION);
+	return ink_fail(why, -EINVAL, "track: the table's rules are not those of machine %s", v->name);
 }
 
 static int check(const struct ink_track_options *o, struct ink_why *why)
 {
-	if (o->size < sizeof *o)
-		return ink_fail(why, -EINVAL, "track: size is %zu, the struct has %zu bytes", o->size,
-				   sizeof *o);
+	const struct ink_table *tables[] = {o->table, o->beside, o->slow};
+	int error;
+
 	if (!o->machine || !o->table)
 		return ink_fail(why, -EINVAL, "track: a machine and a table are needed");
-	return check_version(why);
+	error = ink_check_version(why);
+	for (unsigned i = 0; i < 3 && !error; i++)
+		if (tables[i])
+			error = check_rules(tables[i], ink_machine_view(o->machine), why);
+	return error;
 }
 
-struct ink_track *ink_track_open(const struct ink_track_options *o, struct ink_why *why)
+struct ink_track *ink_track_open(const struct ink_track_options *options, struct ink_why *why)
 {
-	int error = check(o, why);
-	struct ink_track *k = error ? NULL : calloc(1, sizeof *k);
+	static const struct ink_struct known = {"track options", OPTIONS_FIRST, sizeof *options};
+	struct ink_track_options o;
+	struct ink_sensor *sensor;
+	struct ink_track *k;
+	int error = ink_struct_read(&known, &o, options, why);
 
-	if (!error && !k)
-		error = ink_fail(why, -ENOMEM, "track: no memory");
+	if (!error)
+		error = check(&o, why);
 	if (error)
 		return errno = -error, NULL;
-	k->o = *o;
-	use_machine(k, o->machine);
-	k->classifier = ink_classifier_make(o->machine, o->link, o->seed, why);
-	if (k->classifier)
-		return k;
-	error = errno;
-	free(k);
-	errno = error;
-	return NULL;
+	sensor = sensor_for(&o, o.machine, why);
+	if (!sensor)
+		return NULL;
+	k = calloc(1, sizeof *k);
+	if (!k) {
+		ink_sensor_close(sensor);
+		return errno = -ink_fail(why, -ENOMEM, "track: no memory"), NULL;
+	}
+	k->o = o;
+	use_machine(k, sensor);
+	return k;
 }
 
 void ink_track_close(struct ink_track *k)
 {
 	if (k)
-		ink_classifier_free(k->classifier);
+		ink_sensor_close(k->sensor);
 	free(k);
 }
