@@ -35,7 +35,7 @@ struct sim_p2p {
 	uint64_t random;
 	struct flow *slots;
 	uint32_t begun;
-	struct flow *turn; /* whose turn it is, NULL: nobody's */
+	struct flow *turn; /* the flow that sends now, or NULL */
 	uint32_t burst;    /* packets left in it */
 	double now;        /* seconds */
 	struct late *wheel[WHEEL];

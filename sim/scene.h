@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A film that nobody shot: a textured landscape over which a camera pans, things of other textures that
+ * A synthetic film: a textured landscape over which a camera pans, things of other textures that
  * pass in front of it, and the grain of a sensor.
  *
  * Promised: frame n follows from the seed and n alone, in whole numbers, so it is the same everywhere;

@@ -33,7 +33,7 @@ struct sim_streams_options {
 
 struct sim_stream_packet {
 	uint64_t stream; /* its number, from 0 */
-	uint32_t place;  /* among those on the air: 0 .. streams-1; who comes after a stream has its place */
+	uint32_t place;  /* among those on the air: 0 .. streams-1; the stream that follows one takes its place */
 	uint32_t bytes;
 	uint64_t time; /* nanoseconds from the first packet on */
 	enum sim_picture picture;

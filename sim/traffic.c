@@ -25,8 +25,8 @@
  *     172.16.0.0/20, 172.17.0.0/20   servers of TCP, of UDP
  *     192.0.2.1, 192.0.2.2           the victim; the source of video
  *     192.168.0.0/16                 what is scanned
- *     198.18.0.0/16, 198.19.0.0/16   who scans, who sends odd flags
- *     239.0.0.0/8                    who watches video
+ *     198.18.0.0/16, 198.19.0.0/16   scanners, senders of odd flags
+ *     239.0.0.0/8                    viewers of video
  */
 #include "sim/traffic.h"
 
@@ -368,7 +368,7 @@ static uint64_t send_connection(struct traffic *t, const struct connection *c, u
 	return connection_turn(t, c, step + 1, &turn) ? start + turn.when : 0;
 }
 
-/* --------------------------------------------------------------- who is who: clients */
+/* ------------------------------------------------------------------------ clients */
 
 static unsigned version_of(const struct traffic *t, uint64_t word)
 {
@@ -695,7 +695,7 @@ static void count_hosts(struct traffic *t)
 		hosts += ((const uint8_t *)t->servers)[i];
 	hosts += tcp_clients + udp_clients + 2 * o->pairs + odd + o->flood + (o->odd || o->flood);
 	hosts += o->streams + (o->streams > 0) + across + down;
-	/* Scanned: the first `targets` hosts; and who scans one host takes the one with his own number. */
+	/* Scanned: the first `targets` hosts; and a scanner of one host takes the one with its own number. */
 	for (uint64_t source = 1; source < o->scans; source += 2)
 		hosts += source >= o->targets;
 	t->truth->hosts = hosts + (across ? o->targets : 0);

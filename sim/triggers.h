@@ -48,7 +48,7 @@ struct sim_triggers_options {
 	/* Ill-behaved traffic (section 3); each a share of what there is without it. */
 	double strangers; /* triggers of flows that do not exist, as many for each trigger */
 	double invalid;   /* triggers that do not fit the flow's state, likewise */
-	double endless;   /* of flows with triggers: they end, and nobody says so */
+	double endless;   /* of flows with triggers: they end, and no packet says so */
 };
 
 /* What happens. SIM_STEP + s is the trigger s -> s+1, for s from 1 on. */

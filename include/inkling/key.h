@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* [F] What a flow is: the kinds of keys, for those who read machines and for those who read packets. */
+/* [F] What a flow is: the kinds of keys, for machines and for packets. */
 #ifndef INKLING_KEY_H
 #define INKLING_KEY_H
 

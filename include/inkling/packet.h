@@ -61,7 +61,7 @@ const char *ink_skip_name(enum ink_skip skip);
 
 /* What a frame begins with: the LINKTYPE_ numbers of capture files, those that are decoded. */
 enum ink_link {
-	INK_LINK_NULL = 0, /* BSD loopback: address family in the byte order of who captured */
+	INK_LINK_NULL = 0, /* BSD loopback: address family in the byte order of the capturing machine */
 	INK_LINK_ETHERNET = 1,
 	INK_LINK_PPP = 9,       /* with or without HDLC framing */
 	INK_LINK_PPP_HDLC = 50, /* the same */
@@ -273,7 +273,7 @@ struct ink_filter *ink_filter_compile(const char *text, enum ink_link link, stru
 void ink_filter_free(struct ink_filter *filter);
 
 /*
- * Is the text a filter on some link? For those who do not know the link yet. 0, or
+ * Is the text a filter on some link? For callers that do not know the link yet. 0, or
  * -EINVAL (`why` says what is wrong with it on Ethernet), -ENOMEM.
  */
 int ink_filter_try(const char *text, struct ink_why *why);

@@ -11,7 +11,7 @@
  *
  * It is as long as the text, but asks whether a packet is TCP twice. So it is
  * walked through once more, from the start, with what is known on the way: a
- * node whose test is already decided is passed over, for the others two ways
+ * node whose test is already decided is passed over, for the others two paths
  * are tried. What is known are the results of the tests made, and what follows
  * from them (a packet with the flag SYN is TCP; one that is TCP is not UDP;
  * port 80 is in {80, 443}):
@@ -372,7 +372,7 @@ static int32_t walk(struct decider *d, int32_t plain, const struct facts *facts)
 	return node;
 }
 
-/* A node whose two ways are one needs no test. (Children have higher numbers than their node, or are done.) */
+/* A node with one successor for both results needs no test. (Children have higher numbers than their node, or are done.) */
 static int32_t shortened(const struct decider *d, int32_t node)
 {
 	while (node >= 0 && d->nodes[node].next[0] == d->nodes[node].next[1])

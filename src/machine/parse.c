@@ -449,7 +449,7 @@ static int parse_target(struct ink_parser *p, struct ink_written_row *row)
 	return 0;
 }
 
-/* What may follow a row: another one, or an item; if it is a new line, what is wrong with it is said there. */
+/* What may follow a row: another one, or an item. A new line that is wrong is reported where it is parsed. */
 static int ends_well(struct ink_parser *p, const struct ink_written_row *row)
 {
 	if (ink_parser_sees(p, "|") || p->now.kind == TOKEN_END || ink_parser_sees_item(p) ||

@@ -63,7 +63,7 @@ static struct ink_token name_at(const struct ink_text *t, uint32_t at)
 	return (struct ink_token){TOKEN_NAME, at, end - at, NULL};
 }
 
-/* "10", "0x1f", "1.5s", "25%", "1/4": what it is worth is for those who use it. */
+/* "10", "0x1f", "1.5s", "25%", "1/4": ink_parse_number, _share and _time give it its value. */
 static struct ink_token number_at(const struct ink_text *t, uint32_t at)
 {
 	uint32_t end = at;

@@ -324,7 +324,7 @@ static int parse_bits(struct ink_parser *p, struct ink_prefix *prefix)
 	return 0;
 }
 
-/* The current token is read anew: an address is none of the usual ones. */
+/* Reads the current token a second time: an address is not a token of the language. */
 int ink_parse_prefix(struct ink_parser *p, struct ink_prefix *prefix)
 {
 	struct ink_token address = ink_token_address(p->text, p->now.at);

@@ -51,7 +51,7 @@ struct ink_capture {
 	struct ink_filter *filter; /* of a file; the kernel has that of an interface */
 	struct ink_clock clock;
 	struct ink_capture_stats stats;
-	int error; /* to be told when there is nothing else to tell */
+	int error; /* returned once all packets before it were */
 	struct ink_why why;
 };
 

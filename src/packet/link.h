@@ -121,7 +121,7 @@ static inline enum ink_layer ink_step_llc(struct ink_walk *w)
 
 /* ----------------------------------------------------------------------- MPLS */
 
-/* Labels of 4 bytes; the one with bit 8 set is the last. What follows is told by its first bits alone. */
+/* Labels of 4 bytes; the one with bit 8 set is the last. The first bits of what follows say what it is. */
 static inline enum ink_layer ink_step_mpls(struct ink_walk *w)
 {
 	for (int i = 0; i < INK_MAX_LABELS; i++) {
@@ -226,7 +226,7 @@ static inline enum ink_layer ink_loopback(struct ink_walk *w, uint32_t family)
 	}
 }
 
-/* In the byte order of who captured: the families are small, so one end is 0. */
+/* In the byte order of the capturing machine: the families are small, so one end is 0. */
 static inline enum ink_layer ink_begin_null(struct ink_walk *w)
 {
 	uint32_t family;
@@ -329,7 +329,7 @@ static inline enum ink_layer ink_begin_radiotap(struct ink_walk *w)
 
 /*
  * | family | 0 | resource 2 | and attributes: | length 2 | type 2 | value, padded to 4 |
- * Lengths and types are in the byte order of who captured.
+ * Lengths and types are in the byte order of the capturing machine.
  */
 static inline uint32_t ink_nflog_number(const uint8_t *at, int big)
 {
@@ -356,7 +356,7 @@ static inline enum ink_layer ink_nflog_payload(struct ink_walk *w, int big)
 	return ink_ends(w, INK_SKIP_TOO_DEEP);
 }
 
-/* The first attribute is the packet header, 8 bytes: 12 with its own. That tells the byte order. */
+/* The first attribute is the packet header, 8 bytes: 12 with its own. Its length shows the byte order. */
 static inline enum ink_layer ink_begin_nflog(struct ink_walk *w)
 {
 	uint32_t family;

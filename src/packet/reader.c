@@ -7,7 +7,7 @@
  *     0         4         8         12        16
  *     |seconds  |fraction |captured |wire     | captured bytes |    for each packet
  *
- * All numbers are in the byte order of who wrote the file. The magic tells which
+ * All numbers are in the byte order of the writer of the file. The magic shows which
  * that was, and whether fractions are micro- or nanoseconds.
  *
  * Why not libpcap, which reads such files too: it hands out one packet at a

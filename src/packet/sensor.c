@@ -3,7 +3,7 @@
  * Sensors: the part of tracking that needs no table.
  *
  *     packet --> event, key --> id      a sensor
- *     id, event --> table --> move      whoever keeps the table, here or elsewhere
+ *     id, event --> table --> move      a tracker, or a receiver elsewhere
  *
  * A machine whose conditions look at counters or at the tail of the flow's last
  * packet needs the table to find an event: there a tracker has to do both.

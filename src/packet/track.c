@@ -177,7 +177,7 @@ static int take_over(struct ink_track *k, size_t i)
 	return k->o.slow && (refused || unsure) ? step_slowly(k, i) : 0;
 }
 
-/* With a slow table steps come one by one, since each may depend on who has the flow. */
+/* With a slow table steps are made one by one, since each may depend on which table has the flow. */
 static int is_slow(const struct ink_track *k)
 {
 	return k->o.slow && k->n == 1 && ink_peek(k->o.slow, k->ids[0]) != INK_ABSENT;
