@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "kinds/compact/compact.h"
 #include "table/side.h"
 #include "table/table.h"
 

@@ -8,6 +8,7 @@
 #define INKLING_TESTS_HELP_H
 
 #include "kinds/compact/compact.h"
+#include "kinds/line/kind.h"
 #include "tests/table.h"
 
 /* --------------------------------------------------------------- variants */
@@ -247,10 +248,10 @@ static inline int side_is_asked(uint64_t id)
 
 	switch (variant->kind) {
 	case INK_LINE:
-		line += ink_line_place(&t->shape.line, id).first;
+		line += ink_line_place(ink_line_shape_of(t), id).first;
 		return (line->word[INK_LINE_SIDE + ink_side_class(id) % 4] & INK_LINE_FLAG) != 0;
 	case INK_COMPACT:
-		p = compact_place(&t->shape.compact, t->plan.geometry.b, id);
+		p = compact_place(ink_compact_shape_of(t), t->plan.geometry.b, id);
 		compact += first_line(&p);
 		return compact_sent[compact->word[COMPACT_WORDS - 1] >> COMPACT_SIDE & 15] >>
 			       ink_side_class(id) &

@@ -38,6 +38,8 @@
 #include "tests/side_probe.h"
 #include "tests/bloom_model.h"
 #include "base/cpu.h"
+#include "engine/prefetch.h"
+#include "kinds/line/kind.h"
 #include "table/table.h"
 #include "tests/random.h"
 #include "tests/verbs.h"
@@ -628,7 +630,7 @@ static inline int is_full(const struct ink_table *t, uint32_t number)
 	int full = 1;
 
 	for (unsigned i = 0; i < INK_LINE_WORDS; i++)
-		full &= !ink_line_columns(&t->shape.line, line->word[i], 0);
+		full &= !ink_line_columns(ink_line_shape_of(t), line->word[i], 0);
 	return full;
 }
 
@@ -639,7 +641,7 @@ static inline int waits(const struct ink_table *t, enum verb verb, uint64_t id)
 
 	if (verb != INSERT || t->plan.kind != INK_LINE || t->writers > 1)
 		return 0;
-	place = ink_line_place(&t->shape.line, id);
+	place = ink_line_place(ink_line_shape_of(t), id);
 	return is_full(t, place.first) && is_full(t, place.second);
 }
 

@@ -4,6 +4,7 @@
 #define INKLING_TESTS_SIDE_PROBE_H
 
 #include "kinds/compact/compact.h"
+#include "kinds/line/kind.h"
 #include "table/table.h"
 
 struct two_lines {
@@ -16,11 +17,11 @@ static inline struct two_lines lines_of(const struct ink_table *table, uint64_t 
 	uint32_t first, second;
 
 	if (table->plan.kind == INK_LINE) {
-		struct ink_line_place p = ink_line_place(&table->shape.line, id);
+		struct ink_line_place p = ink_line_place(ink_line_shape_of(table), id);
 
 		first = p.first, second = p.second;
 	} else {
-		struct place p = compact_place(&table->shape.compact, table->plan.geometry.b, id);
+		struct place p = compact_place(ink_compact_shape_of(table), table->plan.geometry.b, id);
 
 		first = first_line(&p), second = second_line(&p);
 	}

@@ -140,10 +140,10 @@ static unsigned fullest_line(const struct ink_table *t)
 		unsigned used = 0;
 
 		for (unsigned i = 0; i < INK_LINE_WORDS && t->plan.kind == INK_LINE; i++)
-			used += t->shape.line.lanes - (unsigned)__builtin_popcountll(ink_line_columns(
-							      &t->shape.line, l->word[i], 0));
+			used += ink_line_shape_of(t)->lanes - (unsigned)__builtin_popcountll(ink_line_columns(
+							      ink_line_shape_of(t), l->word[i], 0));
 		if (t->plan.kind == INK_COMPACT)
-			used = line_count(&t->shape.compact, c->word);
+			used = line_count(ink_compact_shape_of(t), c->word);
 		most = used > most ? used : most;
 	}
 	return most;

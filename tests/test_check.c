@@ -14,6 +14,7 @@
 
 #include "base/cpu.h"
 #include "kinds/compact/compact.h"
+#include "kinds/line/kind.h"
 #include "table/table.h"
 #include "tests/random.h"
 
@@ -69,7 +70,7 @@ static uint64_t *words_of(const struct ink_table *t, uint32_t line)
 /* The last entry of a line; 0: it is empty. */
 static uint32_t last_entry(const struct ink_table *t, uint32_t line)
 {
-	const struct ink_line_shape *s = &t->shape.line;
+	const struct ink_line_shape *s = ink_line_shape_of(t);
 	uint32_t last = 0;
 
 	for (unsigned i = 0; i < INK_LINE_WORDS * s->lanes; i++) {
@@ -83,7 +84,7 @@ static uint32_t last_entry(const struct ink_table *t, uint32_t line)
 
 static const char *put_entry(struct ink_table *t, uint32_t line, uint32_t entry, const char *expected)
 {
-	const struct ink_line_shape *s = &t->shape.line;
+	const struct ink_line_shape *s = ink_line_shape_of(t);
 
 	for (unsigned i = 0; entry && i < INK_LINE_WORDS * s->lanes; i++) {
 		uint64_t *word = &words_of(t, line)[i / s->lanes];
@@ -104,22 +105,22 @@ static const char *twin_in_the_line(struct ink_table *t, uint32_t line)
 
 static const char *twin_in_the_other_line(struct ink_table *t, uint32_t line)
 {
-	uint32_t entry = last_entry(t, line), fingerprint = entry & t->shape.line.fp_mask;
+	uint32_t entry = last_entry(t, line), fingerprint = entry & ink_line_shape_of(t)->fp_mask;
 
-	return put_entry(t, ink_line_other(&t->shape.line, line, fingerprint), entry,
+	return put_entry(t, ink_line_other(ink_line_shape_of(t), line, fingerprint), entry,
 			 "two entries cannot be told apart");
 }
 
 static const char *no_tag(struct ink_table *t, uint32_t line)
 {
-	uint32_t entry = ink_line_make_entry(&t->shape.line, 0, 1);
+	uint32_t entry = ink_line_make_entry(ink_line_shape_of(t), 0, 1);
 
 	return put_entry(t, line, entry, "an entry without fingerprint is not empty");
 }
 
 static const char *no_such_state(struct ink_table *t, uint32_t line)
 {
-	uint32_t entry = ink_line_make_entry(&t->shape.line, 1, STATES << 1);
+	uint32_t entry = ink_line_make_entry(ink_line_shape_of(t), 1, STATES << 1);
 
 	return put_entry(t, line, entry, "an entry has a state that the table has not");
 }
@@ -154,7 +155,7 @@ static struct entry first_entry(const struct ink_compact_shape *s, const uint64_
 
 static const char *put_compact(struct ink_table *t, uint32_t line, struct entry e, const char *expected)
 {
-	const struct ink_compact_shape *s = &t->shape.compact;
+	const struct ink_compact_shape *s = ink_compact_shape_of(t);
 	uint64_t *w = words_of(t, line);
 
 	if (line_count(s, w) == s->slots)
@@ -167,14 +168,14 @@ static const char *compact_twin_in_the_line(struct ink_table *t, uint32_t line)
 {
 	const uint64_t *w = words_of(t, line);
 
-	return line_count(&t->shape.compact, w) ? put_compact(t, line, first_entry(&t->shape.compact, w),
+	return line_count(ink_compact_shape_of(t), w) ? put_compact(t, line, first_entry(ink_compact_shape_of(t), w),
 							      "two entries cannot be told apart")
 						: NULL;
 }
 
 static const char *compact_twin_in_the_other_line(struct ink_table *t, uint32_t line)
 {
-	const struct ink_compact_shape *s = &t->shape.compact;
+	const struct ink_compact_shape *s = ink_compact_shape_of(t);
 	const uint64_t *w = words_of(t, line);
 	struct entry e;
 
@@ -194,14 +195,14 @@ static const char *compact_no_such_state(struct ink_table *t, uint32_t line)
 /* Others are searched for in this line: its own count must be checked before. */
 static const char *too_many_entries(struct ink_table *t, uint32_t line)
 {
-	words_of(t, line)[6] |= t->shape.compact.meta[0];
-	words_of(t, line)[7] |= t->shape.compact.meta[1];
+	words_of(t, line)[6] |= ink_compact_shape_of(t)->meta[0];
+	words_of(t, line)[7] |= ink_compact_shape_of(t)->meta[1];
 	return "a line counts more entries than it has slots";
 }
 
 static const char *behind_the_last_bucket(struct ink_table *t, uint32_t line)
 {
-	const struct ink_compact_shape *s = &t->shape.compact;
+	const struct ink_compact_shape *s = ink_compact_shape_of(t);
 	uint64_t *w = words_of(t, line);
 
 	if (line_count(s, w) + 2 > s->slots)
@@ -212,7 +213,7 @@ static const char *behind_the_last_bucket(struct ink_table *t, uint32_t line)
 
 static const char *remainder_of_a_free_slot(struct ink_table *t, uint32_t line)
 {
-	const struct ink_compact_shape *s = &t->shape.compact;
+	const struct ink_compact_shape *s = ink_compact_shape_of(t);
 
 	if (line_count(s, words_of(t, line)) == s->slots)
 		return NULL;
@@ -222,7 +223,7 @@ static const char *remainder_of_a_free_slot(struct ink_table *t, uint32_t line)
 
 static const char *code_of_a_free_slot(struct ink_table *t, uint32_t line)
 {
-	const struct ink_compact_shape *s = &t->shape.compact;
+	const struct ink_compact_shape *s = ink_compact_shape_of(t);
 
 	if (line_count(s, words_of(t, line)) == s->slots)
 		return NULL;

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "tests/platform.h"
+#include "kinds/exact/exact.h"
 #include "tests/table.h"
 #include "tests/verbs.h"
 
@@ -578,7 +579,7 @@ static void a_check_finds_what_is_damaged(void **state)
 	assert_sound(t);
 	for (uint64_t i = 0; i < 256; i++)
 		slots[2 * i + 1] = 2;
-	t->shape.exact.count = 256;
+	ink_exact_shape_of(t)->count = 256;
 	assert_unsound(t, "no slot is empty");
 	ink_free(t);
 }

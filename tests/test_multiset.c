@@ -3,6 +3,7 @@
  * The kind `kbf`: its cells (multiset.h) by exhaustion, its odds (odds.h) by
  * counting, and the table beside arrays that know every flow.
  */
+#include "kinds/sums/sums.h"
 #include "tests/help.h"
 
 #include "tests/churn.h"
@@ -10,7 +11,6 @@
 #include "tests/interval.h"
 #include "kinds/sums/odds.h"
 #include "tests/scratch.h"
-#include "kinds/sums/multiset.h"
 
 /* ------------------------------------------------------------------ elements */
 
@@ -197,7 +197,7 @@ static void insert_all(const struct flows *f)
 /* As new, without another plan. Cells that are stuck could not be emptied by deleting. */
 static void empty_all_cells(void)
 {
-	memset(t->shape.kbf.cells, 0, t->plan.geometry.m * sizeof(ink_multiset));
+	memset(ink_sums_shape_of(t)->cells, 0, t->plan.geometry.m * sizeof(ink_multiset));
 	assert_int_equal(stats_now().occupied, 0);
 }
 
@@ -512,8 +512,8 @@ static void forged_masks_are_refused(void **state)
 
 	SKIP_WITHOUT_SNAPSHOTS();
 	save_image(&saved);
-	begin = AT_BODY + ink_kbf_masks_at(&t->plan.geometry);
-	end = begin + ink_kbf_masks_bytes(&t->plan.geometry);
+	begin = AT_BODY + ink_sums_masks_at(&t->plan.geometry);
+	end = begin + ink_sums_masks_bytes(&t->plan.geometry);
 	block = INK_MULTISET_SUMS * t->plan.geometry.h;
 	const size_t places[] = {begin, begin + block + 40, begin + block - 2, end - 4};
 	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)

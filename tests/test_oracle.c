@@ -11,6 +11,7 @@
 #include "tests/program.h"
 #include "tests/churn.h"
 #include "base/pages.h"
+#include "table/seqlock.h"
 #include "tests/table.h"
 
 /* ------------------------------------------------------------------- the shapes */
@@ -603,7 +604,7 @@ static uint64_t alike_in_the_first_line(const struct ink_line_shape *s, uint64_t
 
 static int is_in_its_first_line(const struct ink_table *t, uint64_t id)
 {
-	const struct ink_line_shape *s = &t->shape.line;
+	const struct ink_line_shape *s = ink_line_shape_of(t);
 	struct ink_line_place p = ink_line_place(s, id);
 	struct ink_line_spot spot;
 
@@ -619,7 +620,7 @@ static struct ink_table *make_hidden(const struct ink_options *o, uint64_t *ids,
 
 	for (unsigned i = 0; i < IN_A_BATCH; i++)
 		ids[i] = random_word();
-	ids[behind] = alike_in_the_first_line(&t->shape.line, ids[0]);
+	ids[behind] = alike_in_the_first_line(ink_line_shape_of(t), ids[0]);
 	assert_int_equal(ink_insert(t, ids[0], 1), 0);
 	assert_int_equal(ink_insert(t, ids[behind], 2), 0);
 	assert_true(is_in_its_first_line(t, ids[0]));

@@ -439,7 +439,7 @@ static void geometries_that_are_none_are_refused(void **state)
 	REFUSED(-ERANGE, geometry.h = 8);
 	REFUSED(-ERANGE, geometry.d = 3);
 	REFUSED(-ERANGE, geometry.f = 15);
-	REFUSED(-ERANGE, geometry.q = 1);
+	REFUSED(-EINVAL, geometry.q = 1);
 	good.kind = INK_COMPACT;
 	REFUSED(-ERANGE, geometry.f = 3);
 	REFUSED(-ERANGE, geometry.f = 25);

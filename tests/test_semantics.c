@@ -5,6 +5,7 @@
  * compares the result, all counters, the number of flows in each state, and what the flows read afterwards. Everything
  * that a cell does not name stays as it was, and the table stays sound.
  */
+#include "kinds/dleft/dleft.h"
 #include "tests/help.h"
 #include "tests/side_probe.h"
 #include "tests/verbs.h"
@@ -982,7 +983,7 @@ static void under_copy_the_side_table_takes_what_has_no_room(void **state)
 /* Which cell, counted from the first of the table; the state must be the only one of its kind. */
 static uint64_t cell_in_state(unsigned state)
 {
-	const struct ink_dleft_shape *s = &t->shape.dleft;
+	const struct ink_dleft_shape *s = ink_dleft_shape_of(t);
 	const uint64_t *words = t->body;
 	uint64_t at = UINT64_MAX;
 

@@ -348,7 +348,7 @@ static void a_narrow_side_table_is_refused_where_there_is_none(void **state)
 	o.geometry = (struct ink_geometry){.b = 100, .side_id = 16};
 	o.kind = INK_DLEFT;
 	assert_int_equal(ink_plan(&o, &plan, &why), -EINVAL);
-	assert_string_equal(why.text, "geometry: side_id is for line and compact");
+	assert_string_equal(why.text, "geometry: dleft has no side_id; it has: d, b, h, f, side, dleft_flags");
 }
 
 int main(void)

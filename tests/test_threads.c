@@ -19,6 +19,8 @@
 
 #include "tests/side_probe.h"
 #include "base/cpu.h"
+#include "engine/prefetch.h"
+#include "kinds/line/kind.h"
 #include "tests/table.h"
 
 /* ---------------------------------------------------------------- threads */
@@ -734,7 +736,7 @@ static void ring_name_flows(struct ring *r)
 {
 	for (size_t i = 0; i < FLOWS; i++) {
 		r->ids[i] = id_number(i);
-		r->places[i] = ink_line_place(&r->t->shape.line, r->ids[i]);
+		r->places[i] = ink_line_place(ink_line_shape_of(r->t), r->ids[i]);
 	}
 	for (size_t i = 0; i < FLOWS; i++) {
 		r->set[i] = set_of(r, r->places[i]);
@@ -836,7 +838,7 @@ static void hold_entry(const struct ring *r, struct holding *h, struct ink_line_
 
 static void hold_word(const struct ring *r, struct holding *h, uint32_t line, uint64_t word)
 {
-	const struct ink_line_shape *s = &r->t->shape.line;
+	const struct ink_line_shape *s = ink_line_shape_of(r->t);
 
 	for (uint32_t lane = 0; lane < s->lanes; lane++) {
 		uint32_t entry = ink_line_entry(s, word, lane * s->column_bits);
@@ -853,12 +855,12 @@ static void hold_all(const struct ring *r, struct holding *h)
 	const struct ink_line *lines = r->t->body;
 	const struct ink_side *side = &r->t->side;
 
-	for (uint32_t line = 0; line < r->t->shape.line.lines; line++)
+	for (uint32_t line = 0; line < ink_line_shape_of(r->t)->lines; line++)
 		for (unsigned i = 0; i < INK_LINE_WORDS; i++)
 			hold_word(r, h, line, lines[line].word[i]);
 	for (uint32_t e = 1; e <= ink_side_last(side); e++)
 		if (ink_side_used(side, e))
-			hold_entry(r, h, ink_line_place(&r->t->shape.line, ink_side_id(side, e)),
+			hold_entry(r, h, ink_line_place(ink_line_shape_of(r->t), ink_side_id(side, e)),
 				   ink_side_code(side, e), 1);
 }
 
@@ -1387,7 +1389,7 @@ static unsigned remove_one(struct twice *b, uint64_t id)
 
 static unsigned entries_in_line(const struct ink_table *t, uint32_t line, uint32_t fingerprint)
 {
-	const struct ink_line_shape *s = &t->shape.line;
+	const struct ink_line_shape *s = ink_line_shape_of(t);
 	const struct ink_line *lines = t->body;
 	unsigned n = 0;
 
@@ -1402,7 +1404,7 @@ static unsigned entries_in_line(const struct ink_table *t, uint32_t line, uint32
 
 static unsigned entries_in_cells(const struct ink_table *t, uint64_t id)
 {
-	struct ink_line_place p = ink_line_place(&t->shape.line, id);
+	struct ink_line_place p = ink_line_place(ink_line_shape_of(t), id);
 
 	return entries_in_line(t, p.first, p.fingerprint) +
 	       (p.first == p.second ? 0 : entries_in_line(t, p.second, p.fingerprint));
@@ -1472,10 +1474,10 @@ static void *do_the_same(void *with)
 
 static int met_before(const struct twice *b, size_t n, uint64_t id)
 {
-	struct ink_line_place p = ink_line_place(&b->t->shape.line, id);
+	struct ink_line_place p = ink_line_place(ink_line_shape_of(b->t), id);
 
 	for (size_t i = 0; i < n; i++) {
-		struct ink_line_place q = ink_line_place(&b->t->shape.line, b->ids[0][i]);
+		struct ink_line_place q = ink_line_place(ink_line_shape_of(b->t), b->ids[0][i]);
 
 		if (same_place(&p, &q))
 			return 1;
@@ -1486,7 +1488,7 @@ static int met_before(const struct twice *b, size_t n, uint64_t id)
 /* The same fingerprint, and the lines the other way round. */
 static uint64_t twin_of(const struct ink_table *t, uint64_t id)
 {
-	uint64_t lines = t->shape.line.lines, second = ink_line_place(&t->shape.line, id).second;
+	uint64_t lines = ink_line_shape_of(t)->lines, second = ink_line_place(ink_line_shape_of(t), id).second;
 
 	return ((second << 32) + lines - 1) / lines << 32 | (id & 0xffffffff);
 }

@@ -74,6 +74,49 @@ enum ink_kind {
 	INK_KBF = 7           /* sums of states, after the key-value Bloom filter; never full, never drifts */
 };
 
+/* What a kind can do: bits of ink_kind_info.can. */
+#define INK_CAN_BE_EXACT 0x001u      /* it is never mistaken: it keeps whole ids and true times, and grows */
+#define INK_CAN_MANY_WRITERS 0x002u  /* options.writers > 1 */
+#define INK_CAN_PEEK 0x004u          /* ink_peek and ink_census while another thread writes */
+#define INK_CAN_CENSUS 0x008u        /* flows are counted by state: ink_census, `end` rows */
+#define INK_CAN_TIME_OUT 0x010u      /* flows expire: options.age_bits, or true times */
+#define INK_CAN_TIME_OUT_TO 0x020u   /* ... into another state */
+#define INK_CAN_DIFFER 0x040u        /* ... after a period that depends on the state */
+#define INK_CAN_BE_FULL 0x080u       /* an insert can be refused for lack of room */
+#define INK_CAN_REPLACE 0x100u       /* INK_REPLACE */
+#define INK_CAN_PLAN_UNSURE 0x200u   /* ink_plan works out `unsure` */
+
+/* The fields of struct ink_geometry, in their order: bits of ink_kind_info.geometry. */
+#define INK_GEOMETRY_D 0x0001u
+#define INK_GEOMETRY_B 0x0002u
+#define INK_GEOMETRY_H 0x0004u
+#define INK_GEOMETRY_F 0x0008u
+#define INK_GEOMETRY_Q 0x0010u
+#define INK_GEOMETRY_SIDE 0x0020u
+#define INK_GEOMETRY_DLEFT_FLAGS 0x0040u
+#define INK_GEOMETRY_K 0x0080u
+#define INK_GEOMETRY_M 0x0100u
+#define INK_GEOMETRY_COUNTER_BITS 0x0200u
+#define INK_GEOMETRY_THRESHOLD 0x0400u
+#define INK_GEOMETRY_BLOOM_FLAGS 0x0800u
+#define INK_GEOMETRY_SIDE_ID 0x1000u
+
+struct ink_kind_info {
+	size_t size;
+	enum ink_kind kind;  /* never INK_KIND_DEFAULT */
+	const char *name;    /* "line" */
+	const char *purpose; /* one sentence: when to choose it */
+	unsigned can;        /* INK_CAN_... */
+	unsigned geometry;   /* INK_GEOMETRY_...: the fields that it takes */
+};
+
+/*
+ * What a kind is and what it can do; `info->size` must be set. Kinds are numbered
+ * from 1 without gaps: call it with 1, 2, ... until -ENOENT to list them. 0 is the
+ * default kind. -ENOENT: there is no such kind; -EINVAL: the size. Thread-safe.
+ */
+int ink_kind_info(unsigned kind, struct ink_kind_info *info);
+
 /*
  * What becomes of a flow for which there is no room. A flow that collides with
  * another one's entry while the side table is full: under INK_UNSURE and

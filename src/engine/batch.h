@@ -31,6 +31,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "engine/prefetch.h"
+
 /* ------------------------------------------------------------- single calls */
 
 static ink_answer verb_lookup(struct ink_table *t, uint64_t id)

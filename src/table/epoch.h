@@ -52,7 +52,7 @@
 
 static inline int ink_has_epochs(const struct ink_table *t)
 {
-	return t->plan.kind == INK_LINE;
+	return (t->kind->traits & INK_TRAIT_EPOCHS) != 0;
 }
 
 /* --------------------------------------------------------------------- reading */

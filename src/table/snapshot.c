@@ -163,71 +163,71 @@ int ink_save_bytes(const struct ink_table *t, const struct ink_save_options *opt
 
 /* --------------------------------------------------- loading: what it may say */
 
-struct range {
-	uint32_t least, most;
-};
-
-#define SAME(least, most)                                                                                    \
-	{                                                                                                    \
-		{least, most}, {least, most}, {least, most}, {least, most}, {least, most}, {least, most},    \
-		{                                                                                            \
-			least, most                                                                          \
-		}                                                                                            \
-	}
-#define ANY UINT32_MAX
-#define LINES INK_MOST_BUCKETS
-#define ASIDE INK_SIDE_MOST
-#define SMALL (COMPACT_META_BITS - COMPACT_MIN_SLOTS) /* buckets of a line */
 #define AT(field) offsetof(struct header, field)
+#define BY_KIND(field) AT(field), offsetof(struct ink_header_ranges, field)
 
-/* clang-format off */
+/* The numbers whose range is the kind's (kind.h). */
 static const struct field {
 	const char *name;
 	size_t at;
-	struct range of[7]; /* by kind; the plan makes no others */
+	size_t range;
 } fields[] = {
-	/*                                  line          compact       dleft         exact            stateful      direct        kbf */
-	{"states",       AT(states),       SAME(1, INK_MAX_STATES)},
-	{"age bits",     AT(age_bits),     SAME(0, INK_AGE_MAX_BITS)},
-	{"writers",      AT(writers),      {{1, ANY},     {1, 1},       {1, 1},       {1, 1},          {1, 1},       {1, 1},      {1, 1}}},
-	{"full policy",  AT(full),         {{1, 3},       {1, 3},       {1, 3},       {1, 3},          {1, 2},       {1, 2},      {1, 2}}},
-	{"flags",        AT(flags),        SAME(0, WITH_RULES | PAUSED)},
-	{"d",            AT(d),            {{2, 2},       {2, 2},       {1, 8},       {1, 1},          {0, 0},       {0, 0},      {0, 0}}},
-	{"b",            AT(b),            {{1, LINES},   {1, LINES},   {1, LINES},   {256, 1u << 31}, {0, 0},       {0, 0},      {0, 0}}},
-	{"h",            AT(h),            {{16, 32},     {4, 56},      {1, 64},      {1, 1},          {0, 0},       {0, 0},      {1, 8}}},
-	{"f",            AT(f),            {{2, 30},      {4, 24},      {2, 32},      {64, 64},        {0, 0},       {0, 0},      {1, 12}}},
-	{"q",            AT(q),            {{0, 0},       {1, SMALL},   {0, 0},       {0, 0},          {0, 0},       {0, 0},      {1, 64}}},
-	{"side",         AT(side),         {{0, ASIDE},   {0, ASIDE},   {0, ASIDE},   {0, 0},          {0, 0},       {0, 0},      {0, ASIDE}}},
-	{"dleft flags",  AT(dleft_flags),  {{0, 0},       {0, 0},       {0, 7},       {0, 0},          {0, 0},       {0, 0},      {0, 0}}},
-	{"k",            AT(k),            {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {1, 32},      {1, 32},      {1, 16}}},
-	{"m",            AT(m),            {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {2, ANY},     {2, ANY},      {1, ANY}}},
-	{"counter bits", AT(counter_bits), {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {0, 8},       {0, 8},      {0, 0}}},
-	{"threshold",    AT(threshold),    {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {1, 32},      {0, 0},      {0, 0}}},
-	{"side id bits", AT(side_id),      {{0, INK_SIDE_MOST_ID}, {0, INK_SIDE_MOST_ID}, {0, 0}, {0, 0}, {0, 0},  {0, 0},      {0, 0}}},
-	{"bloom flags",  AT(bloom_flags),  {{0, 0},       {0, 0},       {0, 0},       {0, 0},          {0, 1},       {0, 2},      {0, 0}}},
+	{"writers", BY_KIND(writers)},
+	{"full policy", BY_KIND(full)},
+	{"d", BY_KIND(d)},
+	{"b", BY_KIND(b)},
+	{"h", BY_KIND(h)},
+	{"f", BY_KIND(f)},
+	{"q", BY_KIND(q)},
+	{"side", BY_KIND(side)},
+	{"dleft flags", BY_KIND(dleft_flags)},
+	{"k", BY_KIND(k)},
+	{"m", BY_KIND(m)},
+	{"counter bits", BY_KIND(counter_bits)},
+	{"threshold", BY_KIND(threshold)},
+	{"side id bits", BY_KIND(side_id)},
+	{"bloom flags", BY_KIND(bloom_flags)},
 };
-/* clang-format on */
+
+_Static_assert(sizeof fields / sizeof fields[0] ==
+		       sizeof(struct ink_header_ranges) / sizeof(struct ink_range),
+	       "every range is checked");
 
 static int check_kind(const struct ink_file *f, const struct header *h)
 {
-	if (h->kind >= INK_LINE && h->kind <= INK_KBF)
+	if (h->kind && ink_kind_find(h->kind))
 		return 0;
-	return ink_file_wrong(f, -ENOTSUP, "has kind %u; tables are %d to %d", h->kind, INK_LINE, INK_KBF);
+	return ink_file_wrong(f, -ENOTSUP, "has kind %u, which this library does not know", h->kind);
+}
+
+static int check_field(const struct ink_file *f, const struct header *h, const char *name, size_t at,
+		       struct ink_range r)
+{
+	uint32_t value;
+
+	memcpy(&value, (const char *)h + at, sizeof value);
+	if (value >= r.least && value <= r.most)
+		return 0;
+	return ink_file_wrong(f, -EBADMSG, "%s (byte %zu) is %u; in a table of this kind it is %u to %u", name,
+			      at, value, r.least, r.most);
 }
 
 static int check_fields(const struct ink_file *f, const struct header *h)
 {
-	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-		struct range r = fields[i].of[h->kind - INK_LINE];
-		uint32_t value;
+	const char *ranges = (const char *)&ink_kind_find(h->kind)->ranges;
+	int error = check_field(f, h, "states", AT(states), (struct ink_range){1, INK_MAX_STATES});
 
-		memcpy(&value, (const char *)h + fields[i].at, sizeof value);
-		if (value < r.least || value > r.most)
-			return ink_file_wrong(f, -EBADMSG,
-					      "%s (byte %zu) is %u; in a table of this kind it is %u to %u",
-					      fields[i].name, fields[i].at, value, r.least, r.most);
+	if (!error)
+		error = check_field(f, h, "age bits", AT(age_bits), (struct ink_range){0, INK_AGE_MAX_BITS});
+	if (!error)
+		error = check_field(f, h, "flags", AT(flags), (struct ink_range){0, WITH_RULES | PAUSED});
+	for (size_t i = 0; i < sizeof fields / sizeof fields[0] && !error; i++) {
+		struct ink_range range;
+
+		memcpy(&range, ranges + fields[i].range, sizeof range);
+		error = check_field(f, h, fields[i].name, fields[i].at, range);
 	}
-	return 0;
+	return error;
 }
 
 static struct ink_plan plan_of(const struct header *h)
@@ -249,77 +249,21 @@ static struct ink_plan plan_of(const struct header *h)
 	return p;
 }
 
-/* Two cells at least for each hash to choose from, in the table or in each line. */
-static int bloom_fits(const struct header *h)
-{
-	struct ink_plan p = plan_of(h);
-	uint32_t line_cells = 512 / ink_bloom_cell_bits(&p);
-
-	if (h->threshold > h->k || h->counter_bits + h->age_bits == 0)
-		return 0;
-	if (h->kind == INK_DIRECT)
-		return h->bloom_flags != INK_BLOOM_BLOCKED && h->m / 2 >= h->k;
-	if (h->bloom_flags & INK_BLOOM_BLOCKED)
-		return h->counter_bits != 1 && h->m % line_cells == 0 && line_cells / 2 >= h->k;
-	return h->counter_bits != 1 && h->m / 2 >= h->k;
-}
-
-/* The sizes of the masks follow from the number of states. */
-static int kbf_fits(const struct header *h)
-{
-	struct ink_multiset_shape multisets;
-
-	if (h->states * h->q > INK_MULTISET_STATES || h->age_bits || h->m % h->k)
-		return 0;
-	multisets = ink_multiset_shape(h->states * h->q);
-	return h->h == multisets.mask_bytes && h->f == multisets.max_count;
-}
-
-/* Each number is in its range; do they fit together? See line.h, compact.h, dleft.c, exact.c, bloom.h, kbf.c. */
-static int shape_fits(const struct header *h)
-{
-	uint32_t code = h->state_bits + h->age_bits;
-
-	switch (h->kind) {
-	case INK_LINE:
-		return h->h % INK_LINE_WORDS == 0 &&
-		       h->f + code == ink_line_entry_bits(h->h / INK_LINE_WORDS);
-	case INK_COMPACT:
-		return h->h + h->q <= COMPACT_META_BITS &&
-		       h->h * (h->f + code) <= COMPACT_BITS - (h->h + h->q);
-	case INK_DLEFT:
-		return h->f + code <= 57;
-	case INK_EXACT:
-		return (h->b & (h->b - 1)) == 0;
-	case INK_KBF:
-		return kbf_fits(h);
-	default:
-		return bloom_fits(h);
-	}
-}
-
-/* The geometry of a kind in words. */
+/* The geometry in words. */
 static int no_such_shape(const struct ink_file *f, const struct header *h)
 {
-	uint32_t code = h->state_bits + h->age_bits;
-
-	if (h->kind == INK_STATEFUL || h->kind == INK_DIRECT)
-		return ink_file_wrong(f, -EBADMSG,
-				      "no table has the geometry k %u m %u counter bits %u threshold %u "
-				      "bloom flags %u with codes of %u bits",
-				      h->k, h->m, h->counter_bits, h->threshold, h->bloom_flags, code);
-	if (h->kind == INK_KBF)
-		return ink_file_wrong(f, -EBADMSG,
-				      "no table has the geometry h %u f %u q %u k %u m %u with %u states",
-				      h->h, h->f, h->q, h->k, h->m, h->states);
 	return ink_file_wrong(f, -EBADMSG,
-			      "no table has the geometry d %u b %u h %u f %u q %u with codes of %u bits",
-			      h->d, h->b, h->h, h->f, h->q, code);
+			      "no table has the geometry d %u b %u h %u f %u q %u k %u m %u counter bits %u "
+			      "threshold %u bloom flags %u with %u states and codes of %u bits",
+			      h->d, h->b, h->h, h->f, h->q, h->k, h->m, h->counter_bits, h->threshold,
+			      h->bloom_flags, h->states, h->state_bits + h->age_bits);
 }
 
 static int check_state_bits(const struct ink_file *f, const struct header *h)
 {
-	uint32_t state_bits = ink_state_bits((enum ink_kind)h->kind, h->states, h->counter_bits);
+	const struct ink_kind_def *kind = ink_kind_find(h->kind);
+	uint32_t state_bits = kind->state_bits ? kind->state_bits(h->states, h->counter_bits)
+					       : ink_coding(h->states, 0).state_bits;
 
 	if (h->state_bits == state_bits)
 		return 0;
@@ -333,7 +277,7 @@ static int check_shape(const struct ink_file *f, const struct header *h)
 	struct ink_plan plan = plan_of(h);
 	struct ink_side_form form = ink_side_form(&plan);
 
-	if (!shape_fits(h))
+	if (!ink_kind_find(h->kind)->fits(&plan, h->states))
 		return no_such_shape(f, h);
 	if ((h->side_id && h->side_id < INK_SIDE_LEAST_ID) || ink_side_width(form) > 8)
 		return ink_file_wrong(f, -EBADMSG,
@@ -349,9 +293,10 @@ static int check_shape(const struct ink_file *f, const struct header *h)
 static int check_turns(const struct ink_file *f, const struct header *h)
 {
 	uint32_t unsure = ink_coding(h->states, h->age_bits).unsure;
+	int has_epochs = (ink_kind_find(h->kind)->traits & INK_TRAIT_EPOCHS) != 0;
 
 	for (uint32_t state = 0; state < INK_STATE_CODES; state++) {
-		int stored = h->kind == INK_LINE && (state < h->states || state == unsure);
+		int stored = has_epochs && (state < h->states || state == unsure);
 		uint32_t most = stored ? ink_age_top(h->age_bits) : 0;
 
 		if (h->turn[state] > most)

@@ -14,7 +14,6 @@
 #include "base/secret.h"
 #include "base/error.h"
 #include "base/grow.h"
-#include "kinds/compact/compact.h"
 
 const char *ink_version(void)
 {
@@ -23,55 +22,13 @@ const char *ink_version(void)
 
 /* ------------------------------------------------------------------ the kinds */
 
-#ifdef INK_HAVE_AVX2
-static const struct ink_ops *line_avx2(const struct ink_plan *plan, unsigned writers)
-{
-	int common = plan->geometry.h == 24 && ink_codes_are_common(plan);
-
-	if (writers > 1)
-		return common ? ink_line_shared_common_avx2 : ink_line_shared_avx2;
-	return common ? ink_line_common_avx2 : ink_line_avx2;
-}
-#endif
-
-static const struct ink_ops *pick(const struct ink_plan *plan, unsigned writers, int avx2)
-{
-	switch (plan->kind) {
-	case INK_EXACT:
-		return ink_exact;
-	case INK_DLEFT:
-		return ink_dleft;
-	case INK_STATEFUL:
-		return ink_stateful;
-	case INK_DIRECT:
-		return ink_direct;
-	case INK_KBF:
-		return ink_kbf;
-#ifdef INK_HAVE_AVX2
-	case INK_COMPACT:
-		if (avx2)
-			return compact_is_common(plan) ? ink_compact_common_avx2 : ink_compact_avx2;
-		return ink_compact_portable;
-	default:
-		if (avx2)
-			return line_avx2(plan, writers);
-#else
-	case INK_COMPACT:
-		return ink_compact_portable;
-	default:
-		(void)avx2;
-#endif
-		return writers > 1 ? ink_line_shared : ink_line_portable;
-	}
-}
-
 const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers, enum ink_simd simd)
 {
 	if (!ink_cpu_has(simd))
 		return NULL;
 	if (simd == INK_SIMD_BEST)
 		simd = ink_cpu_best();
-	return pick(plan, writers, simd == INK_SIMD_AVX2);
+	return ink_kind_of(plan)->ops(plan, writers, simd == INK_SIMD_AVX2);
 }
 
 /* --------------------------------------------------------------- making, freeing */
@@ -90,6 +47,7 @@ struct ink_table *ink_table_alloc(const struct ink_plan *plan, unsigned writers,
 
 	if (t) {
 		t->allocator = *a;
+		t->kind = ink_kind_of(plan);
 		t->plan = *plan;
 		t->writers = writers;
 		t->is_far = (uint8_t)ink_is_far(plan);

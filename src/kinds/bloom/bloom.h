@@ -37,6 +37,44 @@
 #include "base/mix.h"
 #include "table/table.h"
 
+/* `stateful` and `direct`: m cells, of which each of k hashes has its own share; see bloom.h. */
+enum { INK_BLOOM_MOST_K = 32, INK_BLOOM_MOST_COUNTER_BITS = 8 };
+
+struct ink_bloom_shape {
+	uint32_t k, m;
+	uint32_t cell_bits;
+	uint32_t value_bits; /* stateful: of the state */
+	uint32_t count_top;  /* the highest count; 0: there are no counters */
+	uint32_t threshold;
+	uint32_t lines;      /* blocked: of 64 bytes; else 0 */
+	uint32_t line_cells; /* blocked: in each */
+	uint32_t share;      /* cells that each hash draws from, */
+	uint32_t larger;     /* and one more for as many of the first of them */
+	int sticky;          /* a counter at its top stays there */
+};
+
+INK_SHAPE(struct ink_bloom_shape);
+
+static inline struct ink_bloom_shape *ink_bloom_shape_of(const struct ink_table *t)
+{
+	return (struct ink_bloom_shape *)(uintptr_t)t->shape;
+}
+
+/* The bits of a cell; one that has neither state nor counter has one bit. */
+static inline uint32_t ink_bloom_cell_bits(const struct ink_plan *plan)
+{
+	uint32_t count = plan->geometry.counter_bits;
+
+	if (ink_kind_has(plan, INK_TRAIT_STATELESS) && !count)
+		count = 1;
+	return plan->age_bits + plan->state_bits + count;
+}
+
+/* In plan.c, for both kinds: as in struct ink_kind_def. */
+int ink_bloom_plan(const struct ink_request *req, struct ink_plan *plan, struct ink_why *why);
+uint64_t ink_bloom_cells_bytes(const struct ink_plan *plan, enum ink_full full);
+int ink_bloom_fits(const struct ink_plan *plan, unsigned states);
+
 enum { BLOOM_LINE_BITS = 512, BLOOM_LINE_BYTES = 64, BLOOM_WORD_BYTES = 8 };
 
 /* What a window of 64 bits that begins at a byte always has. */
@@ -44,7 +82,7 @@ _Static_assert(INK_BLOOM_MOST_COUNTER_BITS + 9 + INK_AGE_MAX_BITS <= 57, "a cell
 
 static inline const struct ink_bloom_shape *bloom_of(const struct ink_table *t)
 {
-	return &t->shape.bloom;
+	return ink_bloom_shape_of(t);
 }
 
 /* --------------------------------------------------------------------- cells */
@@ -267,7 +305,7 @@ static inline const char *bloom_check_gaps(const struct ink_table *t)
 static inline void bloom_shape(struct ink_table *t)
 {
 	const struct ink_geometry *g = &t->plan.geometry;
-	struct ink_bloom_shape *s = &t->shape.bloom;
+	struct ink_bloom_shape *s = ink_bloom_shape_of(t);
 	uint32_t shared;
 
 	*s = (struct ink_bloom_shape){.k = g->k,

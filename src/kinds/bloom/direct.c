@@ -330,4 +330,46 @@ static const struct ink_ops direct = {
 	.check = direct_check,
 };
 
-const struct ink_ops *const ink_direct = &direct;
+/* The state is part of what is hashed. */
+static unsigned direct_state_bits(unsigned states, uint32_t counter_bits)
+{
+	(void)states;
+	(void)counter_bits;
+	return 0;
+}
+
+/* bloom_flags of a snapshot lie in a range, which cannot say "0 or 2". */
+static int direct_fits(const struct ink_plan *plan, unsigned states)
+{
+	return !(plan->geometry.bloom_flags & INK_BLOOM_BLOCKED) && ink_bloom_fits(plan, states);
+}
+
+static const struct ink_ops *direct_ops(const struct ink_plan *plan, unsigned writers, int avx2)
+{
+	(void)plan;
+	(void)writers;
+	(void)avx2;
+	return &direct;
+}
+
+const struct ink_kind_def ink_kind_direct = {
+	.info = {.size = sizeof(struct ink_kind_info),
+		 .kind = INK_DIRECT,
+		 .name = "direct",
+		 .purpose = "to reproduce the ACSM paper; cheap where the caller knows the state",
+		 .can = INK_CAN_TIME_OUT | INK_CAN_PLAN_UNSURE,
+		 .geometry = INK_GEOMETRY_K | INK_GEOMETRY_M | INK_GEOMETRY_COUNTER_BITS |
+			     INK_GEOMETRY_BLOOM_FLAGS},
+	.traits = INK_TRAIT_STATELESS,
+	.plan = ink_bloom_plan,
+	.cells_bytes = ink_bloom_cells_bytes,
+	.state_bits = direct_state_bits,
+	.ranges = {.writers = {1, 1},
+		   .full = {INK_UNSURE, INK_REFUSE},
+		   .k = {1, INK_BLOOM_MOST_K},
+		   .m = {2, UINT32_MAX},
+		   .counter_bits = {0, INK_BLOOM_MOST_COUNTER_BITS},
+		   .bloom_flags = {0, INK_BLOOM_DECREMENT}},
+	.fits = direct_fits,
+	.ops = direct_ops,
+};

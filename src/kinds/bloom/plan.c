@@ -37,9 +37,11 @@
  * The ceiling holds for strangers and for live flows. A filter that is allowed
  * to be unsure about one flow in three would be small, and of no use.
  */
-#include "table/search.h"
+#include "kinds/bloom/bloom.h"
 
-enum { LINE_BITS = 512, DEFAULT_COUNTER_BITS_DIRECT = 2 };
+#include "table/buckets.h"
+
+enum { LINE_BITS = BLOOM_LINE_BITS, DEFAULT_COUNTER_BITS_DIRECT = 2 };
 
 /* Of 4 bits the top is 15: at a load of one flow a cell, less than one cell in 10^12 ever has so many. */
 enum { DEFAULT_COUNTER_BITS_STATEFUL = 4 };
@@ -48,7 +50,7 @@ enum { DEFAULT_COUNTER_BITS_STATEFUL = 4 };
 
 /* A filter, and what is in it. */
 struct filter {
-	const struct wish *w;
+	const struct ink_request *req;
 	struct ink_plan plan; /* kind, bits, and all of the geometry but m */
 	uint32_t unit;        /* cells that come together: 1, or those of a line */
 };
@@ -165,7 +167,7 @@ static void fill_line(const struct filter *f, struct line *l)
 {
 	const struct ink_geometry *g = &f->plan.geometry;
 
-	l->states = f->w->o->states;
+	l->states = f->req->o->states;
 	l->counters = g->counter_bits != 0;
 	l->k = g->k;
 	l->threshold = g->threshold;
@@ -284,7 +286,7 @@ static struct errors blocked_errors(const struct filter *f, const struct ink_pla
 	double others;
 
 	if (flows > f->unit)
-		return stateful_errors(p, n, f->w->o->states);
+		return stateful_errors(p, n, f->req->o->states);
 	fill_line(f, &l);
 	others = l.counters ? (l.states - 1) / l.states : 1;
 	return (struct errors){over_lines(&l, flows, line_error),
@@ -295,7 +297,7 @@ static struct errors blocked_errors(const struct filter *f, const struct ink_pla
 
 static struct errors errors_of(const struct filter *f, const struct ink_plan *p, uint64_t n)
 {
-	double states = f->w->o->states;
+	double states = f->req->o->states;
 
 	if (p->kind == INK_DIRECT)
 		return direct_errors(p, (double)n, states);
@@ -306,7 +308,7 @@ static struct errors errors_of(const struct filter *f, const struct ink_plan *p,
 
 static uint64_t bytes_of(const struct filter *f, const struct ink_plan *p)
 {
-	return ink_table_bytes(p, 1) + ink_body_round(ink_cells_bytes(p, f->w->o->full));
+	return ink_plan_bytes(p, f->req->o->full, 1);
 }
 
 static struct ink_plan with_units(const struct filter *f, uint64_t units)
@@ -341,14 +343,14 @@ static double worst_of(const struct ink_plan *p)
 /* Units from the fewest that are a filter to the most; or the ones that were given, rounded to whole lines. */
 static uint64_t least_units(const struct filter *f)
 {
-	uint64_t m = f->w->o->geometry.m, least = (2 * f->plan.geometry.k + f->unit - 1) / f->unit;
+	uint64_t m = f->req->o->geometry.m, least = (2 * f->plan.geometry.k + f->unit - 1) / f->unit;
 
 	return m ? (m + f->unit - 1) / f->unit : least;
 }
 
 static uint64_t most_units(const struct filter *f)
 {
-	return f->w->o->geometry.m ? least_units(f) : MOST_CELLS / f->unit;
+	return f->req->o->geometry.m ? least_units(f) : MOST_CELLS / f->unit;
 }
 
 struct search {
@@ -361,7 +363,7 @@ static int misses_ceiling(uint64_t units, const void *about)
 	const struct search *s = about;
 	struct ink_plan p = with_units(s->f, units);
 
-	return worst(errors_of(s->f, &p, s->flows)) > s->f->w->o->error;
+	return worst(errors_of(s->f, &p, s->flows)) > s->f->req->o->error;
 }
 
 /* The fewest units that keep the ceiling, or more than there can be. */
@@ -370,7 +372,7 @@ static uint64_t units_for(const struct filter *f, uint64_t least, uint64_t flows
 	struct search s = {f, 0, flows};
 	uint64_t end = least;
 
-	if (f->w->o->geometry.m || !ceiling_asked(f->w) || !misses_ceiling(least, &s))
+	if (f->req->o->geometry.m || !ink_has_ceiling(f->req) || !misses_ceiling(least, &s))
 		return least;
 	while (end <= most_units(f) && misses_ceiling(end, &s))
 		end *= 2;
@@ -386,12 +388,12 @@ static uint64_t units_without_lines(const struct filter *f, uint64_t flows)
 	return (units_for(&plain, least_units(&plain), flows) + f->unit - 1) / f->unit;
 }
 
-static void fewest_bytes(const struct filter *f, struct best *best)
+static void fewest_bytes(const struct filter *f, struct ink_best *best)
 {
-	uint64_t flows = f->w->o->flows, units = least_units(f);
+	uint64_t flows = f->req->o->flows, units = least_units(f);
 	struct ink_plan p;
 
-	if (f->unit > 1 && !f->w->o->geometry.m)
+	if (f->unit > 1 && !f->req->o->geometry.m)
 		units = units_without_lines(f, flows);
 	if (units > most_units(f) || (best->found && with_units(f, units).bytes > best->plan.bytes))
 		return;
@@ -399,9 +401,9 @@ static void fewest_bytes(const struct filter *f, struct best *best)
 	if (units > most_units(f))
 		return;
 	p = plan_for(f, units, flows);
-	if (ceiling_asked(f->w) && worst_of(&p) > f->w->o->error * INK_PLAN_SLACK)
+	if (ink_has_ceiling(f->req) && worst_of(&p) > f->req->o->error * INK_PLAN_SLACK)
 		return;
-	keep_if(best, p,
+	ink_keep_if(best, p,
 		p.bytes < best->plan.bytes ||
 			(p.bytes == best->plan.bytes && worst_of(&p) < worst_of(&best->plan)));
 }
@@ -409,7 +411,7 @@ static void fewest_bytes(const struct filter *f, struct best *best)
 static int bytes_fit(uint64_t units, const void *about)
 {
 	const struct search *s = about;
-	const struct ink_options *o = s->f->w->o;
+	const struct ink_options *o = s->f->req->o;
 
 	return !o->bytes || with_units(s->f, units).bytes <= o->bytes;
 }
@@ -428,28 +430,28 @@ static int flows_fit(uint64_t n, const void *about)
 	const struct search *s = about;
 	struct ink_plan p = with_units(s->f, s->units);
 
-	return worst(errors_of(s->f, &p, n)) <= s->f->w->o->error;
+	return worst(errors_of(s->f, &p, n)) <= s->f->req->o->error;
 }
 
 /* For given bytes, or for given cells. */
-static void most_flows(const struct filter *f, struct best *best)
+static void most_flows(const struct filter *f, struct ink_best *best)
 {
 	struct search s = {f, units_in_bytes(f), 0};
 	uint64_t n = s.units ? ink_bisect(0, INK_MOST_FLOWS, flows_fit, &s) : 0;
 
 	if (n && n > best->plan.flows)
-		keep_if(best, plan_for(f, s.units, n), 1);
+		ink_keep_if(best, plan_for(f, s.units, n), 1);
 }
 
-static void least_error(const struct filter *f, struct best *best)
+static void least_error(const struct filter *f, struct ink_best *best)
 {
 	uint64_t units = units_in_bytes(f);
 	struct ink_plan p;
 
 	if (!units)
 		return;
-	p = plan_for(f, units, f->w->o->flows);
-	keep_if(best, p, worst_of(&p) < worst_of(&best->plan));
+	p = plan_for(f, units, f->req->o->flows);
+	ink_keep_if(best, p, worst_of(&p) < worst_of(&best->plan));
 }
 
 /* ---------------------------------------------------------------- what is asked */
@@ -514,18 +516,18 @@ static int check(const struct ink_options *o, struct ink_why *why)
 	return 0;
 }
 
-static struct filter filter_of(const struct wish *w, uint32_t k)
+static struct filter filter_of(const struct ink_request *req, uint32_t k)
 {
-	const struct ink_geometry *g = &w->o->geometry;
-	uint32_t bits = counter_bits(w->o);
-	struct filter f = {.w = w, .unit = 1};
+	const struct ink_geometry *g = &req->o->geometry;
+	uint32_t bits = counter_bits(req->o);
+	struct filter f = {.req = req, .unit = 1};
 
 	f.plan = (struct ink_plan){.size = sizeof f.plan,
-				   .kind = w->o->kind,
-				   .age_bits = w->o->age_bits,
-				   .state_bits = ink_state_bits(w->o->kind, w->o->states, bits),
+				   .kind = req->o->kind,
+				   .age_bits = req->o->age_bits,
+				   .state_bits = ink_kind_find(req->o->kind)->state_bits(req->o->states, bits),
 				   .geometry = {.k = k, .counter_bits = bits, .bloom_flags = g->bloom_flags}};
-	if (w->o->kind == INK_STATEFUL)
+	if (req->o->kind == INK_STATEFUL)
 		f.plan.geometry.threshold = g->threshold ? g->threshold : 1;
 	if (g->bloom_flags & INK_BLOOM_BLOCKED)
 		f.unit = LINE_BITS / ink_bloom_cell_bits(&f.plan);
@@ -541,17 +543,17 @@ static int makes_sense(const struct filter *f)
 	return g->threshold <= g->k && cells >= 2 * g->k;
 }
 
-typedef void (*search_fn)(const struct filter *f, struct best *best);
+typedef void (*search_fn)(const struct filter *f, struct ink_best *best);
 
 /* How many k there were to try. */
-static unsigned each_k(const struct wish *w, search_fn search, struct best *best)
+static unsigned each_k(const struct ink_request *req, search_fn search, struct ink_best *best)
 {
 	unsigned tried = 0;
-	uint32_t first = w->o->geometry.k ? w->o->geometry.k : 1,
-		 last = w->o->geometry.k ? w->o->geometry.k : INK_BLOOM_MOST_K;
+	uint32_t first = req->o->geometry.k ? req->o->geometry.k : 1,
+		 last = req->o->geometry.k ? req->o->geometry.k : INK_BLOOM_MOST_K;
 
 	for (uint32_t k = first; k <= last; k++) {
-		struct filter f = filter_of(w, k);
+		struct filter f = filter_of(req, k);
 
 		if (!makes_sense(&f))
 			continue;
@@ -561,48 +563,76 @@ static unsigned each_k(const struct wish *w, search_fn search, struct best *best
 	return tried;
 }
 
-static search_fn search_for(const struct wish *w)
+static search_fn search_for(const struct ink_request *req)
 {
-	if (!w->o->flows)
+	if (!req->o->flows)
 		return most_flows;
-	return w->o->bytes && !(w->asked->error > 0) ? least_error : fewest_bytes;
+	return req->o->bytes && !(req->asked->error > 0) ? least_error : fewest_bytes;
 }
 
 /* ------------------------------------------------------------------- the call */
 
-static int out_of_reach(const struct wish *w, struct ink_why *why)
+static int out_of_reach(const struct ink_request *req, struct ink_why *why)
 {
-	const char *name = ink_kind_name(w->o->kind);
-	struct best best = {.found = 0};
+	const char *name = ink_kind_name(req->o->kind);
+	struct ink_best best = {.found = 0};
 
-	if (!each_k(w, least_error, &best))
+	if (!each_k(req, least_error, &best))
 		return ink_fail(why, -ERANGE, "%s: no such geometry with %u state%s and %u age bit%s",
-				   name, w->o->states, ink_plural(w->o->states), w->o->age_bits,
-				   ink_plural(w->o->age_bits));
-	if (w->o->geometry.m && w->o->flows && best.found)
+				   name, req->o->states, ink_plural(req->o->states), req->o->age_bits,
+				   ink_plural(req->o->age_bits));
+	if (req->o->geometry.m && req->o->flows && best.found)
 		return ink_fail(why, -ERANGE, "%s: %llu flows in %u cells have errors of %.2g, not %g",
-				   name, (unsigned long long)w->o->flows, w->o->geometry.m,
-				   worst_of(&best.plan), w->o->error);
-	if (w->o->flows && search_for(w) == fewest_bytes)
+				   name, (unsigned long long)req->o->flows, req->o->geometry.m,
+				   worst_of(&best.plan), req->o->error);
+	if (req->o->flows && search_for(req) == fewest_bytes)
 		return ink_fail(why, -ERANGE, "%s: %llu flows at error %g take more than 2^32 - 1 cells",
-				   name, (unsigned long long)w->o->flows, w->o->error);
-	if (w->o->geometry.m)
+				   name, (unsigned long long)req->o->flows, req->o->error);
+	if (req->o->geometry.m)
 		return ink_fail(why, -ERANGE, "%s: no flow has room at error %g in %u cells", name,
-				   w->o->error, w->o->geometry.m);
-	return ink_fail(why, -ERANGE, "%s: no flow has room at error %g in %llu byte%s", name, w->o->error,
-			   (unsigned long long)w->o->bytes, ink_plural(w->o->bytes));
+				   req->o->error, req->o->geometry.m);
+	return ink_fail(why, -ERANGE, "%s: no flow has room at error %g in %llu byte%s", name, req->o->error,
+			   (unsigned long long)req->o->bytes, ink_plural(req->o->bytes));
 }
 
-int ink_plan_bloom(const struct wish *w, struct ink_plan *plan, struct ink_why *why)
+int ink_bloom_plan(const struct ink_request *req, struct ink_plan *plan, struct ink_why *why)
 {
-	struct best best = {.found = 0};
-	int error = check(w->o, why);
+	struct ink_best best = {.found = 0};
+	int error = check(req->o, why);
 
 	if (error)
 		return error;
-	each_k(w, search_for(w), &best);
+	each_k(req, search_for(req), &best);
 	if (!best.found)
-		return out_of_reach(w, why);
+		return out_of_reach(req, why);
 	*plan = best.plan;
 	return 0;
+}
+
+/* ------------------------------------------------------------- sizes, snapshots */
+
+uint64_t ink_bloom_cells_bytes(const struct ink_plan *plan, enum ink_full full)
+{
+	uint64_t bits = ink_bloom_cell_bits(plan);
+
+	(void)full;
+	if (plan->geometry.bloom_flags & INK_BLOOM_BLOCKED)
+		return plan->geometry.m / (LINE_BITS / bits) * BLOOM_LINE_BYTES;
+	return ink_packed_bytes(plan->geometry.m * bits);
+}
+
+/* Two cells at least for each hash to choose from, in the table or in each line. */
+int ink_bloom_fits(const struct ink_plan *plan, unsigned states)
+{
+	const struct ink_geometry *g = &plan->geometry;
+	uint32_t line_cells = LINE_BITS / ink_bloom_cell_bits(plan);
+
+	(void)states;
+	if (g->threshold > g->k || g->counter_bits + plan->age_bits == 0)
+		return 0;
+	if (plan->kind == INK_STATEFUL && g->counter_bits == 1)
+		return 0;
+	if (g->bloom_flags & INK_BLOOM_BLOCKED)
+		return g->m % line_cells == 0 && line_cells / 2 >= g->k;
+	return g->m / 2 >= g->k;
 }

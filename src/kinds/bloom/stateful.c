@@ -371,4 +371,38 @@ static const struct ink_ops stateful = {
 	.check = stateful_check,
 };
 
-const struct ink_ops *const ink_stateful = &stateful;
+/* Without counters a cell needs one more value: no flow has come to it. */
+static unsigned stateful_state_bits(unsigned states, uint32_t counter_bits)
+{
+	return ink_coding(counter_bits ? states : states + 1, 0).state_bits;
+}
+
+static const struct ink_ops *stateful_ops(const struct ink_plan *plan, unsigned writers, int avx2)
+{
+	(void)plan;
+	(void)writers;
+	(void)avx2;
+	return &stateful;
+}
+
+const struct ink_kind_def ink_kind_stateful = {
+	.info = {.size = sizeof(struct ink_kind_info),
+		 .kind = INK_STATEFUL,
+		 .name = "stateful",
+		 .purpose = "to reproduce the ACSM paper; never refuses a flow, and is unsure instead",
+		 .can = INK_CAN_TIME_OUT | INK_CAN_DIFFER | INK_CAN_PLAN_UNSURE,
+		 .geometry = INK_GEOMETRY_K | INK_GEOMETRY_M | INK_GEOMETRY_COUNTER_BITS |
+			     INK_GEOMETRY_THRESHOLD | INK_GEOMETRY_BLOOM_FLAGS},
+	.plan = ink_bloom_plan,
+	.cells_bytes = ink_bloom_cells_bytes,
+	.state_bits = stateful_state_bits,
+	.ranges = {.writers = {1, 1},
+		   .full = {INK_UNSURE, INK_REFUSE},
+		   .k = {1, INK_BLOOM_MOST_K},
+		   .m = {2, UINT32_MAX},
+		   .counter_bits = {0, INK_BLOOM_MOST_COUNTER_BITS},
+		   .threshold = {1, INK_BLOOM_MOST_K},
+		   .bloom_flags = {0, INK_BLOOM_BLOCKED}},
+	.fits = ink_bloom_fits,
+	.ops = stateful_ops,
+};

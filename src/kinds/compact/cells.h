@@ -11,11 +11,13 @@
 #include <stddef.h>
 
 #include "engine/variant.h"
+#include "engine/prefetch.h"
 #include "kinds/compact/compact.h"
+#include "table/seqlock.h"
 
 static inline const struct ink_compact_shape *shape_of(const struct ink_table *t)
 {
-	return IS_COMMON_SHAPE ? &compact_common : &t->shape.compact;
+	return IS_COMMON_SHAPE ? &compact_common : ink_compact_shape_of(t);
 }
 
 #include "engine/one_writer.h"
@@ -522,7 +524,7 @@ static int cell_drop_expendable(struct ink_table *t, const struct place *p)
 
 static void cells_shape(struct ink_table *t)
 {
-	t->shape.compact = compact_shape(&t->plan.geometry, t->coding.state_bits + coding_of(t)->age_bits);
+	*ink_compact_shape_of(t) = compact_shape(&t->plan.geometry, t->coding.state_bits + coding_of(t)->age_bits);
 }
 
 #endif

@@ -33,6 +33,42 @@
 
 __extension__ typedef unsigned __int128 uint128;
 
+/* What a compact line allows: 512 bits less five flags; entries and buckets in the last two words. */
+enum {
+	COMPACT_BITS = 507,
+	COMPACT_META_BITS = 122, /* h + q at the most; one bit before them */
+	COMPACT_MIN_SLOTS = 4,
+	COMPACT_MAX_SLOTS = 56, /* so that a plane is got with one shift */
+	COMPACT_MIN_R = 4,
+	COMPACT_MAX_R = 24,
+};
+
+/*
+ * `compact`: h entries with r remainder bits, q small buckets; see compact.h.
+ * All offsets are bits in the 512 of a line.
+ */
+struct ink_compact_shape {
+	uint32_t slots;          /* h */
+	uint32_t buckets;        /* q */
+	uint32_t remainder_bits; /* r */
+	uint32_t planes;         /* state and age bits */
+	uint32_t planes_at;      /* the first plane */
+	uint32_t meta_at;        /* the unary metadata, in the last two words */
+	uint32_t meta_start;     /* the same, in bits from word 6 */
+	uint64_t meta[2];        /* its mask in words 6 and 7 */
+	uint64_t before[2];      /* the bit before it */
+};
+
+INK_SHAPE(struct ink_compact_shape);
+
+static inline struct ink_compact_shape *ink_compact_shape_of(const struct ink_table *t)
+{
+	return (struct ink_compact_shape *)(uintptr_t)t->shape;
+}
+
+extern const struct ink_ops *const ink_compact_portable, *const ink_compact_avx2,
+	*const ink_compact_common_avx2;
+
 enum {
 	COMPACT_WORD_BITS = 3,
 	COMPACT_WORDS = 1 << COMPACT_WORD_BITS,

@@ -42,6 +42,8 @@
 
 #include "base/mix.h"
 #include "engine/variant.h"
+#include "kinds/dleft/dleft.h"
+#include "table/buckets.h"
 
 enum { MAX_D = 8 };
 
@@ -59,9 +61,12 @@ struct spot {
 
 /* ------------------------------------------------------------- where it is */
 
+/* A cell is read as 64 bits from the byte in which it begins. */
+enum { MOST_CELL_BITS = 57 };
+
 static inline const struct ink_dleft_shape *shape_of(const struct ink_table *t)
 {
-	return &t->shape.dleft;
+	return ink_dleft_shape_of(t);
 }
 
 static inline uint64_t buckets_of(const struct ink_dleft_shape *s)
@@ -478,7 +483,7 @@ static const char *cells_check(const struct ink_table *t)
 static void cells_shape(struct ink_table *t)
 {
 	const struct ink_geometry *g = &t->plan.geometry;
-	struct ink_dleft_shape *s = &t->shape.dleft;
+	struct ink_dleft_shape *s = ink_dleft_shape_of(t);
 	uint64_t end;
 
 	*s = (struct ink_dleft_shape){.d = g->d, .b = g->b, .h = g->h, .f = g->f, .flags = g->dleft_flags};
@@ -491,4 +496,86 @@ static void cells_shape(struct ink_table *t)
 
 #include "engine/engine.h"
 
-const struct ink_ops *const ink_dleft = &verbs;
+/* ------------------------------------------------------------------- planning */
+
+/* The paper's rule: three subtables, six cells, two thirds full. Other heights by the same margin. */
+static void dleft_shapes(const struct ink_request *req, ink_shape_visitor *visit, void *search)
+{
+	const struct ink_geometry *g = &req->o->geometry;
+	uint32_t d = g->d ? g->d : 3, h = g->h ? g->h : 6;
+	uint32_t code = req->coding.state_bits + req->coding.age_bits;
+
+	for (uint32_t f = 2; f <= 32; f++) {
+		struct ink_bucket_shape s = {.g = {.d = d, .h = h, .f = f, .dleft_flags = g->dleft_flags},
+					     .values = ldexp(1, (int)f) - 1,
+					     .load = h >= 6 && d >= 3 ? 2.0 / 3
+						     : h >= 4         ? .5
+								      : .25};
+
+		if (f + code <= MOST_CELL_BITS && ink_admits(g->f, f) && d <= 8 && h <= 64)
+			visit(search, &s);
+	}
+}
+
+static int dleft_plan(const struct ink_request *req, struct ink_plan *plan, struct ink_why *why)
+{
+	static const struct ink_bucket_kind kind = {
+		.shapes = dleft_shapes, .subtables = 1, .no_side = 1, .buckets = "buckets"};
+
+	return ink_plan_buckets(req, &kind, plan, why);
+}
+
+static int dleft_accept(const struct ink_options *o, struct ink_why *why)
+{
+	uint32_t unknown = o->geometry.dleft_flags & ~(INK_DLEFT_COPY | INK_DLEFT_REINSERT | INK_DLEFT_KEEP);
+
+	return unknown ? ink_fail(why, -EINVAL, "options: dleft_flags %#x are unknown", unknown) : 0;
+}
+
+/* The cells, and a bit for each bucket that an insert found full. */
+static uint64_t dleft_cells_bytes(const struct ink_plan *plan, enum ink_full full)
+{
+	const struct ink_geometry *g = &plan->geometry;
+	uint64_t buckets = (uint64_t)g->d * g->b;
+
+	return ink_packed_bytes(buckets * g->h * (g->f + plan->state_bits + plan->age_bits)) +
+	       (full == INK_REFUSE ? 0 : (buckets + 63) / 64 * 8);
+}
+
+static int dleft_fits(const struct ink_plan *plan, unsigned states)
+{
+	(void)states;
+	return plan->geometry.f + plan->state_bits + plan->age_bits <= MOST_CELL_BITS;
+}
+
+static const struct ink_ops *dleft_ops(const struct ink_plan *plan, unsigned writers, int avx2)
+{
+	(void)plan;
+	(void)writers;
+	(void)avx2;
+	return &verbs;
+}
+
+const struct ink_kind_def ink_kind_dleft = {
+	.info = {.size = sizeof(struct ink_kind_info),
+		 .kind = INK_DLEFT,
+		 .name = "dleft",
+		 .purpose = "to reproduce the ACSM paper; otherwise line does more in less memory",
+		 .can = INK_CAN_CENSUS | INK_CAN_TIME_OUT | INK_CAN_TIME_OUT_TO | INK_CAN_DIFFER |
+			INK_CAN_BE_FULL | INK_CAN_REPLACE,
+		 .geometry = INK_GEOMETRY_D | INK_GEOMETRY_B | INK_GEOMETRY_H | INK_GEOMETRY_F |
+			     INK_GEOMETRY_SIDE | INK_GEOMETRY_DLEFT_FLAGS},
+	.accept = dleft_accept,
+	.plan = dleft_plan,
+	.cells_bytes = dleft_cells_bytes,
+	.ranges = {.writers = {1, 1},
+		   .full = {INK_UNSURE, INK_REPLACE},
+		   .d = {1, 8},
+		   .b = {1, INK_MOST_BUCKETS},
+		   .h = {1, 64},
+		   .f = {2, 32},
+		   .side = {0, INK_SIDE_MOST},
+		   .dleft_flags = {0, INK_DLEFT_COPY | INK_DLEFT_REINSERT | INK_DLEFT_KEEP}},
+	.fits = dleft_fits,
+	.ops = dleft_ops,
+};

@@ -38,7 +38,8 @@
 
 #include "base/file.h"
 #include "base/shift.h"
-#include "table/table.h"
+#include "kinds/exact/exact.h"
+#include "table/plan.h"
 
 struct slot {
 	uint64_t id;
@@ -50,7 +51,8 @@ _Static_assert(INK_MAX_STATES < 256, "a state and one fit the 8 bits of a stamp"
 
 #define NOWHERE UINT64_MAX
 enum { TICK_AT = 8 };                 /* in a stamp, above the state */
-#define MOST_SLOTS (1ull << 31)       /* the largest power of two that geometry.b can say */
+#define LEAST_SLOTS 256
+#define MOST_SLOTS (1u << 31)         /* the largest power of two that geometry.b can hold */
 #define TICKS (UINT64_MAX >> TICK_AT) /* the bits of a tick number that a stamp keeps */
 
 /* -------------------------------------------------------------------- slots */
@@ -62,7 +64,7 @@ static inline struct slot *slot_at(const struct ink_table *t, uint64_t i)
 
 static inline uint64_t slots_of(const struct ink_table *t)
 {
-	return t->shape.exact.mask + 1;
+	return ink_exact_shape_of(t)->mask + 1;
 }
 
 /* The high bits of the id; the product keeps as many as there are slots. */
@@ -73,7 +75,7 @@ static inline uint64_t home_of(const struct ink_table *t, uint64_t id)
 
 static inline uint64_t behind(const struct ink_table *t, uint64_t i)
 {
-	return (i + 1) & t->shape.exact.mask;
+	return (i + 1) & ink_exact_shape_of(t)->mask;
 }
 
 static inline unsigned state_in(const struct slot *s)
@@ -120,7 +122,7 @@ static int grow(struct ink_table *t)
 	t->body_is_mapped = 0;
 	t->plan.bytes = ink_table_bytes(&t->plan, t->writers) + bytes;
 	t->plan.geometry.b = (uint32_t)(2 * slots);
-	t->shape.exact.mask = 2 * slots - 1;
+	ink_exact_shape_of(t)->mask = 2 * slots - 1;
 	t->aging.cursor = 0;
 	for (uint64_t i = 0; i < slots; i++)
 		if (old[i].stamp)
@@ -132,7 +134,7 @@ static int grow(struct ink_table *t)
 /* The flow is not there. */
 static int put(struct ink_table *t, uint64_t id, unsigned state)
 {
-	struct ink_exact_shape *x = &t->shape.exact;
+	struct ink_exact_shape *x = ink_exact_shape_of(t);
 	int crowded = (x->count + 1) * 8 > slots_of(t) * 7;
 	struct slot *s;
 
@@ -206,7 +208,7 @@ static uint64_t empty_slot(struct ink_table *t, uint64_t i)
 	struct removal r = {t, NOWHERE};
 
 	*slot_at(t, ink_shift_back(&shift, &r, i)) = (struct slot){0};
-	t->shape.exact.count--;
+	ink_exact_shape_of(t)->count--;
 	return r.missed;
 }
 
@@ -380,7 +382,7 @@ static const char *check_slot(const struct ink_table *t, const struct slot *s)
 
 static const char *exact_check(const struct ink_table *t)
 {
-	const struct ink_exact_shape *x = &t->shape.exact;
+	const struct ink_exact_shape *x = ink_exact_shape_of(t);
 	const char *wrong = NULL;
 
 	if (flows_of(t) != x->count)
@@ -395,8 +397,8 @@ static const char *exact_check(const struct ink_table *t)
 /* The flows are counted, since the body may be that of a snapshot. */
 static void exact_shape(struct ink_table *t)
 {
-	t->shape.exact.mask = (uint64_t)t->plan.geometry.b - 1;
-	t->shape.exact.count = flows_of(t);
+	ink_exact_shape_of(t)->mask = (uint64_t)t->plan.geometry.b - 1;
+	ink_exact_shape_of(t)->count = flows_of(t);
 	sweep_always(t);
 }
 
@@ -414,4 +416,86 @@ static const struct ink_ops exact = {
 	.check = exact_check,
 };
 
-const struct ink_ops *const ink_exact = &exact;
+/* ------------------------------------------------------------------- planning */
+
+/* Never mistaken, so there is little to choose: a power of two of slots, at most 7/8 of them taken. */
+static struct ink_plan plan_for(const struct ink_request *req, uint64_t slots, uint64_t flows)
+{
+	struct ink_plan p = {.size = sizeof p,
+			     .kind = INK_EXACT,
+			     .flows = flows,
+			     .load = (double)flows / (double)slots,
+			     .state_bits = req->coding.state_bits,
+			     .age_bits = req->coding.age_bits,
+			     .geometry = {.d = 1, .b = (uint32_t)slots, .h = 1, .f = 64}};
+
+	ink_plan_measure(&p, req);
+	return p;
+}
+
+/* As many slots as are requested, or as there is room for. */
+static uint64_t slots_for(const struct ink_request *req)
+{
+	uint64_t slots = LEAST_SLOTS;
+
+	if (req->o->flows)
+		while (slots < MOST_SLOTS && slots / 8 * 7 < req->o->flows)
+			slots *= 2;
+	else
+		while (slots < MOST_SLOTS && plan_for(req, slots * 2, slots).bytes <= req->o->bytes)
+			slots *= 2;
+	return slots;
+}
+
+static int exact_plan(const struct ink_request *req, struct ink_plan *plan, struct ink_why *why)
+{
+	uint64_t slots = slots_for(req), flows = req->o->flows ? req->o->flows : slots / 8 * 7;
+
+	if (slots / 8 * 7 < flows)
+		return ink_fail(why, -ERANGE, "exact: %llu flows are more than its 2^31 slots hold",
+				(unsigned long long)flows);
+	*plan = plan_for(req, slots, flows);
+	return 0;
+}
+
+static uint64_t exact_cells_bytes(const struct ink_plan *plan, enum ink_full full)
+{
+	(void)full;
+	return (uint64_t)plan->geometry.b * sizeof(struct slot);
+}
+
+static int exact_fits(const struct ink_plan *plan, unsigned states)
+{
+	(void)states;
+	return (plan->geometry.b & (plan->geometry.b - 1)) == 0;
+}
+
+static const struct ink_ops *exact_ops(const struct ink_plan *plan, unsigned writers, int avx2)
+{
+	(void)plan;
+	(void)writers;
+	(void)avx2;
+	return &exact;
+}
+
+const struct ink_kind_def ink_kind_exact = {
+	.info = {.size = sizeof(struct ink_kind_info),
+		 .kind = INK_EXACT,
+		 .name = "exact",
+		 .purpose = "never mistaken and grows; to compare with, or where memory does not matter",
+		 .can = INK_CAN_BE_EXACT | INK_CAN_CENSUS | INK_CAN_TIME_OUT | INK_CAN_TIME_OUT_TO |
+			INK_CAN_DIFFER | INK_CAN_BE_FULL | INK_CAN_REPLACE | INK_CAN_PLAN_UNSURE,
+		 /* Taken, so that a plan's geometry can be given back; it grows as it needs. */
+		 .geometry = INK_GEOMETRY_D | INK_GEOMETRY_B | INK_GEOMETRY_H | INK_GEOMETRY_F |
+			     INK_GEOMETRY_SIDE},
+	.plan = exact_plan,
+	.cells_bytes = exact_cells_bytes,
+	.ranges = {.writers = {1, 1},
+		   .full = {INK_UNSURE, INK_REPLACE},
+		   .d = {1, 1},
+		   .b = {LEAST_SLOTS, MOST_SLOTS},
+		   .h = {1, 1},
+		   .f = {64, 64}},
+	.fits = exact_fits,
+	.ops = exact_ops,
+};

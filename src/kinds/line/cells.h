@@ -40,14 +40,17 @@
 #include <stddef.h>
 
 #include "engine/variant.h"
+#include "engine/prefetch.h"
+#include "kinds/line/kind.h"
 #include "table/epoch.h"
+#include "table/seqlock.h"
 
 /* ---------------------------------------------------------------- the shape */
 
 /* In the common shape all but the number of lines is a constant. */
 #define shape_of(t)                                                                                          \
-	(IS_COMMON_SHAPE ? &(const struct ink_line_shape){LINE_COMMON, .lines = (t)->shape.line.lines}       \
-			 : &(t)->shape.line)
+	(IS_COMMON_SHAPE ? &(const struct ink_line_shape){LINE_COMMON, .lines = ink_line_shape_of(t)->lines}       \
+			 : ink_line_shape_of(t))
 
 /* In the common shape a small table by column is quicker than shifts. */
 static const uint64_t common_lanes[] = {LINE_COMMON_LANES}, common_states[] = {LINE_COMMON_STATES};
@@ -597,7 +600,7 @@ static void cells_shape(struct ink_table *t)
 {
 	const struct ink_geometry *g = &t->plan.geometry;
 
-	t->shape.line =
+	*ink_line_shape_of(t) =
 		ink_line_shape(g->h / INK_LINE_WORDS, t->coding.state_bits + t->coding.age_bits, g->b);
 }
 

@@ -10,12 +10,11 @@
  * The side table holds changes of flows that read "don't know": as many as there
  * are such flows, and six standard deviations.
  */
-#include "table/search.h"
-
 #include <stdlib.h>
 
-#include "kinds/sums/multiset.h"
 #include "kinds/sums/odds.h"
+#include "kinds/sums/sums.h"
+#include "table/plan.h"
 
 enum {
 	MOST_SYMBOLS = 12, /* in classes; more states than half of that have one */
@@ -28,7 +27,7 @@ enum {
 
 /* One choice. */
 struct choice {
-	const struct wish *w;
+	const struct ink_request *req;
 	const struct ink_odds *odds;
 	const struct ink_multiset_shape *multisets;
 	uint32_t classes, k;
@@ -45,7 +44,7 @@ static double misled(const struct choice *c, double load)
 /* By how much the ceiling is exceeded; its logarithm is nearly straight over that of the load. */
 static double excess(const struct choice *c, double load)
 {
-	return log(misled(c, load) / c->w->o->error);
+	return log(misled(c, load) / c->req->o->error);
 }
 
 /* An end of the interval, and by how much the ceiling is exceeded there. */
@@ -86,14 +85,14 @@ static double highest_load(const struct choice *c)
 /* Where one flow in twenty is in doubt, more room for their changes is no help. */
 #define MOST_DOUBT .05
 
-static uint32_t side_entries(const struct wish *w, double flows, double unsure)
+static uint32_t side_entries(const struct ink_request *req, double flows, double unsure)
 {
 	double waiting = flows * (unsure < MOST_DOUBT ? unsure : MOST_DOUBT);
 
-	if (w->o->geometry.side == INK_NO_SIDE)
+	if (req->o->geometry.side == INK_NO_SIDE)
 		return 0;
-	if (w->o->geometry.side)
-		return w->o->geometry.side;
+	if (req->o->geometry.side)
+		return req->o->geometry.side;
 	waiting = ceil(waiting + 6 * sqrt(waiting)) + 16;
 	return waiting < INK_SIDE_MOST ? (uint32_t)waiting : INK_SIDE_MOST;
 }
@@ -105,7 +104,7 @@ static struct ink_plan plan_for(const struct choice *c, uint64_t share, uint64_t
 			     .kind = INK_KBF,
 			     .flows = n,
 			     .load = (double)n / (double)(c->k * share),
-			     .state_bits = c->w->coding.state_bits,
+			     .state_bits = c->req->coding.state_bits,
 			     .geometry = {.h = c->multisets->mask_bytes,
 					  .f = c->multisets->max_count,
 					  .q = c->classes,
@@ -113,10 +112,8 @@ static struct ink_plan plan_for(const struct choice *c, uint64_t share, uint64_t
 					  .m = (uint32_t)(c->k * share)}};
 
 	ink_odds_of(c->odds, c->k, (double)n / (double)share, &p.error, &p.unsure);
-	p.geometry.side = side_entries(c->w, (double)n, p.unsure);
-	p.bytes = ink_table_bytes(&p, 1) +
-		  ink_body_round(ink_cells_bytes(&p, c->w->o->full) + ink_side_bytes(ink_side_form(&p)));
-	p.bits_per_flow = 8 * (double)p.bytes / (double)n;
+	p.geometry.side = side_entries(c->req, (double)n, p.unsure);
+	ink_plan_measure(&p, c->req);
 	return p;
 }
 
@@ -130,25 +127,25 @@ static uint64_t share_for(const struct choice *c, double n, double load)
 
 static uint64_t pinned_share(const struct choice *c)
 {
-	return c->w->o->geometry.m / c->k;
+	return c->req->o->geometry.m / c->k;
 }
 
 /* ---------------------------------------------------------- the three searches */
 
-static void fewest_bytes(const struct choice *c, struct best *best)
+static void fewest_bytes(const struct choice *c, struct ink_best *best)
 {
 	double load = highest_load(c);
-	uint64_t n = c->w->o->flows, share = load > 0 ? share_for(c, (double)n, load) : 0;
+	uint64_t n = c->req->o->flows, share = load > 0 ? share_for(c, (double)n, load) : 0;
 	struct ink_plan p;
 
-	if (c->w->o->geometry.m)
+	if (c->req->o->geometry.m)
 		share = pinned_share(c);
 	if (!share)
 		return;
 	p = plan_for(c, share, n);
-	if (ceiling_asked(c->w) && fmax(p.error, p.unsure) > c->w->o->error * INK_PLAN_SLACK)
+	if (ink_has_ceiling(c->req) && fmax(p.error, p.unsure) > c->req->o->error * INK_PLAN_SLACK)
 		return;
-	keep_if(best, p, p.bytes < best->plan.bytes);
+	ink_keep_if(best, p, p.bytes < best->plan.bytes);
 }
 
 struct search {
@@ -161,20 +158,20 @@ static int flows_fit(uint64_t n, const void *about)
 	const struct search *q = about;
 	uint64_t share = share_for(q->c, (double)n, q->load);
 
-	return share && plan_for(q->c, share, n).bytes <= q->c->w->o->bytes;
+	return share && plan_for(q->c, share, n).bytes <= q->c->req->o->bytes;
 }
 
-static void most_flows(const struct choice *c, struct best *best)
+static void most_flows(const struct choice *c, struct ink_best *best)
 {
 	struct search q = {c, highest_load(c)};
-	uint64_t bytes = c->w->o->bytes, end = bytes < INK_MOST_FLOWS / 8 ? bytes * 8 : INK_MOST_FLOWS;
+	uint64_t bytes = c->req->o->bytes, end = bytes < INK_MOST_FLOWS / 8 ? bytes * 8 : INK_MOST_FLOWS;
 	uint64_t n = q.load > 0 && flows_fit(1, &q) ? ink_bisect(1, end, flows_fit, &q) : 0;
 
-	if (c->w->o->geometry.m)
+	if (c->req->o->geometry.m)
 		n = (uint64_t)((double)pinned_share(c) * q.load);
 	if (!n)
 		return;
-	keep_if(best, plan_for(c, c->w->o->geometry.m ? pinned_share(c) : share_for(c, (double)n, q.load), n),
+	ink_keep_if(best, plan_for(c, c->req->o->geometry.m ? pinned_share(c) : share_for(c, (double)n, q.load), n),
 		n > best->plan.flows);
 }
 
@@ -183,109 +180,109 @@ static int share_fits(uint64_t share, const void *about)
 	const struct search *q = about;
 
 	return share * q->c->k <= UINT32_MAX &&
-	       plan_for(q->c, share, q->c->w->o->flows).bytes <= q->c->w->o->bytes;
+	       plan_for(q->c, share, q->c->req->o->flows).bytes <= q->c->req->o->bytes;
 }
 
-static void least_error(const struct choice *c, struct best *best)
+static void least_error(const struct choice *c, struct ink_best *best)
 {
 	struct search q = {c, 0};
 	uint64_t share =
-		c->w->o->geometry.m ? pinned_share(c) : share_for(c, (double)c->w->o->flows, MOST_LOAD);
+		c->req->o->geometry.m ? pinned_share(c) : share_for(c, (double)c->req->o->flows, MOST_LOAD);
 	struct ink_plan p;
 
 	if (!share || !share_fits(share, &q))
 		return;
-	if (!c->w->o->geometry.m)
+	if (!c->req->o->geometry.m)
 		share = ink_bisect(share, UINT32_MAX, share_fits, &q);
-	p = plan_for(c, share, c->w->o->flows);
-	keep_if(best, p, fmax(p.error, p.unsure) < fmax(best->plan.error, best->plan.unsure));
+	p = plan_for(c, share, c->req->o->flows);
+	ink_keep_if(best, p, fmax(p.error, p.unsure) < fmax(best->plan.error, best->plan.unsure));
 }
 
 /* --------------------------------------------------------------------- choices */
 
-typedef void search_fn(const struct choice *c, struct best *best);
+typedef void search_fn(const struct choice *c, struct ink_best *best);
 
-static search_fn *search_for(const struct wish *w)
+static search_fn *search_for(const struct ink_request *req)
 {
-	if (!w->o->flows)
+	if (!req->o->flows)
 		return most_flows;
-	return w->o->bytes && !(w->asked->error > 0) ? least_error : fewest_bytes;
+	return req->o->bytes && !(req->asked->error > 0) ? least_error : fewest_bytes;
 }
 
-static int try_classes(const struct wish *w, uint32_t classes, search_fn *search, struct best *best)
+static int try_classes(const struct ink_request *req, uint32_t classes, search_fn *search, struct ink_best *best)
 {
-	struct ink_multiset_shape multisets = ink_multiset_shape(w->o->states * classes);
-	struct ink_odds *odds = ink_odds_make(w->o->states, classes);
+	struct ink_multiset_shape multisets = ink_multiset_shape(req->o->states * classes);
+	struct ink_odds *odds = ink_odds_make(req->o->states, classes);
 
 	if (!odds)
 		return -ENOMEM;
 	for (uint32_t k = 1; k <= INK_SUMS_MAX_K; k++) {
-		struct choice c = {w, odds, &multisets, classes, k};
+		struct choice c = {req, odds, &multisets, classes, k};
 
-		if (allowed(w->o->geometry.k, k))
+		if (ink_admits(req->o->geometry.k, k))
 			search(&c, best);
 	}
 	ink_odds_free(odds);
 	return 0;
 }
 
-static int try_all(const struct wish *w, search_fn *search, struct best *best)
+static int try_all(const struct ink_request *req, search_fn *search, struct ink_best *best)
 {
-	uint32_t most = MOST_SYMBOLS / w->o->states, pinned = w->o->geometry.q;
+	uint32_t most = MOST_SYMBOLS / req->o->states, pinned = req->o->geometry.q;
 	int error = 0;
 
 	if (pinned)
-		return pinned <= INK_MULTISET_STATES / w->o->states ? try_classes(w, pinned, search, best) : 0;
+		return pinned <= INK_MULTISET_STATES / req->o->states ? try_classes(req, pinned, search, best) : 0;
 	for (uint32_t classes = 1; classes <= (most ? most : 1) && !error; classes++)
-		error = try_classes(w, classes, search, best);
+		error = try_classes(req, classes, search, best);
 	return error;
 }
 
 /* -------------------------------------------------------------------- refusals */
 
-static int cannot(const struct wish *w, struct ink_why *why)
+static int cannot(const struct ink_request *req, struct ink_why *why)
 {
-	if (w->o->states > INK_MULTISET_STATES)
-		return ink_fail(why, -ENOTSUP, "kbf: %u states; it has cells for %d", w->o->states,
+	if (req->o->states > INK_MULTISET_STATES)
+		return ink_fail(why, -ENOTSUP, "kbf: %u states; it has cells for %d", req->o->states,
 				   INK_MULTISET_STATES);
-	if (w->o->age_bits)
+	if (req->o->age_bits)
 		return ink_fail(
 			why, -ENOTSUP,
 			"kbf: %u age bit%s; its cells are sums of flows, and none of them can expire",
-			w->o->age_bits, ink_plural(w->o->age_bits));
-	if (w->o->full == INK_REPLACE)
+			req->o->age_bits, ink_plural(req->o->age_bits));
+	if (req->o->full == INK_REPLACE)
 		return ink_fail(why, -ENOTSUP, "kbf: it is never full, and there is nothing to replace");
 	return 0;
 }
 
-static int out_of_reach(const struct wish *w, struct ink_why *why)
+static int out_of_reach(const struct ink_request *req, struct ink_why *why)
 {
-	struct ink_options unlimited = *w->o;
-	struct wish other = {w->asked, &unlimited, w->coding};
-	struct best best = {.found = 0};
+	struct ink_options unlimited = *req->o;
+	struct ink_request other = {req->asked, &unlimited, req->coding};
+	struct ink_best best = {.found = 0};
 
 	unlimited.bytes = 0;
-	if (w->o->flows && w->o->bytes && try_all(&other, fewest_bytes, &best) == 0 && best.found)
-		return ink_plan_too_large(w, &best.plan, why);
+	if (req->o->flows && req->o->bytes && try_all(&other, fewest_bytes, &best) == 0 && best.found)
+		return ink_plan_too_large(req, &best.plan, why);
 	return ink_fail(
 		why, -ERANGE,
 		"kbf: error %g with %u states is out of reach for what is asked of flows, bytes and geometry",
-		w->o->error, w->o->states);
+		req->o->error, req->o->states);
 }
 
-int ink_plan_kbf(const struct wish *w, struct ink_plan *plan, struct ink_why *why)
+int ink_sums_plan(const struct ink_request *req, struct ink_plan *plan, struct ink_why *why)
 {
-	struct best best = {.found = 0};
-	int error = cannot(w, why);
+	struct ink_best best = {.found = 0};
+	int error = cannot(req, why);
 
 	if (error)
 		return error;
-	if (try_all(w, search_for(w), &best) != 0)
+	if (try_all(req, search_for(req), &best) != 0)
 		return ink_fail(why, -ENOMEM, "kbf: no memory for the plan");
 	if (!best.found)
-		return out_of_reach(w, why);
-	if (w->o->bytes && best.plan.bytes > w->o->bytes)
-		return ink_plan_too_large(w, &best.plan, why);
+		return out_of_reach(req, why);
+	if (req->o->bytes && best.plan.bytes > req->o->bytes)
+		return ink_plan_too_large(req, &best.plan, why);
 	*plan = best.plan;
 	return 0;
 }

@@ -29,9 +29,8 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "kinds/sums/multiset.h"
 #include "base/mix.h"
-#include "table/table.h"
+#include "kinds/sums/sums.h"
 
 struct place {
 	uint32_t cell[INK_SUMS_MAX_K];
@@ -43,14 +42,14 @@ enum { DRAW_OF_CLASS = INK_SUMS_MAX_K }; /* the draws before it select the cells
 
 /* ------------------------------------------------------------------ the place */
 
-static inline const struct ink_kbf_shape *kbf_of(const struct ink_table *t)
+static inline const struct ink_sums_shape *kbf_of(const struct ink_table *t)
 {
-	return &t->shape.kbf;
+	return ink_sums_shape_of(t);
 }
 
 static inline struct place place_of(const struct ink_table *t, uint64_t id)
 {
-	const struct ink_kbf_shape *s = kbf_of(t);
+	const struct ink_sums_shape *s = kbf_of(t);
 	struct place p = {.home = (uint32_t)id};
 
 	for (uint32_t i = 0; i < s->k; i += 2) {
@@ -66,7 +65,7 @@ static inline struct place place_of(const struct ink_table *t, uint64_t id)
 
 static inline void place_fetch(const struct ink_table *t, const struct place *p, int state)
 {
-	const struct ink_kbf_shape *s = kbf_of(t);
+	const struct ink_sums_shape *s = kbf_of(t);
 
 	(void)state;
 	for (uint32_t j = 0; j < s->k; j++)
@@ -80,7 +79,7 @@ static inline void place_fetch(const struct ink_table *t, const struct place *p,
 /* The states that the flow can have, one bit each. */
 static inline uint64_t candidates(const struct ink_table *t, const struct place *p)
 {
-	const struct ink_kbf_shape *s = kbf_of(t);
+	const struct ink_sums_shape *s = kbf_of(t);
 	uint64_t mask = s->state_mask << p->first_symbol;
 
 	for (uint32_t i = 0; i < s->k && mask; i++)
@@ -95,7 +94,7 @@ static inline int is_single(uint64_t mask)
 
 static inline void add_flow(struct ink_table *t, const struct place *p, unsigned state)
 {
-	const struct ink_kbf_shape *s = kbf_of(t);
+	const struct ink_sums_shape *s = kbf_of(t);
 
 	for (uint32_t i = 0; i < s->k; i++) {
 		ink_multiset *cell = &s->cells[p->cell[i]];
@@ -106,7 +105,7 @@ static inline void add_flow(struct ink_table *t, const struct place *p, unsigned
 
 static inline void remove_flow(struct ink_table *t, const struct place *p, unsigned state)
 {
-	const struct ink_kbf_shape *s = kbf_of(t);
+	const struct ink_sums_shape *s = kbf_of(t);
 
 	for (uint32_t i = 0; i < s->k; i++) {
 		ink_multiset *cell = &s->cells[p->cell[i]];
@@ -370,7 +369,7 @@ static const char *check_deferred(const struct ink_table *t)
 /* The masks and the zeros before them follow from the number of states. */
 static const char *check_masks(const struct ink_table *t)
 {
-	const struct ink_kbf_shape *s = kbf_of(t);
+	const struct ink_sums_shape *s = kbf_of(t);
 	const unsigned char *gap = (const unsigned char *)(s->cells + kbf_units(t));
 
 	for (; gap < s->masks; gap++)
@@ -382,7 +381,7 @@ static const char *check_masks(const struct ink_table *t)
 
 static const char *kbf_check(const struct ink_table *t)
 {
-	const struct ink_kbf_shape *s = kbf_of(t);
+	const struct ink_sums_shape *s = kbf_of(t);
 	const char *wrong = ink_side_check(&t->side);
 
 	if (!wrong)
@@ -397,15 +396,15 @@ static const char *kbf_check(const struct ink_table *t)
 static void kbf_shape(struct ink_table *t)
 {
 	const struct ink_geometry *g = &t->plan.geometry;
-	struct ink_kbf_shape *s = &t->shape.kbf;
+	struct ink_sums_shape *s = ink_sums_shape_of(t);
 
-	*s = (struct ink_kbf_shape){.k = g->k,
+	*s = (struct ink_sums_shape){.k = g->k,
 				    .share = g->m / g->k,
 				    .classes = g->q,
 				    .state_mask = (1ull << (t->states - 1)) * 2 - 1,
 				    .multisets = ink_multiset_shape(t->states * g->q),
 				    .cells = t->body};
-	s->masks = (unsigned char *)t->body + ink_kbf_masks_at(g);
+	s->masks = (unsigned char *)t->body + ink_sums_masks_at(g);
 	t->aging.flagged = 1;
 }
 
@@ -429,4 +428,49 @@ static const struct ink_ops kbf = {
 	.check = kbf_check,
 };
 
-const struct ink_ops *const ink_kbf = &kbf;
+static uint64_t sums_cells_bytes(const struct ink_plan *plan, enum ink_full full)
+{
+	(void)full;
+	return ink_sums_masks_at(&plan->geometry) + ink_sums_masks_bytes(&plan->geometry);
+}
+
+/* The masks follow from the states, and so do their sizes. */
+static int sums_fits(const struct ink_plan *plan, unsigned states)
+{
+	const struct ink_geometry *g = &plan->geometry;
+	struct ink_multiset_shape multisets;
+
+	if (states * g->q > INK_MULTISET_STATES || plan->age_bits || g->m % g->k)
+		return 0;
+	multisets = ink_multiset_shape(states * g->q);
+	return g->h == multisets.mask_bytes && g->f == multisets.max_count;
+}
+
+static const struct ink_ops *sums_ops(const struct ink_plan *plan, unsigned writers, int avx2)
+{
+	(void)plan;
+	(void)writers;
+	(void)avx2;
+	return &kbf;
+}
+
+const struct ink_kind_def ink_kind_sums = {
+	.info = {.size = sizeof(struct ink_kind_info),
+		 .kind = INK_KBF,
+		 .name = "kbf",
+		 .purpose = "if no flow may ever be refused and overload must heal; no time-outs",
+		 .can = INK_CAN_PLAN_UNSURE,
+		 .geometry = INK_GEOMETRY_Q | INK_GEOMETRY_SIDE | INK_GEOMETRY_K | INK_GEOMETRY_M},
+	.plan = ink_sums_plan,
+	.cells_bytes = sums_cells_bytes,
+	.ranges = {.writers = {1, 1},
+		   .full = {INK_UNSURE, INK_REFUSE},
+		   .h = {1, 8},
+		   .f = {1, 12},
+		   .q = {1, 64},
+		   .side = {0, INK_SIDE_MOST},
+		   .k = {1, INK_SUMS_MAX_K},
+		   .m = {1, UINT32_MAX}},
+	.fits = sums_fits,
+	.ops = sums_ops,
+};
