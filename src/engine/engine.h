@@ -676,13 +676,28 @@ static int has_idle_flag(const struct ink_table *t, uint32_t home)
 	return !is_flagged_for(t, home, 0) && !is_flagged_for(t, home, side_classes(t, home));
 }
 
-static const char *verb_check(const struct ink_table *t)
+static const char *check_side(const struct ink_table *t)
 {
 	const char *wrong = ink_side_check(&t->side);
 
 	for (uint32_t e = 1; !wrong && e <= ink_side_last(&t->side); e++)
 		if (ink_side_used(&t->side, e))
 			wrong = check_side_entry(t, e);
+	return wrong;
+}
+
+/* The side table has links, and few entries; cells are checked as far as their kind requires it. */
+static const char *verb_check_bounds(const struct ink_table *t)
+{
+	const char *wrong = check_side(t);
+
+	return wrong ? wrong : cells_check_bounds(t);
+}
+
+static const char *verb_check(const struct ink_table *t)
+{
+	const char *wrong = check_side(t);
+
 	for (uint64_t i = 0; !wrong && i < cells_units(t); i++)
 		if (has_idle_flag(t, (uint32_t)i))
 			wrong = "a flag leads to the side table, which has no flow there";
@@ -701,4 +716,5 @@ static const struct ink_ops verbs = {
 	.sweep_side = verb_sweep_side,
 	.count = cells_count,
 	.check = verb_check,
+	.check_bounds = verb_check_bounds,
 };

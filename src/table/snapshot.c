@@ -405,12 +405,7 @@ static int fill_time(const struct ink_file *f, struct ink_table *t, const struct
 /* If the checksum is trusted, only what keeps operations inside the table's memory. */
 static const char *body_is_wrong(const struct ink_file *f, const struct ink_table *t)
 {
-	const char *wrong;
-
-	if (!f->trust || !t->ops->check_bounds)
-		return t->ops->check(t);
-	wrong = t->ops->check_bounds(t);
-	return wrong ? wrong : ink_side_check(&t->side);
+	return f->trust && t->ops->check_bounds ? t->ops->check_bounds(t) : t->ops->check(t);
 }
 
 static int check_body(const struct ink_file *f, const struct ink_table *t, const struct ink_body *body,
