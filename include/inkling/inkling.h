@@ -29,11 +29,16 @@
  *     table (ink_lookup does: it touches). In `line` and `compact`, any number
  *     of other threads may ink_peek, ink_census, ink_stats, ink_id meanwhile.
  *  3. `writers` > 1 (kind `line` only): any thread may call anything except
- *     ink_set_rules, ink_check, ink_save and ink_free at any time.
- *  4. ink_set_rules, ink_check, ink_save and ink_free need the table alone.
+ *     ink_set_rules, ink_check, ink_copy, saving and ink_free at any time.
+ *  4. ink_set_rules, ink_check, ink_copy, saving and ink_free need the table alone.
  *  5. In the other kinds a peek also needs that nobody changes the table.
  *  6. A change that one thread finished before another thread's call began is
  *     seen by that call.
+ *  7. fork: the child has a copy of a table only as it was between calls. If
+ *     another thread was changing the table when the process forked, the child
+ *     may only exec or _exit: locks stay taken there and counters odd for ever.
+ *
+ * Inkling needs a 64-bit machine; it does not compile for others.
  */
 #ifndef INKLING_INKLING_H
 #define INKLING_INKLING_H
