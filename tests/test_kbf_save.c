@@ -501,6 +501,26 @@ static void keys_that_wait_for_what_cannot_be_are_refused(void **state)
 	ink_kbf_free(f);
 }
 
+/* Sums are indices into the tables of the field, so no trust in a checksum covers one that is too large. */
+static void a_sum_beyond_the_field_is_refused_though_the_file_is_trusted(void **state)
+{
+	static const uint32_t sums[] = {16381u << 4, 16383u << 4, 16381u << 18, UINT32_MAX - 15};
+	const struct ink_load_options l = {.size = sizeof l, .trust = INK_TRUST_CHECKSUM};
+	struct ink_kbf *f = rich_filter(&variants[0], 0);
+
+	save_both(f);
+	for (unsigned i = 0; i < COUNT(sums); i++) {
+		struct ink_why why = {""};
+
+		image_put32(&filter_file, AT_BODY, sums[i] | 1);
+		image_seal(&filter_file);
+		assert_null(ink_kbf_load_buffer((struct ink_bytes){filter_file.bytes, filter_file.size},
+						f->dict, &l, &why));
+		assert_non_null(strstr(why.text, "prime"));
+	}
+	ink_kbf_free(f);
+}
+
 static void a_key_that_waits_twice_is_refused(void **state)
 {
 	static struct image forged;
@@ -537,6 +557,7 @@ int main(void)
 		cmocka_unit_test(every_forged_byte_is_refused_or_makes_a_sound_filter),
 		cmocka_unit_test(numbers_that_cannot_be_are_refused),
 		cmocka_unit_test(keys_that_wait_for_what_cannot_be_are_refused),
+		cmocka_unit_test(a_sum_beyond_the_field_is_refused_though_the_file_is_trusted),
 		cmocka_unit_test(a_key_that_waits_twice_is_refused),
 	};
 
