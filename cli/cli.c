@@ -62,6 +62,14 @@ void cli_say(const char *format, ...)
 
 /* ----------------------------------------------------------------------- words */
 
+void cli_list_words(const char *const *words, char *text, size_t size)
+{
+	size_t n = (size_t)snprintf(text, size, "%s", words[0]);
+
+	for (unsigned i = 1; words[i] && n < size; i++)
+		n += (size_t)snprintf(text + n, size - n, "%s%s", words[i + 1] ? ", " : " or ", words[i]);
+}
+
 const char *cli_plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";
@@ -78,15 +86,6 @@ const char *cli_show_share(double share, char *text, size_t size)
 	else
 		snprintf(text, size, "%.1e", share);
 	return text;
-}
-
-const char *const cli_kinds[] = {"line", "compact", "dleft", "exact", "stateful", "direct", "kbf", NULL};
-
-_Static_assert(INK_LINE == 1 && INK_KBF == 7, "the order of the names");
-
-const char *cli_kind_name(enum ink_kind kind)
-{
-	return cli_kinds[kind - INK_LINE];
 }
 
 /* -------------------------------------------------------------------- machines */

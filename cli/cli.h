@@ -38,9 +38,9 @@ __attribute__((format(printf, 1, 2))) int cli_failed(const char *format, ...);
 /* Prints what happens, behind the tool's name. */
 __attribute__((format(printf, 1, 2))) void cli_say(const char *format, ...);
 
-/* What plan and run say alike. */
-#define CLI_NO_AGE_BITS "--age-bits is for kinds that count time in bits, and exact keeps whole times"
-#define CLI_NO_ERROR "--error is for kinds that make errors, and exact makes none"
+/* Messages of plan and of run, about a kind. */
+#define CLI_NO_AGE_BITS "--age-bits is for kinds that count time in bits, and %s keeps whole times"
+#define CLI_NO_ERROR "--error is for kinds that make errors, and %s makes none"
 
 /* ------------------------------------------------------------------ the command line */
 
@@ -94,11 +94,30 @@ int cli_digits(const char *text, uint64_t *number);
 /* Non-zero: the option of that name was on the line. */
 int cli_given(const struct cli_line *line, const char *name);
 
+/* ----------------------------------------------------------------------------- kinds */
+
+enum { CLI_KINDS_MOST = 31 };
+
+/* The names, for options; the first is of kind 1, and NULL is behind the last. cli_list_kinds fills them. */
+extern const char *cli_kinds[CLI_KINDS_MOST + 1], *cli_kinds_and_all[CLI_KINDS_MOST + 2];
+void cli_list_kinds(void);
+
+/* What the library says about a kind. Its name is NULL if there is no such kind. */
+struct ink_kind_info cli_kind(unsigned kind);
+
+/* Non-zero: makes no errors, and grows. */
+int cli_is_exact(unsigned kind);
+
+/* Non-zero: has an entry for each flow, and a fixed number of them, so it can be full. */
+int cli_has_room_for_some(unsigned kind);
+
+/* The names of the kinds that take these fields of a geometry: "stateful, direct or kbf". */
+void cli_kinds_with(unsigned geometry, char *text, size_t size);
+
 /* ----------------------------------------------------------------------------- words */
 
-/* The names of the kinds; the first is that of INK_LINE, and NULL is behind the last. */
-extern const char *const cli_kinds[];
-const char *cli_kind_name(enum ink_kind kind);
+/* "a, b or c"; NULL is behind the last. */
+void cli_list_words(const char *const *words, char *text, size_t size);
 
 /* The ending of a noun behind a number: "", or "s". */
 const char *cli_plural(uint64_t n);

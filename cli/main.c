@@ -138,6 +138,7 @@ int main(int argc, char **argv)
 
 	occupy_closed_streams();
 	let_large_files_fail();
+	cli_list_kinds();
 	if (argc < 2) {
 		overview(stderr);
 		return CLI_USAGE;

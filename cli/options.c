@@ -193,15 +193,6 @@ static int take(const struct cli_option *o, const char *text, void *field)
 	}
 }
 
-/* "a, b or c" */
-static void list_words(const char *const *words, char *text, size_t size)
-{
-	size_t n = (size_t)snprintf(text, size, "%s", words[0]);
-
-	for (unsigned i = 1; words[i] && n < size; i++)
-		n += (size_t)snprintf(text + n, size - n, "%s%s", words[i + 1] ? ", " : " or ", words[i]);
-}
-
 /* "1500", "60k", "100M" */
 static const char *show_limit(uint64_t limit, char text[24])
 {
@@ -233,7 +224,7 @@ static const char *shape_of(const struct cli_option *o, char *text, size_t size)
 	if (o->shape)
 		return o->shape;
 	if (o->how == CLI_CHOICE)
-		list_words(o->words, text, size);
+		cli_list_words(o->words, text, size);
 	else if (o->most)
 		snprintf(text, size, "a number from %s to %s", show_limit(o->least, least),
 			 show_limit(o->most, most));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* inkling plan: what a table will take, and how often it will be mistaken. */
+/* inkling plan: how much memory a table takes, and its error. */
 #include <errno.h>
 #include <limits.h>
 #include <stddef.h>
@@ -11,13 +11,13 @@
 
 static const char help[] = "usage: inkling plan --states S (--flows N | --memory SIZE) [OPTIONS]\n"
 			   "\n"
-			   "Says how much memory a table takes and how often it will be mistaken about a\n"
-			   "stranger. Flows and error give the fewest bytes; memory and error give the\n"
-			   "most flows; flows and memory give the smallest error.\n"
+			   "Computes how much memory a table takes, and the share of strangers that get an\n"
+			   "answer. Flows and error give the fewest bytes; memory and error give the most\n"
+			   "flows; flows and memory give the smallest error.\n"
 			   "\n"
 			   "  --states S        states a flow can be in, 1 to 255\n"
 			   "  --flows N         flows to hold at once: 1000000, 1M, 1e6\n"
-			   "  --memory SIZE     memory for all of the table: 4M, 512k\n"
+			   "  --memory SIZE     memory for the whole table: 4M, 512k\n"
 			   "  --error P         highest share of strangers answered: 0.001, 0.1%, 1/1000\n"
 			   "                    (default 1/1024)\n"
 			   "  --kind K          line, compact, dleft, exact, stateful, direct, kbf, or all\n"
@@ -32,23 +32,16 @@ static const char help[] = "usage: inkling plan --states S (--flows N | --memory
 			   "\n"
 			   "example: inkling plan --flows 1M --states 15\n";
 
-enum { ALL = INK_KBF + 1 }; /* as a kind */
-
 struct request {
 	struct ink_options options;
-	unsigned kind;
+	unsigned kind; /* behind the last one, and 0: all */
 	int blocked;
 };
 
 /* ---------------------------------------------------------------------- options */
 
 enum { MOST_HASHES = 32, MOST_COUNTER_BITS = 8, MOST_WRITERS = 100000 };
-
-static const char *const kinds_and_all[] = {"line",   "compact", "dleft", "exact", "stateful",
-					    "direct", "kbf",     "all",   NULL};
-
-_Static_assert(sizeof kinds_and_all / sizeof kinds_and_all[0] == ALL - INK_LINE + 2,
-	       "all is behind the kinds");
+enum { NOT_GIVEN = 255 }; /* as age bits */
 
 static int counters(const char *text, void *place)
 {
@@ -67,7 +60,7 @@ static const struct cli_option options[] = {
 	{.name = "flows", .how = CLI_NUMBER, .at = AT(options.flows), .least = 1},
 	{.name = "memory", .how = CLI_SIZE, .at = AT(options.bytes), .least = 1},
 	{.name = "error", .how = CLI_SHARE, .at = AT(options.error)},
-	{.name = "kind", .how = CLI_CHOICE, .at = AT(kind), .words = kinds_and_all, .least = INK_LINE},
+	{.name = "kind", .how = CLI_CHOICE, .at = AT(kind), .words = cli_kinds_and_all, .least = 1},
 	{.name = "age-bits", .how = CLI_SMALL, .at = AT(options.age_bits), .most = 2},
 	{.name = "writers", .how = CLI_SMALL, .at = AT(options.writers), .least = 1, .most = MOST_WRITERS},
 	{.name = "hashes", .how = CLI_SMALL, .at = AT(options.geometry.k), .least = 1, .most = MOST_HASHES},
@@ -84,31 +77,33 @@ static const struct cli_option options[] = {
 	{.name = "blocked", .how = CLI_FLAG, .at = AT(blocked)},
 };
 
-/* Options that are not for all kinds. How many may write is the library's to say: it says so for each kind. */
+/* Options for the kinds whose geometry has these fields. The library checks the number of writers. */
 static const struct purpose {
 	const char *option;
-	enum ink_kind kinds[3];
-	const char *names;
+	unsigned geometry;
 } purposes[] = {
-	{"hashes", {INK_STATEFUL, INK_DIRECT, INK_KBF}, "stateful, direct or kbf"},
-	{"counter-bits", {INK_STATEFUL, INK_DIRECT}, "stateful or direct"},
-	{"threshold", {INK_STATEFUL}, "stateful"},
-	{"blocked", {INK_STATEFUL}, "stateful"},
+	{"hashes", INK_GEOMETRY_K},
+	{"counter-bits", INK_GEOMETRY_COUNTER_BITS},
+	{"threshold", INK_GEOMETRY_THRESHOLD},
+	{"blocked", INK_GEOMETRY_BLOOM_FLAGS | INK_GEOMETRY_THRESHOLD}, /* direct has another flag */
 };
 
 static int check_purposes(const struct cli_line *line, unsigned kind)
 {
-	for (unsigned i = 0; i < sizeof purposes / sizeof purposes[0]; i++) {
-		const struct purpose *p = &purposes[i];
+	struct ink_kind_info info = cli_kind(kind);
+	unsigned geometry = kind ? info.geometry : 0;
+	char names[100];
 
-		if (cli_given(line, p->option) && kind != p->kinds[0] && kind != p->kinds[1] &&
-		    kind != p->kinds[2])
-			return cli_usage(&cli_plan, "--%s is for --kind %s", p->option, p->names);
-	}
-	if (kind == INK_EXACT && cli_given(line, "age-bits"))
-		return cli_usage(&cli_plan, CLI_NO_AGE_BITS);
-	if (kind == INK_EXACT && cli_given(line, "error"))
-		return cli_usage(&cli_plan, CLI_NO_ERROR);
+	for (unsigned i = 0; i < sizeof purposes / sizeof purposes[0]; i++)
+		if (cli_given(line, purposes[i].option) &&
+		    (geometry & purposes[i].geometry) != purposes[i].geometry) {
+			cli_kinds_with(purposes[i].geometry, names, sizeof names);
+			return cli_usage(&cli_plan, "--%s is for --kind %s", purposes[i].option, names);
+		}
+	if (kind && cli_is_exact(kind) && cli_given(line, "age-bits"))
+		return cli_usage(&cli_plan, CLI_NO_AGE_BITS, info.name);
+	if (kind && cli_is_exact(kind) && cli_given(line, "error"))
+		return cli_usage(&cli_plan, CLI_NO_ERROR, info.name);
 	return CLI_DONE;
 }
 
@@ -130,6 +125,8 @@ static int read_options(struct cli_line *line, int argc, char **argv)
 		error = cli_nothing_more(line, argc, argv);
 	if (r->blocked)
 		r->options.geometry.bloom_flags |= INK_BLOOM_BLOCKED;
+	if (!cli_kind(r->kind).name)
+		r->kind = 0;
 	if (!error)
 		error = check_purposes(line, r->kind);
 	return error ? error : check(r);
@@ -137,9 +134,9 @@ static int read_options(struct cli_line *line, int argc, char **argv)
 
 /* ----------------------------------------------------------------------- output */
 
-enum { LOAD = 8, WIDE = 150 }; /* columns: of the load, and of the longest rows that are usual */
+enum { LOAD = 8, WIDE = 150 }; /* columns: of the load, and of common long rows */
 
-/* What stands behind a row, and behind what that lacks; or where that would be too wide, below it. */
+/* Text behind a row that lacks some columns, or below it if the terminal is too narrow. */
 static void put_behind_row(const char *words, int lacking)
 {
 	int columns = cli_columns();
@@ -152,7 +149,7 @@ static void put_behind_row(const char *words, int lacking)
 	sim_put_wrapped(words, "    ", "    ", columns, stdout);
 }
 
-static void tell_filter(FILE *to, const struct ink_plan *p)
+static void describe_filter(FILE *to, const struct ink_plan *p)
 {
 	const struct ink_geometry *g = &p->geometry;
 
@@ -163,6 +160,10 @@ static void tell_filter(FILE *to, const struct ink_plan *p)
 		fprintf(to, ", counters of %u bit%s", g->counter_bits, cli_plural(g->counter_bits));
 	if (g->threshold > 1)
 		fprintf(to, ", %u must know", g->threshold);
+	if (g->q > 1)
+		fprintf(to, ", %u classes", g->q);
+	if (!(cli_kind(p->kind).can & INK_CAN_TIME_OUT))
+		fprintf(to, "; no time-outs");
 }
 
 /* What the lines cost: the errors of as many cells without them. */
@@ -185,35 +186,25 @@ static void show_price(const struct ink_options *o, const struct ink_plan *p)
 	put_behind_row("as many cells, not in lines", 1 + LOAD);
 }
 
-static void tell_bags(FILE *to, const struct ink_plan *p)
+/* The fields that a kind takes tell its shape: cells, subtables of buckets, quotiented lines, or lines. */
+static void describe_geometry(FILE *to, const struct ink_plan *p)
 {
 	const struct ink_geometry *g = &p->geometry;
+	unsigned fields = cli_kind(p->kind).geometry;
 
-	fprintf(to, "%u cell%s, %u for a flow", g->m, cli_plural(g->m), g->k);
-	if (g->q > 1)
-		fprintf(to, ", %u classes", g->q);
-	fprintf(to, "; no time-outs");
-}
-
-static void tell_geometry(FILE *to, const struct ink_plan *p)
-{
-	const struct ink_geometry *g = &p->geometry;
-
-	if (p->kind == INK_LINE)
-		fprintf(to, "%u line%s of %u, fingerprints of %u bit%s", g->b, cli_plural(g->b), g->h, g->f,
-			cli_plural(g->f));
-	else if (p->kind == INK_COMPACT)
-		fprintf(to, "%u line%s of %u, %u bucket%s, remainders of %u bit%s", g->b, cli_plural(g->b),
-			g->h, g->q, cli_plural(g->q), g->f, cli_plural(g->f));
-	else if (p->kind == INK_DLEFT)
+	if (cli_is_exact(p->kind))
+		fprintf(to, "%u slot%s, whole ids", g->b, cli_plural(g->b));
+	else if (fields & INK_GEOMETRY_K)
+		describe_filter(to, p);
+	else if (fields & INK_GEOMETRY_DLEFT_FLAGS)
 		fprintf(to, "%u x %u bucket%s of %u, fingerprints of %u bit%s", g->d, g->b, cli_plural(g->b),
 			g->h, g->f, cli_plural(g->f));
-	else if (p->kind == INK_EXACT)
-		fprintf(to, "%u slot%s, whole ids", g->b, cli_plural(g->b));
-	else if (p->kind == INK_KBF)
-		tell_bags(to, p);
+	else if (fields & INK_GEOMETRY_Q)
+		fprintf(to, "%u line%s of %u, %u bucket%s, remainders of %u bit%s", g->b, cli_plural(g->b),
+			g->h, g->q, cli_plural(g->q), g->f, cli_plural(g->f));
 	else
-		tell_filter(to, p);
+		fprintf(to, "%u line%s of %u, fingerprints of %u bit%s", g->b, cli_plural(g->b), g->h, g->f,
+			cli_plural(g->f));
 	if (g->side)
 		fprintf(to, "; side table of %u", g->side);
 }
@@ -224,7 +215,7 @@ static void show_geometry(const struct ink_plan *p)
 	FILE *to = fmemopen(text, sizeof text, "w");
 
 	if (to) {
-		tell_geometry(to, p);
+		describe_geometry(to, p);
 		fclose(to);
 	}
 	put_behind_row(text, 0);
@@ -232,12 +223,14 @@ static void show_geometry(const struct ink_plan *p)
 
 static void show(const struct ink_plan *p)
 {
-	char error[16], unsure[16];
+	struct ink_kind_info kind = cli_kind(p->kind);
+	char error[16], unsure[16] = "?";
 
-	printf("%-8s %12llu %10.1f %9.1f %10s %10s %6.1f %%", cli_kind_name(p->kind),
-	       (unsigned long long)p->flows, (double)p->bytes / 1024, p->bits_per_flow,
-	       cli_show_share(p->error, error, sizeof error),
-	       p->kind == INK_DLEFT ? "?" : cli_show_share(p->unsure, unsure, sizeof unsure), p->load * 100);
+	if (kind.can & INK_CAN_PLAN_UNSURE)
+		cli_show_share(p->unsure, unsure, sizeof unsure);
+	printf("%-8s %12llu %10.1f %9.1f %10s %10s %6.1f %%", kind.name, (unsigned long long)p->flows,
+	       (double)p->bytes / 1024, p->bits_per_flow, cli_show_share(p->error, error, sizeof error),
+	       unsure, p->load * 100);
 	show_geometry(p);
 }
 
@@ -250,10 +243,7 @@ static void show_head(void)
 
 /* ------------------------------------------------------------------------ plans */
 
-/*
- * The smallest error for flows and bytes can be any; what answers most strangers is no table. An error that was
- * asked for is kept.
- */
+/* A requested error is kept. Else the smallest error can be any, and a table that answers most strangers is useless. */
 static int plan_within_reach(const struct ink_options *o, struct ink_plan *plan, struct ink_why *why)
 {
 	int error = ink_plan(o, plan, why);
@@ -263,13 +253,13 @@ static int plan_within_reach(const struct ink_options *o, struct ink_plan *plan,
 		return error;
 	snprintf(why->text, sizeof why->text,
 		 "%s: %llu flow%s in %llu bytes %s out of reach: %s of strangers would get an answer",
-		 cli_kind_name(plan->kind), (unsigned long long)o->flows, cli_plural(o->flows),
+		 cli_kind(plan->kind).name, (unsigned long long)o->flows, cli_plural(o->flows),
 		 (unsigned long long)o->bytes, o->flows == 1 ? "is" : "are",
 		 cli_show_share(plan->error, share, sizeof share));
 	return -ERANGE;
 }
 
-/* `said` is the last complaint: what is wrong for all kinds is said once. */
+/* `said` is the last message: one that applies to all kinds is printed once. */
 static int show_kind(const struct ink_options *o, int first, struct ink_why *said)
 {
 	struct ink_plan plan = {.size = sizeof plan};
@@ -289,52 +279,48 @@ static int show_kind(const struct ink_options *o, int first, struct ink_why *sai
 	return 0;
 }
 
-/* Which kind for which job, of those that can do what was asked. */
+/* Which kind for which purpose, of those that have a plan. */
 static void advise(const unsigned char *planned)
 {
-	static const char *const jobs[] = {
-		[INK_LINE] = "the one to take: fast, with time-outs, for one thread or many; its own flows "
-			     "it never mistakes",
-		[INK_COMPACT] =
-			"the same promises in the fewest bits, at about half the speed and for one thread",
-		[INK_DLEFT] = "to reproduce the ACSM paper; otherwise line does more in less",
-		[INK_EXACT] = "never mistaken and grows; to compare with, or where memory does not matter",
-		[INK_STATEFUL] = "to reproduce the ACSM paper; never refuses a flow, and is in doubt instead",
-		[INK_DIRECT] =
-			"to reproduce the ACSM paper; for callers who know the state a flow should be in",
-		[INK_KBF] = "if no flow may ever be refused and overload must heal; no time-outs",
-	};
-
 	int columns = cli_columns();
 	char name[10];
 
 	putchar('\n');
-	for (unsigned kind = INK_LINE; kind <= INK_KBF; kind++)
+	for (unsigned kind = 1; cli_kind(kind).name; kind++)
 		if (planned[kind]) {
-			snprintf(name, sizeof name, "%-9s", cli_kind_name((enum ink_kind)kind));
-			sim_put_wrapped(jobs[kind], name, "         ", columns ? columns : INT_MAX, stdout);
+			snprintf(name, sizeof name, "%-9s", cli_kind(kind).name);
+			sim_put_wrapped(cli_kind(kind).purpose, name, "         ",
+					columns ? columns : INT_MAX, stdout);
 		}
+}
+
+/* By default, with time-outs if the kind has them. */
+static int plan_kind(struct request *r, unsigned kind, int first, struct ink_why *said)
+{
+	struct ink_options o = r->options;
+
+	o.kind = (enum ink_kind)kind;
+	if (o.age_bits == NOT_GIVEN)
+		o.age_bits = (cli_kind(kind).can & INK_CAN_TIME_OUT) != 0;
+	return show_kind(&o, first, said);
 }
 
 static int run(int argc, char **argv)
 {
-	struct request r = {.options = {.size = sizeof r.options, .age_bits = 1}, .kind = ALL};
+	struct request r = {.options = {.size = sizeof r.options, .age_bits = NOT_GIVEN}};
 	struct cli_line line = {&cli_plan, options, sizeof options / sizeof options[0], &r, {NULL}};
-	unsigned char planned[INK_KBF + 1] = {0};
+	unsigned char planned[CLI_KINDS_MOST + 1] = {0};
 	struct ink_why said = {""};
 	int any = 0, error = read_options(&line, argc, argv);
 
 	if (error)
 		return error;
-	for (unsigned kind = INK_LINE; kind <= INK_KBF; kind++)
-		if (r.kind == ALL || r.kind == kind) {
-			r.options.kind = (enum ink_kind)kind;
-			if (kind == INK_KBF && !cli_given(&line, "age-bits"))
-				r.options.age_bits = 0;
-			planned[kind] = show_kind(&r.options, !any, &said) == 0;
+	for (unsigned kind = 1; cli_kind(kind).name; kind++)
+		if (!r.kind || r.kind == kind) {
+			planned[kind] = plan_kind(&r, kind, !any, &said) == 0;
 			any |= planned[kind];
 		}
-	if (r.kind == ALL && any)
+	if (!r.kind && any)
 		advise(planned);
 	return any ? CLI_DONE : CLI_FAILED;
 }

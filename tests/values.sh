@@ -121,6 +121,13 @@ for far in "draw --nonsense" "--nonsense" "nonsense" "run tcp -r x.pcap -z"; do
 	grep -q "did you mean" said && fail "$far: $(cat said)"
 done
 
+# Help names every kind.
+for kind in $(echo "$kinds" | sed 's/,//g; s/ or / /'); do
+	for command in bench plan run; do
+		"$inkling" help $command | grep -qw "$kind" || fail "help $command lacks the kind $kind"
+	done
+done
+
 # Help fits a terminal.
 for command in bench check draw generate plan run; do
 	exits 0 "usage: inkling $command" $command --help

@@ -63,7 +63,7 @@ void bench_show_kind(const struct bench *b)
 	ink_stats(b->tables[SINGLE], &s);
 	printf("\n%s: %.2f MiB, %.1f bits a flow; strangers answered %s (planned %s); "
 	       "live flows wrong or unsure %s\n",
-	       cli_kind_name(b->plan.kind), (double)s.bytes / (1 << 20), 8 * (double)s.bytes / (double)b->n,
+	       cli_kind(b->plan.kind).name, (double)s.bytes / (1 << 20), 8 * (double)s.bytes / (double)b->n,
 	       share(b->answered, b->strangers, answered),
 	       cli_show_share(b->plan.error, planned, sizeof planned), share(b->wrong, b->known, wrong));
 	for (unsigned way = 0; way < WAYS; way++) {

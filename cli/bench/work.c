@@ -294,7 +294,7 @@ void bench_measure(struct bench *b)
 	make_flows(b);
 	fill(b);
 	for (unsigned r = 0; r < ROUNDS; r++) {
-		cli_progress(cli_kind_name(b->plan.kind), (double)(r + 1) / (ROUNDS + 1));
+		cli_progress(cli_kind(b->plan.kind).name, (double)(r + 1) / (ROUNDS + 1));
 		for (unsigned i = 0; i < sizeof ops / sizeof ops[0]; i++)
 			do_round(b, ops[i], r);
 	}

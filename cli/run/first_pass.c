@@ -130,12 +130,6 @@ int first_pass_misses(const struct first_pass *p, uint64_t *flows)
 
 /* --------------------------------------------------------------------- making */
 
-/* Kinds whose entries belong to one flow each: they detect collisions. */
-static int has_entries(enum ink_kind kind)
-{
-	return kind == 0 || kind == INK_LINE || kind == INK_COMPACT || kind == INK_DLEFT;
-}
-
 static int estimate(struct first_pass *p, const struct ink_options *o, struct ink_why *why)
 {
 	struct ink_plan plan = {.size = sizeof plan};
@@ -143,7 +137,7 @@ static int estimate(struct first_pass *p, const struct ink_options *o, struct in
 
 	if (error)
 		return error;
-	p->known = has_entries(o->kind) || o->kind == INK_EXACT;
+	p->known = cli_has_room_for_some(o->kind) || cli_is_exact(o->kind);
 	p->chance = plan.flows ? plan.error / (double)plan.flows : 0;
 	p->cells = plan.load > 0 ? (uint64_t)((double)plan.flows / plan.load) : plan.flows;
 	return 0;
@@ -151,17 +145,18 @@ static int estimate(struct first_pass *p, const struct ink_options *o, struct in
 
 struct first_pass *first_pass_make(struct ink_options *o, struct ink_why *why)
 {
+	int entries = cli_has_room_for_some(o->kind); /* of one flow each: collisions show */
 	struct first_pass *p = calloc(1, sizeof *p);
 
 	if (!p)
 		return NULL;
-	if (has_entries(o->kind))
+	if (entries)
 		o->geometry.side = INK_NO_SIDE;
 	if (copy_rules(p, o->rules) || estimate(p, o, why)) {
 		first_pass_free(p);
 		return NULL;
 	}
-	if (has_entries(o->kind)) {
+	if (entries) {
 		remove_start_rows(p);
 		lengthen_unsure(p);
 		o->rules = &p->rules;

@@ -33,7 +33,8 @@ static int check_machine(const struct session *s)
 	const struct request *r = s->request;
 	const struct ink_machine_view *v = s->view;
 	struct abilities a = abilities_of(v);
-	int filter = r->table.kind == INK_STATEFUL || r->table.kind == INK_DIRECT;
+	struct ink_kind_info kind = cli_kind(r->table.kind);
+	int filter = (kind.can & INK_CAN_TIME_OUT) && !(kind.can & INK_CAN_CENSUS);
 
 	if (r->two_pass && !a.reports)
 		return cli_failed("%s: makes no reports, so --two-pass has no effect", r->machine);
@@ -48,7 +49,7 @@ static int check_machine(const struct session *s)
 	if (filter && a.counts_timeouts && !r->no_timeouts)
 		return cli_failed("%s: counts flows that time out, and the kind %s expires cells, not flows; "
 				  "use --no-timeouts or another kind",
-				  r->machine, cli_kind_name(r->table.kind));
+				  r->machine, kind.name);
 	return CLI_DONE;
 }
 

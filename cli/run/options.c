@@ -22,7 +22,7 @@ static const struct cli_option options[] = {
 	{.name = "o", .how = CLI_WORD, .at = AT(output)},
 	{.name = "c", .how = CLI_NUMBER, .at = AT(packets), .least = 1},
 	{.name = "q", .how = CLI_FLAG, .at = AT(quiet)},
-	{.name = "kind", .how = CLI_CHOICE, .at = AT(table.kind), .words = cli_kinds, .least = INK_LINE},
+	{.name = "kind", .how = CLI_CHOICE, .at = AT(table.kind), .words = cli_kinds, .least = 1},
 	{.name = "flows", .how = CLI_NUMBER, .at = AT(table.flows), .least = 1},
 	{.name = "memory", .how = CLI_SIZE, .at = AT(table.bytes), .least = 1},
 	{.name = "error", .how = CLI_SHARE, .at = AT(table.error)},
@@ -62,25 +62,22 @@ static const char *name_of_a_file(int argc, char **argv)
 	return NULL;
 }
 
-/* Exact tables grow; filters and sums always have room. */
-static int can_be_full(enum ink_kind kind)
-{
-	return kind == INK_KIND_DEFAULT || kind == INK_LINE || kind == INK_COMPACT || kind == INK_DLEFT;
-}
-
 /* An option without effect is a mistake on the command line. */
 static int check_effects(const struct request *r)
 {
-	if (r->table.full && !can_be_full(r->table.kind))
-		return cli_usage(&cli_run, "--full is for tables that can be full, and %s never is",
-				 cli_kind_name(r->table.kind));
-	if (r->table.kind == INK_EXACT && r->exact_for_unsure)
-		return cli_usage(&cli_run,
-				 "--exact-for is for tables that can be unsure, and exact never is");
-	if (r->table.kind == INK_EXACT && r->table.age_bits)
-		return cli_usage(&cli_run, CLI_NO_AGE_BITS);
-	if (r->table.kind == INK_EXACT && r->table.error > 0)
-		return cli_usage(&cli_run, CLI_NO_ERROR);
+	unsigned kind = r->table.kind;
+	const char *name = cli_kind(kind).name;
+	int exact = cli_is_exact(kind);
+
+	if (r->table.full && !cli_has_room_for_some(kind))
+		return cli_usage(&cli_run, "--full is for tables that can be full, and %s never is", name);
+	if (exact && r->exact_for_unsure)
+		return cli_usage(&cli_run, "--exact-for is for tables that can be unsure, and %s never is",
+				 name);
+	if (exact && r->table.age_bits)
+		return cli_usage(&cli_run, CLI_NO_AGE_BITS, name);
+	if (exact && r->table.error > 0)
+		return cli_usage(&cli_run, CLI_NO_ERROR, name);
 	if (r->community_id && !r->output)
 		return cli_usage(&cli_run, "--community-id has no effect without -o");
 	return CLI_DONE;
