@@ -9,6 +9,7 @@
 
 #include "kinds/compact/compact.h"
 #include "kinds/line/kind.h"
+#include "tests/kind.h"
 #include "tests/table.h"
 
 /* --------------------------------------------------------------- variants */
@@ -58,7 +59,7 @@ static inline struct ink_options variant_options(void)
 {
 	return (struct ink_options){.size = sizeof(struct ink_options),
 				    .kind = variant->kind,
-				    .flows = variant->kind == INK_EXACT,
+				    .flows = kind_can(variant->kind, INK_CAN_BE_EXACT) ? 1 : 0,
 				    .writers = variant->writers,
 				    .simd = variant->simd,
 				    .seed = 1,
@@ -85,12 +86,12 @@ static inline int can_run(const struct variant *v)
 
 static inline int is_exact(void)
 {
-	return variant->kind == INK_EXACT;
+	return kind_can(variant->kind, INK_CAN_BE_EXACT);
 }
 
 static inline int is_dleft(void)
 {
-	return variant->kind == INK_DLEFT;
+	return kind_takes(variant->kind, INK_GEOMETRY_DLEFT_FLAGS);
 }
 
 /* --------------------------------------------------------------- the table */

@@ -41,6 +41,7 @@
 #include "engine/prefetch.h"
 #include "kinds/line/kind.h"
 #include "table/table.h"
+#include "tests/kind.h"
 #include "tests/random.h"
 #include "tests/verbs.h"
 
@@ -76,7 +77,8 @@ struct program {
 	const uint8_t *bytes;
 	size_t size, at;
 	struct ink_options options;
-	uint8_t far; /* batches take the ways of tables that are too large for the caches */
+	struct ink_kind_info info; /* of its kind */
+	uint8_t far;               /* batches take the ways of tables that are too large for the caches */
 	struct ink_table *first, *second;
 	struct machine machine;
 	struct flow flows[FLOWS];
@@ -132,7 +134,7 @@ static inline void choose_geometry(struct program *p)
 
 static inline int is_filter(const struct program *p)
 {
-	return p->options.kind == INK_STATEFUL || p->options.kind == INK_DIRECT;
+	return (p->info.geometry & INK_GEOMETRY_K) != 0;
 }
 
 /* Few cells, so that flows meet. */
@@ -161,13 +163,14 @@ static inline void choose_options(struct program *p)
 					  .flows = 1,
 					  .seed = 1,
 					  .simd = INK_SIMD_NONE};
+	p->info = info_of(p->options.kind);
 	p->far = kind >> 6 & 1;
 	p->options.age_bits = next_byte(p) % 3;
 	p->options.full = INK_UNSURE + next_byte(p) % 3;
-	p->options.writers = p->options.kind == INK_LINE ? 1 + (kind >> 7) : 1;
+	p->options.writers = p->info.can & INK_CAN_MANY_WRITERS ? 1 + (kind >> 7) : 1;
 	if (is_filter(p))
 		choose_filter(p);
-	else if (p->options.kind != INK_EXACT)
+	else if (!(p->info.can & INK_CAN_BE_EXACT))
 		choose_geometry(p);
 }
 
@@ -202,7 +205,12 @@ static inline uint64_t table_total(const struct ink_table *t)
 
 static inline int is_exact(const struct program *p)
 {
-	return p->options.kind == INK_EXACT;
+	return (p->info.can & INK_CAN_BE_EXACT) != 0;
+}
+
+static inline int is_dleft(const struct program *p)
+{
+	return (p->info.geometry & INK_GEOMETRY_DLEFT_FLAGS) != 0;
 }
 
 /* `dleft` with second copies: an insert does not look for matches. */
@@ -355,7 +363,7 @@ static inline int hides(struct program *p, struct flow *f, ink_answer answer, co
 {
 	int was_hidden = f->hidden;
 
-	f->hidden = p->options.kind == INK_DLEFT && answer == INK_DONT_KNOW && !f->aside;
+	f->hidden = is_dleft(p) && answer == INK_DONT_KNOW && !f->aside;
 	if (c->replaced && copies(p) && timing_in(p, f->state).expendable)
 		f->knowledge = DOUBTED;
 	if ((f->hidden || was_hidden) && (c->victims || c->marked || c->replaced || c->time))
@@ -600,8 +608,7 @@ static inline struct causes causes_of(const struct program *p, uint64_t victims,
 static inline struct result call_first(struct program *p, const struct call *c)
 {
 	struct flow *f = &p->flows[c->flow];
-	int doubtful = p->options.kind == INK_DLEFT && f->knowledge == KNOWN &&
-		       ink_peek(p->first, f->id) == INK_DONT_KNOW;
+	int doubtful = is_dleft(p) && f->knowledge == KNOWN && ink_peek(p->first, f->id) == INK_DONT_KNOW;
 	int time = p->first->aging.now != p->first->aging.target;
 	struct result r;
 	unsigned victims;

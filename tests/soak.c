@@ -59,7 +59,7 @@ static struct ink_options random_options(void)
 		.size = sizeof o, .seed = 1, .simd = random_below(2) ? INK_SIMD_NONE : INK_SIMD_BEST};
 
 	o.kind = random_below(2) ? INK_LINE : INK_COMPACT;
-	o.writers = o.kind == INK_LINE ? 1 + random_below(2) : 1;
+	o.writers = kind_can(o.kind, INK_CAN_MANY_WRITERS) ? 1 + random_below(2) : 1;
 	o.states = 1 + random_below(INK_MAX_STATES);
 	o.age_bits = random_below(3);
 	o.error = errors[random_below(4)];
