@@ -1,32 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * From what a kind does at a place to its calls, single and in batches, written
- * once for all kinds.
+ * once for all kinds. The names that a kind defines are in contract.h.
  *
- * A kind's file, or verbs.h for several of them, defines these and then
- * includes this file, which makes of them the verbs of a struct ink_ops:
+ * The way of a batch, say ink_step_batch:
  *
- *   struct place            where a flow may stand; computed from its id alone
- *   place_of(t, id)         the place
- *   place_fetch(t, place, state)     asks for its memory; the state if a flow is to be stored in it, else
- *                                    INK_ANY_STATE, or INK_UNCHANGED if it will only be read
- *   PLACES_AT_ONCE                   in place of that, if a place is two lines, and the kind has a quicker way
- *   places_of(t, ids, n, places)     for many ids; memory is then asked for in turns with the work,
- *   place_fetch_line(t, place, which, how)    line by line
- *   LOOKS_FOR_ROOM                   if the kind looks ahead for where flows could be stored,
- *   place_prepare(t, place)          when the memory is there
- *   INSERT_BATCH                     if the kind has a way of its own to insert a batch: the file that has it
- *   struct hint, cell_look(t, place) what a glance at the place's memory shows
- *   enum { ENTRIES_STAY }            1: where they are, while others are deleted; a hint then still leads
- *                                    to the entry, or to what shows that it has gone
- *
- *   lookup_at(t, place, hint, id)    the verbs at a place
- *   peek_at(t, place, id)
- *   insert_at(t, place, id, state)
- *   set_at(t, place, id, state)
- *   modify_at(t, place, hint, id, change)
- *   delete_at(t, place, hint, id, only)    `only`: if it is in that state; INK_ANY_STATE: in whichever it is
- *   step_at(t, place, id, event, move)
+ *     verb_step_batch     in struct ink_ops
+ *     batch               near or far: is the table larger than the second cache?
+ *     each_block          prefetches blocks ahead of the one that is worked on
+ *     block_work          item after item
+ *     item_step           what is the item's: id, event, move
+ *     step_at             the verb at a place (engine.h, or the kind's)
+ *     cell_recode         the kind's store
  */
 #include <stddef.h>
 #include <string.h>
@@ -117,11 +102,7 @@ static int verb_step(struct ink_table *t, uint64_t id, unsigned event, struct in
  * second cache: the first one has so few misses under way at once that they, and
  * not the memory, would be the limit.
  */
-#ifdef PLACES_AT_ONCE
-enum { BLOCK = INK_BLOCK, FETCH_IN_TURNS = 1 };
-#else
-enum { BLOCK = 8, FETCH_IN_TURNS = 0 };
-#endif
+enum { BLOCK = TWO_LINES ? INK_BLOCK : 8 };
 
 enum reach { NEAR = 1, FAR = 3 }; /* so many blocks are under way before the one that is worked on */
 
@@ -175,31 +156,14 @@ struct batch_way {
 	enum reach reach;
 };
 
-#ifdef LOOKS_FOR_ROOM
-enum { PREPARES = 1 };
-#else
-enum { PREPARES = 0 };
-static inline void place_prepare(const struct ink_table *t, struct place *p)
-{
-	(void)t;
-	(void)p;
-}
-#endif
-
 /* Is a block looked at, or prepared, before its items are worked on? */
 INK_HOT int is_seen_ahead(struct batch_way way)
 {
-	return way.ahead == AHEAD_STORE ? PREPARES : way.ahead == AHEAD_LOOK;
+	return way.ahead == AHEAD_STORE ? FINDS_ROOM : way.ahead == AHEAD_LOOK;
 }
 
 /* What of an item of a later block is asked for: lines, one bit each. */
 enum lines { NO_LINE = 0, FIRST_LINE = 1, SECOND_LINE = 2, BOTH_LINES = 3 };
-
-#ifdef INSERT_BATCH
-enum { STORES_ALONE = 1 }; /* no other thread has lines that it needs */
-#else
-enum { STORES_ALONE = 0 };
-#endif
 
 /*
  * A later block is asked for in turns with the look at this one, and with the work
@@ -212,36 +176,26 @@ enum { STORES_ALONE = 0 };
  */
 INK_HOT enum lines look_asks(struct batch_way way)
 {
-	if (!FETCH_IN_TURNS || !is_seen_ahead(way))
+	if (!TWO_LINES || !is_seen_ahead(way))
 		return NO_LINE;
 	if (way.ahead == AHEAD_STORE)
-		return STORES_ALONE || way.reach == FAR ? BOTH_LINES : FIRST_LINE;
+		return DEFERS_INSERTS || way.reach == FAR ? BOTH_LINES : FIRST_LINE;
 	return way.reach == FAR ? NO_LINE : FIRST_LINE;
 }
 
 INK_HOT enum lines work_asks(struct batch_way way)
 {
-	return FETCH_IN_TURNS ? BOTH_LINES & ~look_asks(way) : NO_LINE;
+	return TWO_LINES ? BOTH_LINES & ~look_asks(way) : NO_LINE;
 }
 
-#ifdef PLACES_AT_ONCE
 INK_HOT void item_fetch(const struct ink_table *t, const struct place *p, struct batch_way way,
 			enum lines lines)
 {
 	enum ink_fetch near = way.ahead == AHEAD_READ ? FETCH_TO_READ : FETCH_TO_CHANGE;
 
 	for (unsigned which = 0; which < 2; which++)
-		if (lines >> which & 1)
+		if (TWO_LINES && (lines >> which & 1))
 			place_fetch_line(t, p, which, way.reach == FAR ? FETCH_FAR : near);
-}
-#else
-INK_HOT void item_fetch(const struct ink_table *t, const struct place *p, struct batch_way way,
-			enum lines lines)
-{
-	(void)t;
-	(void)p;
-	(void)way;
-	(void)lines;
 }
 
 /* The state is known only where it is given, not where a row leads to it. */
@@ -255,7 +209,6 @@ INK_HOT void places_fetch(const struct ink_table *t, const struct ink_batch *b, 
 		place_fetch(t, &x->places[i], way.ahead == AHEAD_STORE ? b->states[x->from + i] : unknown);
 	}
 }
-#endif
 
 /* Of n items, from that one on; to ask for what lies behind the last one is no error. */
 INK_HOT void given_fetch(const struct ink_batch *b, size_t from, size_t n, enum besides besides)
@@ -276,13 +229,10 @@ INK_HOT void block_begin(const struct ink_table *t, const struct ink_batch *b, s
 {
 	x->from = from < b->n ? from : b->n;
 	x->n = b->n - x->from < BLOCK ? b->n - x->from : BLOCK;
-#ifdef PLACES_AT_ONCE
-	(void)way;
-	if (x->n)
+	if (!TWO_LINES)
+		places_fetch(t, b, x, way);
+	else if (x->n)
 		places_of(t, b->ids + x->from, x->n, x->places);
-#else
-	places_fetch(t, b, x, way);
-#endif
 }
 
 INK_HOT void item_see(const struct ink_table *t, struct block *x, size_t i, struct place *p,
@@ -417,7 +367,7 @@ INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, struct 
 
 INK_HOT int batch(struct ink_table *t, const struct ink_batch *b, struct work w, enum ahead ahead)
 {
-	return FETCH_IN_TURNS && t->is_far ? in_batch(t, b, w, (struct batch_way){ahead, FAR})
+	return TWO_LINES && t->is_far ? in_batch(t, b, w, (struct batch_way){ahead, FAR})
 					   : in_batch(t, b, w, (struct batch_way){ahead, NEAR});
 }
 
@@ -433,6 +383,11 @@ INK_HOT int item_peek(struct ink_table *t, const struct item *x)
 {
 	x->b->answers[x->i] = peek_at(t, x->p, x->b->ids[x->i]);
 	return 0;
+}
+
+INK_HOT int item_insert(struct ink_table *t, const struct item *x)
+{
+	return insert_at(t, x->p, x->b->ids[x->i], x->b->states[x->i]);
 }
 
 INK_HOT int item_set(struct ink_table *t, const struct item *x)
@@ -461,7 +416,8 @@ INK_HOT int item_step(struct ink_table *t, const struct item *x)
 }
 
 static const struct work lookup_work = {item_lookup, NOTHING_BESIDES},
-			 peek_work = {item_peek, NOTHING_BESIDES}, set_work = {item_set, STATES_BESIDES},
+			 peek_work = {item_peek, NOTHING_BESIDES},
+			 insert_work = {item_insert, STATES_BESIDES}, set_work = {item_set, STATES_BESIDES},
 			 modify_work = {item_modify, STATES_BESIDES},
 			 delete_work = {item_delete, NOTHING_BESIDES},
 			 step_work = {item_step, EVENTS_BESIDES};
@@ -476,19 +432,10 @@ static void verb_peek_batch(const struct ink_table *t, const struct ink_batch *b
 	batch((struct ink_table *)t, b, peek_work, AHEAD_READ);
 }
 
-#ifdef INSERT_BATCH
-#include INSERT_BATCH
-#else
-INK_HOT int item_insert(struct ink_table *t, const struct item *x)
-{
-	return insert_at(t, x->p, x->b->ids[x->i], x->b->states[x->i]);
-}
-
 static int verb_insert_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return batch(t, b, (struct work){item_insert, STATES_BESIDES}, AHEAD_STORE);
+	return DEFERS_INSERTS ? insert_batch_deferred(t, b) : batch(t, b, insert_work, AHEAD_STORE);
 }
-#endif
 
 static int verb_set_batch(struct ink_table *t, const struct ink_batch *b)
 {

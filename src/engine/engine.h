@@ -2,37 +2,8 @@
 /*
  * The verbs: what happens when, written once for all kinds of cells.
  *
- * A kind's file defines its cells, that is the types and functions below, and
- * then includes this file, which makes of them a struct ink_ops named `verbs`.
- * Includes of cells and verbs take the place of templates: each kind gets its
- * own copy of every verb, with the cells inlined.
- *
- *   struct place            where a flow may stand; computed from its id alone
- *   struct spot             an entry that was found; has a member `code`
- *
- *   place_of, place_fetch, and PLACES_AT_ONCE, LOOKS_FOR_ROOM with what belongs to them    as in calls.h
- *   place_home(place)       the home of the flow in the side table
- *   place_seq_read / place_seq_unchanged    see ink_seq_read
- *   side_flagged(t, place, class)    is the side table to be asked? See side.h
- *   flag_side(t, home, classes)      its flows that are there are of these classes now, one bit each
- *   is_flagged_for(t, home, classes) is the side table asked for these, as flag_side has it, and no others?
- *   overflowed, flag_overflow                was a flow of this place refused?
- *   insert_enter(t, place), insert_leave(lock)    held around an insert (many writers)
- *   struct hint, cell_look(t, place) what a glance at the place's memory shows
- *   cell_found(t, place, hint, spot) matches: 0, 1 or 2; the spot is the first
- *   CELL_MAY_MATCH, and cell_may_match(t, place)    if the kind is quicker to say that there is no match than
- *                                    where it is; it may say yes where cell_found says 0
- *   cell_peek(t, place, spot)        as cell_found, while another thread may be changing the place
- *   CELL_UNSURE, and cell_unsure(t, spot)    if the kind is quicker to say "don't know" than the code
- *   cell_code(t, spot, state)        the code that an entry there has in that state, just touched
- *   cell_recode(t, spot, code)       writes such a code; 0: it has changed, look again
- *   cell_clear(t, spot)              removes the entry; likewise, and 0 if it was removed since it was seen
- *                                    ahead (ENTRIES_STAY, in calls.h)
- *   cell_put(t, place, state)        stores a new entry; 0 or -ENOSPC
- *   cell_touch_all, cell_mark_all    for places with two matches
- *   cell_drop_expendable(t, place)   makes room; 1 if it did
- *   cells_copy, cells_reinsert, cells_keep    the choices of `dleft`
- *   cells_shape, _units, _in_unit, _sweep, _count, _check    as in struct ink_ops
+ * A kind's file defines its cells (contract.h), and then includes this file,
+ * which makes of them a struct ink_ops named `verbs`.
  *
  * Everything here is written for many writers: look, decide, swap, and look
  * again if the swap failed. With one writer the swap is a store that cannot
@@ -294,15 +265,6 @@ static int put_collision(struct ink_table *t, const struct place *p, uint64_t id
 	return 0;
 }
 
-#ifndef CELL_MAY_MATCH
-INK_HOT int cell_may_match(struct ink_table *t, const struct place *p)
-{
-	struct spot s;
-
-	return cell_find(t, p, &s) != 0;
-}
-#endif
-
 SELDOM int insert_checked(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
 	struct spot s;
@@ -474,13 +436,6 @@ static int delete_side(struct ink_table *t, uint32_t e)
 	ink_side_leave(&t->side);
 	return 0;
 }
-
-#ifndef CELL_UNSURE
-INK_HOT int cell_unsure(const struct ink_table *t, const struct spot *s)
-{
-	return ink_code_unsure(coding_of(t), s->code);
-}
-#endif
 
 /* -EAGAIN: what was found has changed since, look again. */
 INK_HOT int delete_once(struct ink_table *t, const struct place *p, const struct hint *h, int only)

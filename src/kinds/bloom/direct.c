@@ -38,6 +38,8 @@ struct place {
 	uint64_t id;
 };
 
+#include "engine/contract.h"
+
 /* Of one pair: the first bit of each cell. */
 struct pair {
 	uint64_t at[INK_BLOOM_MOST_K];
@@ -97,8 +99,6 @@ static inline void place_fetch(const struct ink_table *t, const struct place *p,
 	else
 		pair_fetch(t, p->id, (unsigned)state);
 }
-
-#include "engine/no_lookahead.h"
 
 /* --------------------------------------------------------------------- one pair */
 

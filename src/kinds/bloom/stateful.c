@@ -59,6 +59,8 @@ struct place {
 	uint64_t at[INK_BLOOM_MOST_K]; /* the first bit of each cell */
 };
 
+#include "engine/contract.h"
+
 /* ------------------------------------------------------------------ the place */
 
 /* Blocked, draw 0 is for the line, and the cells begin with draw 2. */
@@ -82,8 +84,6 @@ static inline void place_fetch(const struct ink_table *t, const struct place *p,
 	for (uint32_t i = 0; i < (s->lines ? 1 : s->k); i++)
 		__builtin_prefetch((const char *)t->body + p->at[i] / 8, 1);
 }
-
-#include "engine/no_lookahead.h"
 
 /* ------------------------------------------------------------------- the cell */
 

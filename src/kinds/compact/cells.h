@@ -20,15 +20,23 @@ static inline const struct ink_compact_shape *shape_of(const struct ink_table *t
 	return IS_COMMON_SHAPE ? &compact_common : ink_compact_shape_of(t);
 }
 
-#include "engine/one_writer.h"
-#include "engine/no_duplicates.h"
-
 struct spot {
 	struct compact_line *line;
 	uint32_t bucket;
 	unsigned slot;
 	unsigned code;
 };
+
+/* The candidates in both lines; if all fit into one word, those of the second line follow in the first. */
+struct hint {
+	uint64_t first, second;
+};
+
+#define KIND_CELLS 1
+#define KIND_TWO_LINES 1
+#define KIND_LOOKS_AHEAD 1 /* entries do not stay: a delete shifts those behind */
+#define KIND_SEQLOCK 1
+#include "engine/contract.h"
 
 /* ------------------------------------------------------------------ where it is */
 
@@ -62,7 +70,6 @@ static inline uint32_t place_home(const struct place *p)
 	return first_line(p);
 }
 
-#define PLACES_AT_ONCE
 INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n, struct place *places)
 {
 	compact_places(shape_of(t), lines_of(t), ids, n, places);
@@ -210,13 +217,6 @@ INK_HOT uint64_t line_candidates(const struct ink_compact_shape *s, const uint64
 		       ? remainder_slots(s, w, p->remainder) & bits_from(s, w, p->bucket)
 		       : any_remainder_match(s, w, p->remainder, bucket_slots(s, w, p->bucket));
 }
-
-/* The candidates in both lines; if all fit into one word, those of the second line follow in the first. */
-struct hint {
-	uint64_t first, second;
-};
-
-enum { ENTRIES_STAY = 0 }; /* a delete shifts those behind */
 
 static inline int hint_is_one(const struct ink_compact_shape *s)
 {

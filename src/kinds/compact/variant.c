@@ -2,10 +2,6 @@
 /* The kind `compact`, once for each variant (engine/variant.h): compact.h has the memory. */
 #include "engine/variant.h"
 
-#if INK_SHARED
-#error "compact has one writer"
-#endif
-
 #if INK_AVX2
 #include "kinds/compact/find_avx2.h"
 #else

@@ -41,7 +41,6 @@
 #include <stddef.h>
 
 #include "base/mix.h"
-#include "engine/variant.h"
 #include "kinds/dleft/dleft.h"
 #include "table/buckets.h"
 
@@ -58,6 +57,10 @@ struct spot {
 	const struct place *place; /* of the flow that found it: where else the entry may stand */
 	unsigned code;
 };
+
+#define KIND_CELLS 1
+#define KIND_DUPLICATES 1
+#include "engine/contract.h"
 
 /* ------------------------------------------------------------- where it is */
 
@@ -103,21 +106,6 @@ static inline void place_fetch(const struct ink_table *t, const struct place *p,
 		__builtin_prefetch(&words[at / 64], 1);
 		__builtin_prefetch(&words[(at + s->bucket_bits - 1) / 64], 1);
 	}
-}
-
-static inline uint64_t place_seq_read(const struct ink_table *t, const struct place *p)
-{
-	(void)t;
-	(void)p;
-	return 0;
-}
-
-static inline int place_seq_unchanged(const struct ink_table *t, const struct place *p, uint64_t calm)
-{
-	(void)t;
-	(void)p;
-	(void)calm;
-	return 1;
 }
 
 /* ------------------------------------------------------------------- cells */
@@ -227,8 +215,6 @@ static void flag_overflow(struct ink_table *t, const struct place *p)
 	t->aging.flagged = 1;
 }
 
-#include "engine/one_writer.h"
-
 /* ------------------------------------------------------------ find and change */
 
 static inline int cells_copy(const struct ink_table *t)
@@ -246,20 +232,7 @@ static inline int cells_keep(const struct ink_table *t)
 	return (shape_of(t)->flags & INK_DLEFT_KEEP) != 0;
 }
 
-/* Entries may be moved by a change (INK_DLEFT_REINSERT), so nothing is found out beforehand. */
-struct hint {
-	char nothing;
-};
-
-enum { ENTRIES_STAY = 0 };
-
-static inline struct hint cell_look(const struct ink_table *t, const struct place *p)
-{
-	(void)t;
-	(void)p;
-	return (struct hint){0};
-}
-
+/* A change may move entries (INK_DLEFT_REINSERT), so nothing is looked at ahead. */
 static inline int cell_found(struct ink_table *t, const struct place *p, const struct hint *h,
 			     struct spot *spot)
 {

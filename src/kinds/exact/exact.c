@@ -232,6 +232,8 @@ struct place {
 	uint64_t id;
 };
 
+#include "engine/contract.h"
+
 static inline struct place place_of(const struct ink_table *t, uint64_t id)
 {
 	(void)t;
@@ -243,8 +245,6 @@ static inline void place_fetch(const struct ink_table *t, const struct place *p,
 	(void)state;
 	__builtin_prefetch(slot_at(t, home_of(t, p->id)), 1);
 }
-
-#include "engine/no_lookahead.h"
 
 INK_HOT ink_answer peek_at(const struct ink_table *t, const struct place *p, uint64_t id)
 {

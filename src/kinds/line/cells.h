@@ -80,13 +80,29 @@ enum { SIDE_FLAGS = INK_LINE_OVERFLOW - INK_LINE_SIDE }; /* each for every fourt
 
 _Static_assert(INK_SIDE_CLASSES == 16 && SIDE_FLAGS == 4, "as flags_for folds classes to flags");
 
-#include "engine/no_duplicates.h"
-
 struct spot {
 	struct ink_line_spot at;
 	unsigned code; /* as it is stored; its state is the state */
 	uint64_t view; /* many writers: from before its word was read */
 };
+
+/* The slots of both lines that have the tag, or had it when they were looked at. */
+struct hint {
+	uint64_t slots;
+};
+
+#define KIND_CELLS 1
+#define KIND_TWO_LINES 1
+#define KIND_LOOKS_AHEAD 1
+#define KIND_ENTRIES_STAY 1
+#define KIND_FINDS_ROOM 1
+#define KIND_DEFERS_INSERTS (!INK_SHARED) /* insert.h; many writers do not displace */
+#define KIND_SEQLOCK 1
+#define KIND_EPOCHS 1
+#define KIND_QUICK_MISS 1
+#define KIND_QUICK_UNSURE 1
+#define KIND_LOCKS 1
+#include "engine/contract.h"
 
 /* ------------------------------------------------------------- where it is */
 
@@ -127,7 +143,6 @@ static inline uint32_t place_home(const struct place *p)
 	return first_line(p);
 }
 
-#define PLACES_AT_ONCE
 INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n, struct place *places)
 {
 	line_places(shape_of(t), ids, n, &places->at);
@@ -313,20 +328,12 @@ __attribute__((noinline)) static struct spot find_slowly(const struct ink_table 
 	return spot;
 }
 
-/* The slots of both lines that have the tag, or had it when they were looked at. */
-struct hint {
-	uint64_t slots;
-};
-
-enum { ENTRIES_STAY = 1 };
-
 INK_HOT struct hint cell_look(const struct ink_table *t, const struct place *p)
 {
 	return (struct hint){
 		pair_slots(shape_of(t), place_line(t, p, 0), place_line(t, p, 1), p->at.fingerprint)};
 }
 
-#define CELL_MAY_MATCH
 INK_HOT int cell_may_match(struct ink_table *t, const struct place *p)
 {
 	return pair_may_have(shape_of(t), place_line(t, p, 0), place_line(t, p, 1), p->at.fingerprint);
@@ -425,7 +432,6 @@ INK_HOT int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
 	return 1;
 }
 
-#define CELL_UNSURE
 INK_HOT int cell_unsure(const struct ink_table *t, const struct spot *spot)
 {
 	return !(~spot->at.seen & state_bits(t, spot->at.column));
@@ -554,7 +560,6 @@ INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned state)
  * when its turn comes. Many writers need a lock, too, which another thread may have
  * had last.
  */
-#define LOOKS_FOR_ROOM
 INK_HOT void place_prepare(const struct ink_table *t, struct place *p)
 {
 	p->at.room = find_room(t, p);

@@ -11,11 +11,10 @@
 #include "kinds/line/find_portable.h"
 #endif
 
-#if !INK_SHARED
-#define INSERT_BATCH "kinds/line/insert.h"
-#endif
-
 #include "kinds/line/cells.h"
 #include "engine/engine.h"
+#if KIND_DEFERS_INSERTS
+#include "kinds/line/insert.h"
+#endif
 
 const struct ink_ops *const INK_VARIANT = &verbs;

@@ -38,6 +38,8 @@ struct place {
 	uint32_t home;         /* in the side table */
 };
 
+#include "engine/contract.h"
+
 enum { DRAW_OF_CLASS = INK_SUMS_MAX_K }; /* the draws before it select the cells */
 
 /* ------------------------------------------------------------------ the place */
@@ -71,8 +73,6 @@ static inline void place_fetch(const struct ink_table *t, const struct place *p,
 	for (uint32_t j = 0; j < s->k; j++)
 		__builtin_prefetch(&s->cells[p->cell[j]], 1);
 }
-
-#include "engine/no_lookahead.h"
 
 /* ------------------------------------------------------------------ the cells */
 
