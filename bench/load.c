@@ -3,10 +3,13 @@
  * ink-load LIBRARY.so...: how long does it take to load a snapshot of 16M flows?
  *
  * Every kind, from the page cache, with each library in turns, ROUNDS times; the
- * smallest time counts. The first library makes the snapshots. "checked" is
- * ink_load; "trusted" is INK_TRUST_CHECKSUM, where a library has it.
+ * smallest processor time counts. The first library makes the snapshots: of 16M
+ * flows in `line` and `compact`, of 1M in the other kinds. "checked" is ink_load;
+ * "trusted" is INK_TRUST_CHECKSUM, where a library has it.
  *
- * RESULT
+ * Result, beside the library of 286b705: `line` checked in 224 ms (was 2403) and
+ * trusted in 12 ms, `compact` checked in 341 ms (was 931) and trusted in 14 ms. The
+ * other kinds take as long as before; they check every cell in either case.
  */
 #include <dlfcn.h>
 #include <stdint.h>
