@@ -1,6 +1,6 @@
 #!/bin/sh
-# commands.sh INKLING SOURCES: the commands of the README run as they are written there, in a folder that has what they name.
-# Not the one that listens to an interface: live.sh does that.
+# commands.sh INKLING SOURCES: the commands of the README run as they are written there, in a folder that has what they name,
+# and the machine at its head reports the line shown there. live.sh tests the command that listens to an interface.
 # shellcheck source=tests/help.sh
 . "$(dirname "$0")/help.sh"
 
@@ -10,10 +10,18 @@ ln -s "$inkling" build/inkling
 cp capture.pcap x.pcapng # what a file is, it says itself
 cp "$2/machines/flags.fsm" mine.fsm
 
-# Who has no Graphviz gets what is to be drawn.
+# Without Graphviz, its input stands in for the picture.
 command -v dot >/dev/null || printf '#!/bin/sh\nexec cat\n' >bin/dot
 [ ! -f bin/dot ] || chmod +x bin/dot
 PATH=$dir/bin:$PATH
+
+sed -n '/^machine knocks/,/^```/ { /^```/d; p; }' "$2/README.md" >knocks.fsm
+sed -n 's/^\$ inkling/build\/inkling/p' "$2/README.md" >head
+sh -e ./head >printed
+grep '^{"type":"report"' "$2/README.md" >shown
+grep '^{"type":"report"' printed >reports
+head -n 1 reports | cmp -s - shown || fail "the first machine of the README reports $(head -n 1 reports)"
+same "scanners reported" "$(wc -l <reports)" 5
 
 ran=0
 sed -n '/^## Run it/,/^A machine/ { / -i /d; /^build\/inkling/p; }' "$2/README.md" >commands
