@@ -641,11 +641,24 @@ static const char *check_side(const struct ink_table *t)
 	return wrong;
 }
 
-/* The side table has links, and few entries; cells are checked as far as their kind requires it. */
+static const char *check_flags(const struct ink_table *t)
+{
+	for (uint64_t i = 0; i < cells_units(t); i++)
+		if (has_idle_flag(t, (uint32_t)i))
+			return "a flag leads to the side table, which has no flow there";
+	return NULL;
+}
+
+/*
+ * The side table has links, and few entries; without one, no flag may lead there.
+ * Cells are checked as far as their kind requires it.
+ */
 static const char *verb_check_bounds(const struct ink_table *t)
 {
 	const char *wrong = check_side(t);
 
+	if (!wrong && !t->side.capacity)
+		wrong = check_flags(t);
 	return wrong ? wrong : cells_check_bounds(t);
 }
 
@@ -653,9 +666,8 @@ static const char *verb_check(const struct ink_table *t)
 {
 	const char *wrong = check_side(t);
 
-	for (uint64_t i = 0; !wrong && i < cells_units(t); i++)
-		if (has_idle_flag(t, (uint32_t)i))
-			wrong = "a flag leads to the side table, which has no flow there";
+	if (!wrong)
+		wrong = check_flags(t);
 	return wrong ? wrong : cells_check(t);
 }
 
