@@ -837,6 +837,16 @@ static uint64_t refused_flow(void)
 	return id;
 }
 
+/* A line that is written has its seqlock stepped, where the kind has one for each line. */
+static void a_tick_only_reads_lines_that_are_empty(void **state)
+{
+	make(same_for_all(1));
+	tick_through(1, 9);
+	tick_to(1000000);
+	for (size_t i = 0; i < ink_stripes(&t->plan, t->writers); i++)
+		assert_int_equal(t->stripes[i], 0);
+}
+
 static void every_tick_clears_the_overflow_flags(void **state)
 {
 	struct times idle = same_for_all(0), phase = same_for_all(1), looks = only_a(1);
@@ -1352,6 +1362,7 @@ static int run_cells_with_age_bits(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_collision_does_not_touch_the_entry_it_met),
+		TEST(a_tick_only_reads_lines_that_are_empty),
 		TEST(flows_of_the_side_table_make_time_out_moves_too),
 	};
 	const struct CMUnitTest dleft[] = {
