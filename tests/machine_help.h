@@ -38,7 +38,6 @@ static unsigned n_told;
 
 static inline void note(const struct ink_complaint *c, void *user)
 {
-	(void)user;
 	assert_true(n_told < TOLD_MOST);
 	told[n_told].severity = c->severity;
 	told[n_told].line = c->line;
@@ -63,6 +62,28 @@ static inline struct ink_machine *made(const char *text)
 	if (!m)
 		fail_msg("%s", n_told ? told[0].shown : "no machine, and no reason");
 	return m;
+}
+
+/* A text that is put together piece by piece. */
+static struct {
+	char text[INK_TEXT_MAX + 1];
+	size_t n;
+} draft;
+
+__attribute__((format(printf, 1, 2))) static inline void add(const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	draft.n += (size_t)vsnprintf(draft.text + draft.n, sizeof draft.text - draft.n, format, values);
+	va_end(values);
+	assert_true(draft.n < sizeof draft.text);
+}
+
+static inline void begin(const char *head)
+{
+	draft.n = 0;
+	add("%s", head);
 }
 
 /* The least that is a machine, in front of what is tested. */
@@ -107,7 +128,6 @@ static inline void track_with(const char *text, const struct ink_track_options *
 
 static inline int untrack(void **state)
 {
-	(void)state;
 	ink_track_close(track);
 	ink_free(table);
 	ink_machine_free(machine);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Conditions: each test by itself, and that the decision program says what the
- * conditions say. Video is looked through as byte by byte.
+ * Conditions: each test by itself; the decision program gives the event that
+ * the conditions give; pictures in video are those that a search byte by byte finds.
  */
+#include "tests/frames.h"
 #include "tests/machine_help.h"
 
 /* ------------------------------------------------------------ conditions */
@@ -28,62 +29,51 @@ static int holds(const char *condition, const struct ink_packet *p)
 	return event == 0;
 }
 
-#define assert_holds(condition, p)                                                                           \
-	do {                                                                                                 \
-		if (!holds(condition, p))                                                                    \
-			fail_msg("%s does not hold", condition);                                             \
-		if (holds("not (" condition ")", p))                                                         \
-			fail_msg("not %s holds", condition);                                                 \
-	} while (0)
-#define assert_fails(condition, p) assert_holds("not (" condition ")", p)
+/* Each of the conditions, with ';' between them, holds or does not; its negation is the opposite. */
+static void assert_all(const struct ink_packet *p, const char *conditions, int hold)
+{
+	char copy[1000], negated[600], *rest = copy, *condition;
+
+	assert_true(strlen(conditions) < sizeof copy);
+	strcpy(copy, conditions);
+	while ((condition = strsep(&rest, ";"))) {
+		snprintf(negated, sizeof negated, "not (%s)", condition);
+		if (holds(condition, p) != hold || holds(negated, p) == hold)
+			fail_msg("'%s' %s", condition, hold ? "does not hold" : "holds");
+	}
+}
+
+static void assert_hold(const struct ink_packet *p, const char *conditions)
+{
+	assert_all(p, conditions, 1);
+}
+
+static void assert_fail(const struct ink_packet *p, const char *conditions)
+{
+	assert_all(p, conditions, 0);
+}
 
 static void tests_of_headers_say_what_the_header_says(void **state)
 {
 	struct ink_packet t = packet(INK_PROTOCOL_TCP, SYN | INK_TCP_ECE, 0),
 			  u = packet(INK_PROTOCOL_UDP, 0, 1), i = packet(INK_PROTOCOL_ICMP, 0, 0);
 
-	(void)state;
-	assert_holds("tcp", &t);
-	assert_fails("tcp", &u);
-	assert_holds("udp", &u);
-	assert_fails("sctp", &u);
-	assert_holds("icmp", &i);
-	assert_holds("ip4", &t);
-	assert_fails("ip6", &t);
-	assert_holds("any", &t);
-	assert_holds("syn", &t);
-	assert_holds("ece", &t);
-	assert_fails("ack", &t);
-	assert_fails("fin", &t);
-	assert_fails("syn", &u);
-	assert_holds("protocol 6", &t);
-	assert_holds("protocol {5-7, 17}", &t);
-	assert_fails("protocol != 6", &t);
-	assert_holds("length 60", &t);
-	assert_holds("length >= 60", &t);
-	assert_fails("length > 60", &t);
-	assert_holds("length <= 60", &t);
-	assert_fails("length < 60", &t);
-	assert_holds("length 50-70", &t);
-	assert_holds("payload 0", &t);
+	assert_hold(&t, "tcp; ip4; any; syn; ece; from low; ttl 64; tos 0; depth 0; payload 0");
+	assert_fail(&t, "ip6; ack; fin; fragment");
+	assert_hold(&u, "udp; from high");
+	assert_fail(&u, "tcp; sctp; syn");
+	assert_hold(&t,
+		    "protocol 6; protocol {5-7, 17}; length 60; length >= 60; length <= 60; length 50-70");
+	assert_fail(&t, "protocol != 6; length > 60; length < 60");
 	t.payload_wire = 2000;
-	assert_holds("payload > 1k", &t);
-	assert_holds("ttl 64", &t);
-	assert_holds("tos 0", &t);
 	t.vlan = 7;
-	assert_holds("vlan 7", &t);
-	assert_holds("depth 0", &t);
-	assert_fails("fragment", &t);
 	t.fragment = INK_FRAGMENT_FIRST;
-	assert_holds("fragment", &t);
+	assert_hold(&t, "payload > 1k; vlan 7; fragment");
 	i.icmp_type = 8;
 	i.icmp_code = 3;
-	assert_holds("icmp type 8", &i);
-	assert_fails("icmp type 0", &i);
-	assert_holds("icmp code 3", &i);
-	assert_fails("icmp type 0", &t); /* not ICMP */
-	assert_holds("from low", &t);
-	assert_holds("from high", &u);
+	assert_hold(&i, "icmp; icmp type 8; icmp code 3");
+	assert_fail(&i, "icmp type 0");
+	assert_fail(&t, "icmp type 0"); /* not ICMP */
 	t.skip = INK_SKIP_NOT_IP;
 	assert_false(holds("any", &t));
 }
@@ -92,67 +82,49 @@ static void tests_of_ports_and_addresses(void **state)
 {
 	struct ink_packet t = packet(INK_PROTOCOL_TCP, 0, 0), i = packet(INK_PROTOCOL_ICMP, 0, 0), six = t;
 
-	(void)state;
-	assert_holds("src port 1000", &t);
-	assert_fails("dst port 1000", &t);
-	assert_holds("port 1000", &t);
-	assert_holds("port 80", &t);
-	assert_fails("port 81", &t);
-	assert_holds("dst port < 1024", &t);
-	assert_holds("port {1, 3, 5, 7, 9, 80}", &t); /* as a bit map */
-	assert_fails("port {1, 3, 5, 7, 9, 81}", &t);
-	assert_holds("src port {1, 3, 5, 7, 9, 999-1001}", &t);
+	assert_hold(&t, "src port 1000; port 1000; port 80; dst port < 1024");
+	assert_fail(&t, "dst port 1000; port 81");
+	/* as a bit map */
+	assert_hold(&t, "port {1, 3, 5, 7, 9, 80}; src port {1, 3, 5, 7, 9, 999-1001}");
+	assert_fail(&t, "port {1, 3, 5, 7, 9, 81}");
 	i.sport = i.dport = 0;
-	assert_fails("port 0", &i); /* has none */
-	assert_fails("src port 0", &i);
-	assert_fails("dst port 0", &i);
-	assert_holds("host 10.0.0.1", &t);
-	assert_holds("src host 10.0.0.1", &t);
-	assert_fails("dst host 10.0.0.1", &t);
-	assert_holds("dst host 10.0.0.2/32", &t);
-	assert_holds("src host 10.0.0.0/8", &t);
-	assert_holds("src host 10.255.255.255/8", &t); /* bits behind the prefix count for nothing */
-	assert_holds("src host 8.0.0.0/5", &t);
-	assert_fails("src host 8.0.0.0/7", &t);
-	assert_holds("host 0.0.0.0/0", &t);
-	assert_fails("host ::/0", &t);
-	assert_holds("host {192.168.0.0/16, 10.0.0.0/31}", &t);
+	assert_fail(&i, "port 0; src port 0; dst port 0"); /* has none */
+	assert_hold(&t, "host 10.0.0.1; src host 10.0.0.1; dst host 10.0.0.2/32; src host 10.0.0.0/8");
+	assert_hold(&t, "src host 8.0.0.0/5; host 0.0.0.0/0; host {192.168.0.0/16, 10.0.0.0/31}");
+	assert_hold(&t, "src host 10.255.255.255/8"); /* bits behind the prefix count for nothing */
+	assert_fail(&t, "dst host 10.0.0.1; src host 8.0.0.0/7; host ::/0");
 	six.version = 6;
 	memcpy(six.source, "\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\1", 16);
-	assert_holds("src host 2001:db8::/32", &six);
-	assert_holds("src host 2001:db8::1", &six);
-	assert_fails("src host 2001:db8::2", &six);
-	assert_fails("src host fe80::/10", &six);
-	assert_fails("src host 32.1.13.184", &six);
+	assert_hold(&six, "src host 2001:db8::/32; src host 2001:db8::1");
+	assert_fail(&six, "src host 2001:db8::2; src host fe80::/10; src host 32.1.13.184");
 }
 
 static void and_or_and_not_bind_as_usual(void **state)
 {
 	struct ink_packet t = packet(INK_PROTOCOL_TCP, SYN, 0);
 
-	(void)state;
-	assert_holds("udp and fin or syn", &t);
-	assert_fails("udp and (fin or syn)", &t);
-	assert_holds("not fin and syn", &t);
-	assert_fails("not (not fin and syn)", &t);
-	assert_holds("not not tcp", &t);
-	assert_holds("tcp or udp and fin", &t);
+	assert_hold(&t, "udp and fin or syn; not fin and syn; not not tcp; tcp or udp and fin");
+	assert_fail(&t, "udp and (fin or syn); not (not fin and syn)");
+}
+
+static struct ink_packet udp_of(const void *payload, size_t length)
+{
+	struct ink_packet p = packet(INK_PROTOCOL_UDP, 0, 0);
+
+	p.payload = payload;
+	p.payload_captured = p.payload_wire = (uint32_t)length;
+	return p;
 }
 
 static void tests_of_payload_look_at_captured_bytes(void **state)
 {
-	struct ink_packet u = packet(INK_PROTOCOL_UDP, 0, 0);
+	struct ink_packet u = udp_of("GET /\r\n", 7);
 
-	(void)state;
-	u.payload = (const uint8_t *)"GET /\r\n";
-	u.payload_captured = u.payload_wire = 7;
-	assert_holds("payload begins \"GET \"", &u);
-	assert_holds("payload begins \"\\x47\\x45\"", &u);
-	assert_fails("payload begins \"get\"", &u);
-	assert_fails("payload begins \"GET /\\r\\n\\r\\n\"", &u);
+	assert_hold(&u, "payload begins \"GET \"; payload begins \"\\x47\\x45\"");
+	assert_fail(&u, "payload begins \"get\"; payload begins \"GET /\\r\\n\\r\\n\"");
 	u.payload_captured = 2;
-	assert_fails("payload begins \"GET \"", &u);
-	assert_holds("payload 7", &u);
+	assert_fail(&u, "payload begins \"GET \"");
+	assert_hold(&u, "payload 7");
 }
 
 static void a_let_is_its_condition(void **state)
@@ -163,7 +135,6 @@ static void a_let_is_its_condition(void **state)
 				     "event e = tcp and not new\nevent f = new\nabsent: e, f -> a\na: end\n");
 	struct ink_classifier *c = ink_classifier_make(m, INK_LINK_ETHERNET, 1, NULL);
 
-	(void)state;
 	assert_int_equal(ink_classify(c, &p, &sight), 1);
 	p.dport = 81;
 	assert_int_equal(ink_classify(c, &p, &sight), 0);
@@ -183,7 +154,6 @@ static void chance_is_as_frequent_as_it_says_and_the_same_for_a_seed(void **stat
 	enum { N = 80000 };
 	unsigned hits = 0, same = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < N; i++) {
 		struct ink_sight sight = {.number = i};
 		unsigned event = ink_classify(c[0], &p, &sight);
@@ -229,50 +199,27 @@ static uint16_t event_plainly(const struct ink_machine *m, const struct ink_clas
 	return INK_NO_EVENT;
 }
 
-static size_t random_condition(char *text, size_t size, unsigned depth)
-{
-	static const char *const tests[] = {"tcp",
-					    "udp",
-					    "icmp",
-					    "syn",
-					    "ack",
-					    "fin",
-					    "rst",
-					    "port 80",
-					    "port {80, 443}",
-					    "src port < 500",
-					    "dst port 80-90",
-					    "dst port > 85",
-					    "length < 80",
-					    "length 60-90",
-					    "length > 70",
-					    "protocol {6, 17}",
-					    "protocol != 6",
-					    "from low",
-					    "from high",
-					    "ip4",
-					    "ip6",
-					    "ttl 5",
-					    "ttl > 3",
-					    "chance 50%",
-					    "host 10.0.0.0/31",
-					    "src host 10.0.0.1",
-					    "payload 0",
-					    "icmp type 8",
-					    "src port 80",
-					    "any",
-					    "port != 80",
-					    "fragment"};
-	size_t n = 0;
+/* clang-format off */
+static const char *const any_tests[] = {
+	"tcp", "udp", "icmp", "syn", "ack", "fin", "rst", "port 80", "port {80, 443}",
+	"src port < 500", "dst port 80-90", "dst port > 85", "length < 80", "length 60-90",
+	"length > 70", "protocol {6, 17}", "protocol != 6", "from low", "from high", "ip4",
+	"ip6", "ttl 5", "ttl > 3", "chance 50%", "host 10.0.0.0/31", "src host 10.0.0.1",
+	"payload 0", "icmp type 8", "src port 80", "any", "port != 80", "fragment",
+};
+/* clang-format on */
 
-	if (depth == 0 || random_below(4) == 0)
-		return (size_t)snprintf(text, size, "%s",
-					tests[random_below(sizeof tests / sizeof tests[0])]);
-	n += (size_t)snprintf(text + n, size - n, random_below(3) ? "(" : "not (");
-	n += random_condition(text + n, size - n, depth - 1);
-	n += (size_t)snprintf(text + n, size - n, random_below(2) ? " and " : " or ");
-	n += random_condition(text + n, size - n, depth - 1);
-	return n + (size_t)snprintf(text + n, size - n, ")");
+static void add_random_condition(unsigned depth)
+{
+	if (depth == 0 || random_below(4) == 0) {
+		add("%s", any_tests[random_below(sizeof any_tests / sizeof any_tests[0])]);
+		return;
+	}
+	add(random_below(3) ? "(" : "not (");
+	add_random_condition(depth - 1);
+	add(random_below(2) ? " and " : " or ");
+	add_random_condition(depth - 1);
+	add(")");
 }
 
 static struct ink_packet random_packet(void)
@@ -297,9 +244,12 @@ static struct ink_packet random_packet(void)
 	return p;
 }
 
-static void compare_with_plain(const char *text)
+#define ROWS "machine m\nkey pair\nabsent: * -> a\na: end\n"
+
+/* The draft decides as its conditions do, one after the other. */
+static void check_draft(void)
 {
-	struct ink_machine *m = made(text);
+	struct ink_machine *m = made(draft.text);
 	struct ink_classifier *c = ink_classifier_make(m, INK_LINK_ETHERNET, 1, NULL);
 
 	for (unsigned i = 0; i < 300; i++) {
@@ -307,7 +257,7 @@ static void compare_with_plain(const char *text)
 		struct ink_sight sight = {.number = i};
 
 		if (ink_classify(c, &p, &sight) != event_plainly(m, c, &p, &sight))
-			fail_msg("%s\nis decided wrongly", text);
+			fail_msg("%s\nis decided wrongly", draft.text);
 	}
 	ink_classifier_free(c);
 	ink_machine_free(m);
@@ -315,47 +265,36 @@ static void compare_with_plain(const char *text)
 
 static void the_decision_program_says_what_the_conditions_say(void **state)
 {
-	static char text[20000];
-
-	(void)state;
 	for (uint64_t round = 0; round < scaled(1500); round++) {
 		unsigned events = 1 + random_below(6), depth = 1 + random_below(5);
-		size_t n =
-			(size_t)snprintf(text, sizeof text, "machine m\nkey pair\nabsent: * -> a\na: end\n");
 
+		begin(ROWS);
 		for (unsigned e = 0; e < events; e++) {
-			n += (size_t)snprintf(text + n, sizeof text - n, "event e%u = ", e);
-			n += random_condition(text + n, sizeof text - n, depth);
-			n += (size_t)snprintf(text + n, sizeof text - n, "\n");
+			add("event e%u = ", e);
+			add_random_condition(depth);
+			add("\n");
 		}
-		assert_true(n < sizeof text - 1);
-		compare_with_plain(text);
+		check_draft();
 	}
 }
 
-/* Every second length: nothing follows from anything, and the graph would be larger than its limit. */
+/* Independent tests: nothing follows from anything, and the graph would be larger than its limit. */
 static void a_program_that_would_be_too_large_is_left_plain(void **state)
 {
-	static char text[20000];
-	size_t n = (size_t)snprintf(text, sizeof text, "machine m\nkey pair\nabsent: * -> a\na: end\n");
 	struct ink_machine *m;
 
-	(void)state;
+	begin(ROWS);
 	for (unsigned e = 0; e < 24; e++) {
-		n += (size_t)snprintf(text + n, sizeof text - n, "event e%u = any", e);
+		add("event e%u = any", e);
 		for (unsigned i = 0; i < 6; i++)
-			n += (size_t)snprintf(text + n, sizeof text - n, " and %schance %u%%",
-					      random_below(2) ? "not " : "", 30 + random_below(40));
-		n += (size_t)snprintf(text + n, sizeof text - n, "\n");
+			add(" and %schance %u%%", random_below(2) ? "not " : "", 30 + random_below(40));
+		add("\n");
 	}
-	for (unsigned e = 0; e < 12; e++) {
-		n += (size_t)snprintf(text + n, sizeof text - n,
-				      "event f%u = host 10.0.0.%u/32 and (payload begins \"%u\" or host "
-				      "10.0.1.%u) and not host 10.0.%u.0/24\n",
-				      e, e, e, e, e);
-	}
-	compare_with_plain(text);
-	m = made(text);
+	for (unsigned e = 0; e < 12; e++)
+		add("event f%u = host 10.0.0.%u/32 and (payload begins \"%u\" or host 10.0.1.%u) and not host 10.0.%u.0/24\n",
+		    e, e, e, e, e);
+	check_draft();
+	m = made(draft.text);
 	assert_true(m->decision.n_nodes > 0);
 	ink_machine_free(m);
 }
@@ -367,7 +306,6 @@ static void no_test_is_made_twice(void **state)
 		     "event c = tcp and rst\nevent d = tcp\nevent e = udp\nabsent: * -> s\ns: end\n");
 	unsigned tests[16] = {0};
 
-	(void)state;
 	assert_int_equal(m->n_tests, 5);
 	assert_true(m->decision.n_nodes <= 5);
 	for (unsigned i = 0; i < m->decision.n_nodes; i++)
@@ -375,20 +313,18 @@ static void no_test_is_made_twice(void **state)
 	ink_machine_free(m);
 }
 
-/* Ethernet, IPv4, UDP to port 53. */
-static const uint8_t dns_frame[] = {2,  0, 0,  0, 0,    1,    2, 0,  0,  0, 0, 2,  8,  0, 0x45,
-				    0,  0, 29, 0, 0,    0,    0, 64, 17, 0, 0, 10, 0,  0, 1,
-				    10, 0, 0,  2, 0x12, 0x34, 0, 53, 0,  9, 0, 0,  'x'};
-
 static void a_filter_looks_at_the_frame(void **state)
 {
-	struct ink_packet p = {.frame = dns_frame, .captured = sizeof dns_frame, .wire = sizeof dns_frame};
+	struct ink_packet p = {.time = 0};
+	struct frame f;
 
-	(void)state;
+	make_frame(&f, "eth4 ip4:17 udp:53 hello");
+	p.frame = front(&f);
+	p.captured = p.wire = (uint32_t)f.n;
 	assert_int_equal(ink_packet_parse(&p, INK_LINK_ETHERNET, 0), INK_NOT_SKIPPED);
-	assert_holds("filter \"udp dst port 53\"", &p);
-	assert_fails("filter \"tcp\"", &p);
-	assert_holds("udp and filter \"ether[0] == 2\" and payload begins \"x\"", &p);
+	assert_hold(&p, "filter \"udp dst port 53\"");
+	assert_fail(&p, "filter \"tcp\"");
+	assert_hold(&p, "udp and filter \"ether[0] == 2\" and payload begins \"hello\"");
 }
 
 /* ----------------------------------------------------------------- video */
@@ -401,14 +337,19 @@ static const char video[] = "machine m\nkey flow\nremember tail\n"
 			    "s: b / count found by pictures B, count met | rest / count found by pictures B "
 			    "| timeout 10s -> absent\n";
 
+/* A flow that begins with other bytes, and then has the stream, cut after some. */
+static void give_cut_stream(const char *text, size_t cut)
+{
+	track_with(text, NULL);
+	give_udp("xyz", 3);
+	give_udp(stream, cut);
+	give_udp(stream + cut, sizeof stream - cut);
+}
+
 static void a_start_code_in_two_packets_is_found_wherever_it_is_cut(void **state)
 {
-	(void)state;
 	for (size_t cut = 1; cut < sizeof stream; cut++) {
-		track_with(video, NULL);
-		give_udp("xyz", 3); /* begins the flow */
-		give_udp(stream, cut);
-		give_udp(stream + cut, sizeof stream - cut);
+		give_cut_stream(video, cut);
 		assert_int_equal(counted("found"), 1);
 		assert_int_equal(counted("met"), 1);
 		untrack(NULL);
@@ -417,7 +358,6 @@ static void a_start_code_in_two_packets_is_found_wherever_it_is_cut(void **state
 
 static void a_start_code_in_many_packets_is_found(void **state)
 {
-	(void)state;
 	track_with(video, NULL);
 	give_udp("xyz", 3);
 	for (size_t i = 0; i < sizeof stream; i++) {
@@ -430,17 +370,13 @@ static void a_start_code_in_many_packets_is_found(void **state)
 
 static void without_a_tail_only_whole_start_codes_are_found(void **state)
 {
-	char text[1000];
+	char text[sizeof video];
 
-	(void)state;
+	memcpy(text, video, sizeof text);
+	memset(strstr(text, "remember tail"), ' ', strlen("remember tail"));
 	for (size_t cut = 1; cut < sizeof stream; cut++) {
-		snprintf(text, sizeof text, "%s", video);
-		memset(strstr(text, "remember tail"), ' ', strlen("remember tail"));
-		track_with(text, NULL);
+		give_cut_stream(text, cut);
 		assert_int_equal(ink_machine_view(machine)->rules->states, 1);
-		give_udp("xyz", 3);
-		give_udp(stream, cut);
-		give_udp(stream + cut, sizeof stream - cut);
 		assert_int_equal(counted("met"), cut <= 2 || cut >= 8);
 		untrack(NULL);
 	}
@@ -448,13 +384,10 @@ static void without_a_tail_only_whole_start_codes_are_found(void **state)
 
 static void a_packet_that_was_cut_leaves_no_tail(void **state)
 {
-	struct ink_packet p = packet(INK_PROTOCOL_UDP, 0, 0);
+	struct ink_packet p = udp_of(stream, 5);
 
-	(void)state;
 	track_with(video, NULL);
 	give_udp("xyz", 3);
-	p.payload = stream;
-	p.payload_captured = 5;
 	p.payload_wire = 6;
 	give(p);
 	give_udp(stream + 5, sizeof stream - 5);
@@ -465,7 +398,6 @@ static void flows_have_tails_of_their_own(void **state)
 {
 	struct ink_packet other = packet(INK_PROTOCOL_UDP, 0, 1);
 
-	(void)state;
 	track_with(video, NULL);
 	other.payload = (const uint8_t *)"xyz";
 	other.payload_captured = other.payload_wire = 3;
@@ -478,102 +410,79 @@ static void flows_have_tails_of_their_own(void **state)
 }
 
 /* The plain automaton beside the one that passes bytes over. */
+static struct ink_pictures pictures_byte_by_byte(const uint8_t *bytes, unsigned length, unsigned tail)
+{
+	struct ink_pictures all = {.tail = (uint8_t)tail};
+
+	for (unsigned i = 0; i < length; i++) {
+		struct ink_packet one = udp_of(bytes + i, 1);
+		struct ink_pictures found = ink_video_pictures(&one, all.tail);
+
+		all.tail = found.tail;
+		all.last = found.last ? found.last : all.last;
+		for (unsigned k = 1; k < 4; k++)
+			all.started[k] += found.started[k];
+	}
+	return all;
+}
+
 static void pictures_are_found_as_byte_by_byte(void **state)
 {
-	(void)state;
 	for (uint64_t round = 0; round < scaled(20000); round++) {
 		uint8_t bytes[64];
-		struct ink_packet p = packet(INK_PROTOCOL_UDP, 0, 0), one;
-		unsigned length = random_below(sizeof bytes), tail = random_below(6), last = 0,
-			 state_now_is = tail;
-		struct ink_pictures found;
-		uint32_t started[4] = {0};
+		unsigned length = random_below(sizeof bytes), tail = random_below(6);
+		struct ink_packet p = udp_of(bytes, length);
+		struct ink_pictures found, expected;
 
 		for (unsigned i = 0; i < length; i++)
 			bytes[i] = (uint8_t)(random_below(3) ? random_below(2) : random_below(4) << 3);
 		if (length && bytes[0] >> 6 == 2)
 			bytes[0] = 0;
-		p.payload = bytes;
-		p.payload_captured = p.payload_wire = length;
 		found = ink_video_pictures(&p, tail);
-		one = p;
-		one.payload_captured = one.payload_wire = 1;
-		for (unsigned i = 0; i < length; i++) {
-			struct ink_pictures f;
-
-			one.payload = bytes + i;
-			f = ink_video_pictures(&one, state_now_is);
-			state_now_is = f.tail;
-			last = f.last ? f.last : last;
-			for (unsigned k = 1; k < 4; k++)
-				started[k] += f.started[k];
-		}
-		assert_int_equal(found.tail, state_now_is);
-		assert_int_equal(found.last, last);
-		assert_memory_equal(found.started, started, sizeof started);
+		expected = pictures_byte_by_byte(bytes, length, tail);
+		assert_int_equal(found.tail, expected.tail);
+		assert_int_equal(found.last, expected.last);
+		assert_memory_equal(found.started, expected.started, sizeof found.started);
 	}
 }
 
-/* An RTP header of that type in front. */
-static size_t rtp(uint8_t *out, unsigned type, const void *payload, size_t length)
+#define RTP_AS(type) "80" type "000000000000 00000000 "
+#define RTP RTP_AS("60")  /* type 96 */
+#define MPEG RTP_AS("20") /* type 32: the header of RFC 2250 follows */
+
+static void rtp_and_what_it_carries_are_known(void **state)
 {
-	memset(out, 0, 12);
-	out[0] = 0x80;
-	out[1] = (uint8_t)type;
-	memcpy(out + 12, payload, length);
-	return 12 + length;
-}
+	static const struct {
+		const char *payload, *hold, *fail;
+	} rows[] = {
+		{RTP "616263", "rtp; rtp type 96", "rtp type 32; ts"},
+		{"8060000000000000000000", "any", "rtp"},           /* a header that is cut */
+		{"8f60000000000000 00000000 616263", "any", "rtp"}, /* 15 sources that are not there */
+		{"9060000000000000 00000000 616263", "any", "rtp"}, /* an extension that is cut */
+		{"4060000000000000 00000000 616263", "any", "rtp"}, /* version 1 */
+		{RTP "657a7a7a", "nal 5", "nal 1"},
+		{RTP "78 0002677a 0003687a7a 000165", "nal 7 and nal 8 and nal 5",
+		 "nal {1-4, 24}"},                   /* STAP-A */
+		{RTP "7c857a7a", "nal 5", "nal 1"},  /* FU-A, the first */
+		{RTP "7c057a7a", "any", "nal 0-31"}, /* a later one */
+		{RTP "78ffff", "any", "nal 0-31"},
+		{"657a7a7a", "any", "nal 5"}, /* not RTP */
+		{MPEG "00000000 000001005518", "picture B", "picture I"},
+		{MPEG "04000000 000001005518", "any", "picture B"}, /* T is set: four bytes more are header */
+		{MPEG "04000000 00000000 000001005510", "picture P", "picture B"},
+		{MPEG "00000000 000001005528", "any",
+		 "picture B or picture P or picture I"}, /* type 5 is none */
+	};
 
-static struct ink_packet udp_of(const uint8_t *payload, size_t length)
-{
-	struct ink_packet p = packet(INK_PROTOCOL_UDP, 0, 0);
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct ink_packet p;
+		struct frame f;
 
-	p.payload = payload;
-	p.payload_captured = p.payload_wire = (uint32_t)length;
-	return p;
-}
-
-static void rtp_and_its_type_are_known(void **state)
-{
-	uint8_t bytes[64];
-	struct ink_packet p = udp_of(bytes, rtp(bytes, 96, "abc", 3));
-
-	(void)state;
-	assert_holds("rtp", &p);
-	assert_holds("rtp type 96", &p);
-	assert_fails("rtp type 32", &p);
-	assert_fails("ts", &p);
-	p.payload_captured = 11;
-	assert_fails("rtp", &p);
-	p.payload_captured = 15;
-	bytes[0] = 0x8f; /* 15 sources that are not there */
-	assert_fails("rtp", &p);
-	bytes[0] = 0x90; /* an extension that is cut */
-	assert_fails("rtp", &p);
-	bytes[0] = 0x40;
-	assert_fails("rtp", &p);
-}
-
-static void nal_units_are_found_in_rtp(void **state)
-{
-	uint8_t bytes[64];
-	struct ink_packet p;
-
-	(void)state;
-	p = udp_of(bytes, rtp(bytes, 96, "\x65zzz", 4));
-	assert_holds("nal 5", &p);
-	assert_fails("nal 1", &p);
-	p = udp_of(bytes, rtp(bytes, 96, "\x78\0\2\x67z\0\3\x68zz\0\1\x65", 13)); /* STAP-A: 7, 8, 5 */
-	assert_holds("nal 7 and nal 8 and nal 5", &p);
-	assert_fails("nal {1-4, 24}", &p);
-	p = udp_of(bytes, rtp(bytes, 96, "\x7c\x85zz", 4)); /* FU-A, the first */
-	assert_holds("nal 5", &p);
-	p = udp_of(bytes, rtp(bytes, 96, "\x7c\x05zz", 4)); /* a later one */
-	assert_fails("nal 0-31", &p);
-	p = udp_of((const uint8_t *)"\x65zzz", 4); /* not RTP */
-	assert_fails("nal 5", &p);
-	p = udp_of(bytes, rtp(bytes, 96, "\x78\xff\xff", 3));
-	assert_fails("nal 0-31", &p);
+		make_frame(&f, rows[i].payload);
+		p = udp_of(front(&f), f.n);
+		assert_hold(&p, rows[i].hold);
+		assert_fail(&p, rows[i].fail);
+	}
 }
 
 /* One TS packet whose payload begins with these bytes; the rest is 0xff. */
@@ -594,24 +503,23 @@ static void pictures_are_found_in_mpeg_ts(void **state)
 	uint8_t bytes[3 * 188 + 12] = {0}, half[184];
 	struct ink_packet p = udp_of(bytes, 2 * 188);
 
-	(void)state;
 	ts_packet(bytes, 256, 1, pes, sizeof pes);
 	ts_packet(bytes + 188, 257, 0, "x", 1);
-	assert_holds("ts and picture I", &p);
+	assert_hold(&p, "ts and picture I");
 	bytes[188] = 0x46;
-	assert_fails("ts", &p);
+	assert_fail(&p, "ts");
 
 	/* scrambled; inside the header of the PES packet; behind an adaptation field */
 	bytes[188] = 0x47;
 	bytes[3] = 0x90;
-	assert_fails("picture I", &p);
+	assert_fail(&p, "picture I");
 	ts_packet(bytes, 256, 1, "\0\0\1\xe0\0\0\x80\0\6\0\0\1\0\x55\x8", 15);
-	assert_fails("picture I", &p);
+	assert_fail(&p, "picture I");
 	ts_packet(bytes, 256, 0, "\7\0\0\1\0\x55\x8\7\0\0\1\0\x55\x10", 14);
 	bytes[3] = 0x30;
-	assert_holds("picture P", &p);
+	assert_hold(&p, "picture P");
 	bytes[3] = 0x20; /* nothing but the field */
-	assert_fails("picture P or picture I", &p);
+	assert_fail(&p, "picture P or picture I");
 
 	/* a code over two TS packets, another PID between them */
 	memset(half, 0xff, sizeof half);
@@ -620,8 +528,8 @@ static void pictures_are_found_in_mpeg_ts(void **state)
 	ts_packet(bytes + 188, 257, 0, "\7\7\7", 3);
 	ts_packet(bytes + 376, 256, 0, "\0\x55\x10", 3);
 	p = udp_of(bytes, 3 * 188);
-	assert_holds("picture P", &p);
-	assert_fails("picture I", &p);
+	assert_hold(&p, "picture P");
+	assert_fail(&p, "picture I");
 
 	/* a code over two datagrams: the first of them leaves a tail, which is for the first PID of the second */
 	p = udp_of(bytes, 188);
@@ -638,28 +546,13 @@ static void pictures_are_found_in_mpeg_ts(void **state)
 	ts_packet(bytes, 256, 1, "\0\0\1\xc0\0\0\x80\0\0\0\0\1\0\x55\x10", 15);
 	ts_packet(bytes + 188, 16, 0, "\0\0\1\0\x55\x10", 6);
 	ts_packet(bytes + 376, 0x1fff, 0, "\0\0\1\0\x55\x10", 6);
-	assert_fails("picture P", &p);
+	assert_fail(&p, "picture P");
 
 	/* in RTP */
 	ts_packet(bytes + 12, 256, 1, pes, sizeof pes);
 	memcpy(bytes, "\x80\x21\0\0\0\0\0\0\0\0\0\0", 12);
 	p = udp_of(bytes, 12 + 188);
-	assert_holds("ts and picture I and rtp type 33", &p);
-}
-
-static void pictures_are_found_behind_the_header_of_rfc_2250(void **state)
-{
-	uint8_t bytes[64];
-	struct ink_packet p = udp_of(bytes, rtp(bytes, 32, "\0\0\0\0\0\0\1\0\x55\x18", 10));
-
-	(void)state;
-	assert_holds("picture B", &p);
-	p = udp_of(bytes, rtp(bytes, 32, "\4\0\0\0\0\0\1\0\x55\x18", 10));
-	assert_fails("picture B", &p); /* T is set: four bytes more are header */
-	p = udp_of(bytes, rtp(bytes, 32, "\4\0\0\0\0\0\0\0\0\0\1\0\x55\x10", 14));
-	assert_holds("picture P", &p);
-	p = udp_of(bytes, rtp(bytes, 32, "\0\0\0\0\0\0\1\0\x55\x28", 10));
-	assert_fails("picture B or picture P or picture I", &p); /* type 5 is none */
+	assert_hold(&p, "ts and picture I and rtp type 33");
 }
 
 int main(void)
@@ -680,10 +573,8 @@ int main(void)
 		TRACKED(a_packet_that_was_cut_leaves_no_tail),
 		TRACKED(flows_have_tails_of_their_own),
 		cmocka_unit_test(pictures_are_found_as_byte_by_byte),
-		cmocka_unit_test(rtp_and_its_type_are_known),
-		cmocka_unit_test(nal_units_are_found_in_rtp),
+		cmocka_unit_test(rtp_and_what_it_carries_are_known),
 		cmocka_unit_test(pictures_are_found_in_mpeg_ts),
-		cmocka_unit_test(pictures_are_found_behind_the_header_of_rfc_2250),
 		cmocka_unit_test(a_filter_looks_at_the_frame),
 	};
 
