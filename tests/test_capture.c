@@ -206,7 +206,6 @@ static void pcap_is_read_in_both_orders_and_units(void **state)
 {
 	int error;
 
-	(void)state;
 	for (int order = 0; order < 2; order++) {
 		make_pcap(0xa1b2c3d4, order);
 		save(size);
@@ -223,7 +222,6 @@ static void pcapng_is_read_in_both_orders(void **state)
 {
 	int error;
 
-	(void)state;
 	for (int order = 0; order < 2; order++) {
 		make_pcapng(order);
 		save(size);
@@ -254,7 +252,6 @@ static void a_pipe_is_as_good_as_a_file(void **state)
 {
 	int error;
 
-	(void)state;
 	make_pcap(0xa1b23c4d, 0);
 	assert_int_equal(read_through_pipe(&error), PACKETS);
 	assert_int_equal(error, 0);
@@ -307,7 +304,6 @@ static void a_cut_file_gives_what_is_whole_and_then_says_where(void **state)
 	char place[40];
 	int error;
 
-	(void)state;
 	make_pcap(0xa1b2c3d4, 0);
 	check_cuts();
 	make_pcapng(0);
@@ -323,7 +319,6 @@ static void a_length_that_cannot_be_ends_it(void **state)
 {
 	int error;
 
-	(void)state;
 	make_pcap(0xa1b2c3d4, 0);
 	memset(file + ends_at[2] + 8, 0x7f, 4);
 	save(size);
@@ -335,7 +330,6 @@ static void a_length_that_cannot_be_ends_it(void **state)
 
 static void what_is_no_capture_is_refused(void **state)
 {
-	(void)state;
 	memset(file, 'x', 1000);
 	save(1000);
 	assert_null(open_file(scratch_file, NULL));
@@ -352,7 +346,6 @@ static void options_that_contradict_themselves_are_refused(void **state)
 {
 	struct ink_capture_options o = {.size = sizeof o};
 
-	(void)state;
 	assert_null(ink_capture_open(&o, &why));
 	assert_int_equal(errno, EINVAL);
 	o.file = scratch_file;
@@ -373,7 +366,6 @@ static void an_unknown_interface_is_named(void **state)
 {
 	struct ink_capture_options o = {.size = sizeof o, .interface = "ink-no-such"};
 
-	(void)state;
 	SKIP_IF(not_emulated("packet sockets"));
 	assert_null(ink_capture_open(&o, &why));
 	assert_true(errno == ENODEV || errno == EPERM);
@@ -403,7 +395,6 @@ static void check_filter(void)
 
 static void a_filter_lets_pass_what_it_says(void **state)
 {
-	(void)state;
 	make_pcap(0xa1b2c3d4, 0);
 	save(size);
 	check_filter();
@@ -414,7 +405,6 @@ static void a_filter_lets_pass_what_it_says(void **state)
 
 static void a_wrong_filter_is_explained(void **state)
 {
-	(void)state;
 	make_pcap(0xa1b2c3d4, 0);
 	save(size);
 	assert_null(open_file(scratch_file, "tcp and and"));
@@ -426,7 +416,6 @@ static void a_wrong_filter_is_explained(void **state)
 
 static void a_filter_can_be_tried_before_the_link_is_known(void **state)
 {
-	(void)state;
 	assert_int_equal(ink_filter_try("tcp port 80", &why), 0);
 	why = (struct ink_why){"an earlier reason"};
 	assert_int_equal(ink_filter_try("wlan type mgt", &why), 0); /* of 802.11 */
@@ -442,7 +431,6 @@ static void filters_know_the_link(void **state)
 	struct ink_packet p = {.time = 0};
 	uint8_t frame[SIM_FRAME_MOST];
 
-	(void)state;
 	assert_non_null(f);
 	p.captured = p.wire = (uint32_t)make_frame(0, frame) - 14;
 	p.frame = frame + 14;
@@ -464,7 +452,6 @@ static void what_is_dumped_is_read(void **state)
 	uint8_t frame[SIM_FRAME_MOST];
 	int error;
 
-	(void)state;
 	assert_non_null(d);
 	for (unsigned i = 0; i < PACKETS; i++) {
 		struct ink_packet p = {.frame = frame, .time = time_of(i)};
@@ -483,7 +470,6 @@ static void a_dump_that_fails_says_so(void **state)
 {
 	struct ink_dump *d = ink_dump_open("/dev/full", INK_LINK_ETHERNET, &why);
 
-	(void)state;
 	if (!d)
 		skip();
 	assert_int_equal(ink_dump_close(d, &why), -ENOSPC);
@@ -498,7 +484,6 @@ static void stopping_ends_it(void **state)
 	struct ink_packets batch = {.at = packets, .room = 2};
 	struct ink_capture *c;
 
-	(void)state;
 	make_pcap(0xa1b2c3d4, 0);
 	save(size);
 	c = open_file(scratch_file, NULL);
@@ -517,7 +502,6 @@ static void without_room_nothing_is_read(void **state)
 	struct ink_packets batch = {.at = packets, .room = 0};
 	struct ink_capture *c;
 
-	(void)state;
 	make_pcap(0xa1b2c3d4, 0);
 	save(size);
 	c = open_file(scratch_file, NULL);
@@ -537,7 +521,6 @@ static void time_that_goes_back_is_counted(void **state)
 	struct ink_capture_stats stats = {.size = sizeof stats};
 	struct ink_capture *c;
 
-	(void)state;
 	swapped = 0;
 	pcap_header(0xa1b2c3d4, INK_LINK_ETHERNET);
 	for (int i = 0; i < 6; i++) {
@@ -581,7 +564,6 @@ static void structs_of_older_and_newer_callers_are_read_and_written(void **state
 	const struct sized open = {"capture options", 48, sizeof o, &o, call_open},
 			   stats = {"capture stats", 160, sizeof(struct ink_capture_stats), NULL, call_stats};
 
-	(void)state;
 	pcap_header(0xa1b2c3d4, INK_LINK_ETHERNET);
 	save(size);
 	assert_grows(&open);
@@ -601,7 +583,6 @@ static void long_frames_cross_the_buffer(void **state)
 	struct ink_capture *c;
 	uint32_t n = 0;
 
-	(void)state;
 	assert_non_null(d);
 	for (uint32_t i = 0; i < 50; i++) {
 		p.captured = p.wire = i % 3 ? 262144 - i : 60 + i;
@@ -626,7 +607,6 @@ static void an_unknown_link_is_a_reason(void **state)
 	struct ink_packets batch = {.at = packets, .room = 1};
 	struct ink_capture *c;
 
-	(void)state;
 	make_pcap(0xa1b2c3d4, 0);
 	memcpy(file + 20, &(uint32_t){187}, 4);
 	save(size);

@@ -217,7 +217,6 @@ static void compare_file(const char *path, const char *name)
 
 static void every_number_is_the_truths(void **state)
 {
-	(void)state;
 	failures = 0;
 	print_message("%d captures\n", for_each_capture(compare_file));
 	assert_int_equal(failures, 0);

@@ -294,7 +294,6 @@ static void the_truth_is_true(void **state)
 {
 	struct sim_traffic_options o = everything;
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		o.seed = i + 1;
 		o.format = (enum sim_video_format)i;
@@ -320,7 +319,6 @@ static void shares_are_kept(void **state)
 					.duration = 10000000000};
 	struct sim_truth truth = generate(&o);
 
-	(void)state;
 	assert_true(labs((long)truth.tcp.half_open - 1000) < 150);
 	assert_true(labs((long)truth.tcp.syn_without_synack - 2500) < 200);
 	assert_true(labs((long)truth.tcp.syn_refused_by_rst - 500) < 100);
@@ -340,7 +338,6 @@ static void as_many_live_at_once_as_asked_for(void **state)
 					.duration = 60000000000};
 	struct sim_truth truth = generate(&o);
 
-	(void)state;
 	assert_in_range(truth.alive_at_once, 7600, 8400);
 	o.half_open = o.unanswered = .2;
 	truth = generate(&o);
@@ -365,7 +362,6 @@ static void a_seed_gives_the_same_bytes(void **state)
 	struct sim_traffic_options o = everything;
 	uint64_t one, two;
 
-	(void)state;
 	generate(&o);
 	one = file_sum();
 	generate(&o);
@@ -392,7 +388,6 @@ static void the_two_of_a_pair_talk_at_the_same_time(void **state)
 		.seed = 3, .pairs = 4, .data = 1, .payload = 1, .rtt = 1000000, .duration = 100000000000000};
 	struct sim_truth truth = generate(&o);
 
-	(void)state;
 	memset(begins, 0, sizeof begins);
 	read_back(truth.frames, look_at_pair);
 	for (int i = 0; i < 4; i++)
@@ -459,7 +454,6 @@ static void pictures_are_where_the_truth_says(void **state)
 {
 	struct sim_traffic_options o = {.seed = 3, .streams = 3, .rtt = 1000000, .duration = 4000000000};
 
-	(void)state;
 	for (unsigned i = SIM_VIDEO_RTP; i <= SIM_VIDEO_ES; i++) {
 		struct sim_truth truth;
 
@@ -488,7 +482,6 @@ static void the_truth_is_written_as_json(void **state)
 	char line[80];
 	int depth = 0;
 
-	(void)state;
 	assert_non_null(f);
 	sim_truth_write(&truth, "a \"name\"\n.pcap", f);
 	fclose(f);
@@ -508,7 +501,6 @@ static void nonsense_is_refused(void **state)
 	struct sim_traffic_options o = everything;
 	struct sim_truth truth;
 
-	(void)state;
 	o.reset = .9;
 	assert_non_null(sim_traffic_wrong(&o));
 	assert_int_equal(sim_traffic(&o, NULL, &truth, NULL), -EINVAL);

@@ -226,7 +226,6 @@ static void what_goes_in_at_one_end_is_captured_at_the_other(void **state)
 	int error = make_pair("ink0", "ink1");
 	struct ink_capture *c;
 
-	(void)state;
 	if (error) {
 		print_message("skipped: no veth pair (%s)\n", strerror(error));
 		skip();
@@ -243,7 +242,6 @@ static void packets_of_an_interface_are_given(void **state)
 	struct ink_capture *c = listen_on_loopback(NULL, 0);
 	struct ink_capture_stats stats = {.size = sizeof stats};
 
-	(void)state;
 	assert_int_equal(ink_capture_link(c), INK_LINK_ETHERNET);
 	send_datagrams(100, PORT);
 	assert_int_equal(receive(c, 100, 52), 100);
@@ -258,7 +256,6 @@ static void the_kernel_filters(void **state)
 	struct ink_capture *c = listen_on_loopback("udp dst port 4000", 0);
 	struct ink_capture_stats stats = {.size = sizeof stats};
 
-	(void)state;
 	send_datagrams(50, PORT + 1);
 	send_datagrams(10, PORT);
 	assert_int_equal(receive(c, 10, 52), 10);
@@ -271,7 +268,6 @@ static void frames_are_cut_at_the_snaplen(void **state)
 {
 	struct ink_capture *c = listen_on_loopback("udp dst port 4000", 44);
 
-	(void)state;
 	send_datagrams(3, PORT);
 	assert_int_equal(receive(c, 3, 44), 3);
 	ink_capture_close(c);
@@ -284,7 +280,6 @@ static void drops_are_reported(void **state)
 	struct ink_capture *c = ink_capture_open(&o, NULL);
 	struct ink_capture_stats stats = {.size = sizeof stats};
 
-	(void)state;
 	assert_non_null(c);
 	send_datagrams(20000, PORT);
 	ink_capture_stats(c, &stats);
@@ -306,7 +301,6 @@ static void a_signal_ends_the_waiting(void **state)
 	struct ink_packets batch = {.at = packets, .room = 16};
 	int reads = 0;
 
-	(void)state;
 	to_stop = listen_on_loopback("port 9", 0);
 	signal(SIGALRM, stop);
 	alarm(1);

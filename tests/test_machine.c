@@ -35,7 +35,6 @@ static void assert_error(const char *more, unsigned line, unsigned column, const
 
 static void mistakes_of_syntax_are_told_with_their_place(void **state)
 {
-	(void)state;
 	assert_error("event = tcp", 1, 7, "expected the event's name, found '='");
 	assert_error("event f tcp", 1, 9, "expected '=', found 'tcp'");
 	assert_error("event f = tcp and", 1, 18, "expected a condition, found the end of the file");
@@ -79,7 +78,6 @@ static void words_that_are_none_are_told(void **state)
 {
 	char name[70], text[200];
 
-	(void)state;
 	assert_error("event f = ;", 1, 11, "this character begins nothing");
 	assert_error("event f = \001", 1, 11, "a control character");
 	assert_error("event f = \303\244", 1, 11, "a character that is not ASCII");
@@ -113,7 +111,6 @@ static void words_that_are_none_are_told(void **state)
 
 static void numbers_out_of_range_are_told(void **state)
 {
-	(void)state;
 	assert_error("event f = port 65536", 1, 16, "'port' is 0 to 65535");
 	assert_error("event f = src port 65536", 1, 20, "'src port' is 0 to 65535");
 	assert_error("event f = protocol 256", 1, 20, "'protocol' is 0 to 255");
@@ -128,7 +125,6 @@ static void numbers_out_of_range_are_told(void **state)
 
 static void names_that_nobody_knows_are_told_with_the_nearest(void **state)
 {
-	(void)state;
 	assert_error("event f = tpc", 1, 11, "no condition 'tpc'; did you mean 'tcp'?");
 	assert_error("let video = udp\nevent f = vidoe", 2, 11,
 		     "no condition 'vidoe'; did you mean 'video'?");
@@ -149,7 +145,6 @@ static void names_that_nobody_knows_are_told_with_the_nearest(void **state)
 
 static void what_is_given_twice_is_told_with_the_line(void **state)
 {
-	(void)state;
 	assert_error("machine n", 1, 9, "was already given in line 1");
 	assert_error("key pair", 1, 5, "the key was already given in line 2");
 	assert_error("event e = udp", 1, 7, "e was already given in line 3");
@@ -161,7 +156,6 @@ static void what_is_given_twice_is_told_with_the_line(void **state)
 
 static void what_a_machine_needs_is_told(void **state)
 {
-	(void)state;
 	assert_complaint("key pair", 1, 1, "a machine needs a line 'machine NAME'");
 	assert_complaint("machine m", 1, 1, "a machine needs a line 'key ...'");
 	assert_complaint("machine m\nkey pair", 1, 1, "a machine needs an event");
@@ -184,7 +178,6 @@ static void what_was_tried_is_not_missing(void **state)
 		"machine m\nkey pair\nremembre initiator\n"};
 	char text[500];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof heads / sizeof heads[0]; i++) {
 		snprintf(text, sizeof text, "%s%s", heads[i], rest);
 		assert_null(make_of(text));
@@ -196,7 +189,6 @@ static void what_was_tried_is_not_missing(void **state)
 
 static void signs_of_other_languages_are_told_with_the_word(void **state)
 {
-	(void)state;
 	assert_error("event f = tcp & syn", 1, 15, "conditions are joined by 'and', not by '&'");
 	assert_error("event f = tcp && syn", 1, 15, "conditions are joined by 'and', not by '&&'");
 	assert_error("event f = tcp | udp", 1, 15, "conditions are joined by 'or', not by '|'");
@@ -217,7 +209,6 @@ static void signs_of_other_languages_are_told_with_the_word(void **state)
 
 static void what_cannot_be_meant_is_told(void **state)
 {
-	(void)state;
 	assert_error("a: e from initiator", 1, 6, "need a line 'remember initiator'");
 	assert_error("a: e / new initiator", 1, 8, "'new initiator' needs a line 'remember initiator'");
 	assert_error("remember initiator\nabsent: e from initiator", 2, 11, "nobody began yet");
@@ -244,7 +235,6 @@ static void what_is_too_much_is_told(void **state)
 	static char text[200000];
 	size_t n;
 
-	(void)state;
 	n = (size_t)snprintf(text, sizeof text, HEAD "event f = ");
 	memset(text + n, '(', 65);
 	n += 65;
@@ -287,7 +277,6 @@ static void a_file_of_more_than_a_mebibyte_is_refused(void **state)
 	char *text = malloc(length);
 	struct ink_machine_options o = {.size = sizeof o, .complain = note};
 
-	(void)state;
 	memset(text, ' ', length);
 	n_told = 0;
 	assert_null(ink_machine_make(text, length, &o));
@@ -297,7 +286,6 @@ static void a_file_of_more_than_a_mebibyte_is_refused(void **state)
 
 static void one_run_finds_many_mistakes(void **state)
 {
-	(void)state;
 	assert_null(make_of("machine m\nkey pair\nevent a = tpc\nevent b = port 70000\nb: x -> y | z -> w\n"
 			    "c: timeout x | b -> q\n"));
 	assert_int_equal(n_told, 8);
@@ -348,7 +336,6 @@ static unsigned polls, polls_max;
 
 static int count_polls(void *user)
 {
-	(void)user;
 	return ++polls > polls_max;
 }
 
@@ -379,7 +366,6 @@ static void a_hostile_text_is_refused_within_its_steps_and_bytes(void **state)
 		{HEAD "expendable b", ",c", "no state 'b'"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
 		enlarge(texts[i].head, texts[i].unit);
 		errno = 0;
@@ -402,7 +388,6 @@ static void a_large_text_that_is_honest_is_compiled(void **state)
 		{HEAD, "# the comments are all of it: line %u\n"},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
 		struct ink_machine *m;
 
@@ -427,7 +412,6 @@ static void conditions_that_double_end(void **state)
 	};
 	char text[4000];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		char *at = text + sprintf(text, "machine m\nkey pair\nlet a0 = %s\n", cases[i].first);
 
@@ -445,7 +429,6 @@ static void compiling_can_be_cancelled(void **state)
 {
 	struct ink_machine_options o = {.size = sizeof o, .complain = note, .cancelled = count_polls};
 
-	(void)state;
 	enlarge("*: a", " | a");
 	for (polls_max = 0; polls_max < 100; polls_max += 33) {
 		n_told = polls = 0;
@@ -464,7 +447,6 @@ static void no_more_than_twenty_are_told(void **state)
 	char text[4000];
 	size_t n = (size_t)snprintf(text, sizeof text, HEAD);
 
-	(void)state;
 	for (int i = 0; i < 50; i++)
 		n += (size_t)snprintf(text + n, sizeof text - n, "event f%d = tpc\n", i);
 	assert_null(make_of(text));
@@ -473,7 +455,6 @@ static void no_more_than_twenty_are_told(void **state)
 
 static void a_complaint_shows_the_line_and_a_caret(void **state)
 {
-	(void)state;
 	assert_null(make_of("machine m\n\tkey\tboxes # tabs stay\n"));
 	assert_string_equal(told[0].shown,
 			    "x.fsm:2:6: error: expected a key: connection, flow, pair, source, "
@@ -487,7 +468,6 @@ static void a_complaint_fits_any_room(void **state)
 	struct ink_complaint c = {INK_ERROR, "f", 1, 3, "wrong", "a b c", 5};
 	char text[64];
 
-	(void)state;
 	for (size_t size = 1; size < sizeof text; size++) {
 		memset(text, 'x', sizeof text);
 		ink_complaint_show(&c, text, size);
@@ -513,7 +493,6 @@ static void assert_warning(const char *text, unsigned line, unsigned column, con
 
 static void a_state_that_cannot_be_reached_is_a_warning(void **state)
 {
-	(void)state;
 	assert_warning(HEAD "b: timeout 1s -> absent\n", 6, 1, "state 'b' cannot be reached");
 	assert_warning(HEAD "a: e -> b\nb: timeout 1s -> absent\nc: e -> b | timeout 1s -> absent\n", 8, 1,
 		       "state 'c' cannot be reached");
@@ -521,7 +500,6 @@ static void a_state_that_cannot_be_reached_is_a_warning(void **state)
 
 static void a_state_that_flows_never_leave_is_a_warning(void **state)
 {
-	(void)state;
 	assert_warning(HEAD_WITH("event e = tcp\nabsent: e -> a\na: e -> absent\n"), 5, 1,
 		       "flows never leave 'a': it has no time-out");
 	assert_warning(
@@ -549,7 +527,6 @@ static void an_event_that_can_never_happen_is_a_warning(void **state)
 	};
 	char text[1000];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof shadowed / sizeof shadowed[0]; i++) {
 		struct ink_machine *m;
 
@@ -564,7 +541,6 @@ static void an_event_that_can_never_happen_is_a_warning(void **state)
 /* One flag is of TCP, pictures are in UDP; no test of the protocol has been made before. */
 static void tests_of_different_protocols_exclude_each_other(void **state)
 {
-	(void)state;
 	assert_warning("machine m\nkey connection\nevent f = ack and picture I\nevent e = tcp\n"
 		       "absent: e, f -> a\na: timeout 1s -> absent\n",
 		       3, 7, "event 'f' can never happen");
@@ -583,7 +559,6 @@ static void an_event_that_can_happen_is_not_warned_of(void **state)
 	};
 	char text[1000];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof fine / sizeof fine[0]; i++) {
 		struct ink_machine *m;
 
@@ -597,7 +572,6 @@ static void an_event_that_can_happen_is_not_warned_of(void **state)
 
 static void what_has_no_effect_is_a_warning(void **state)
 {
-	(void)state;
 	assert_warning(HEAD "event f = udp\n", 6, 7, "no row is about event 'f'");
 	assert_warning(HEAD "a: e -> absent\na: e -> a\n", 7, 4, "this row is never taken");
 	assert_warning(HEAD "a: * | e -> absent\n", 6, 8, "this row is never taken");
@@ -618,7 +592,6 @@ static void only_states_that_need_it_are_split(void **state)
 				     "free: f -> asks / new initiator | timeout 1s -> absent\n");
 	const struct ink_machine_view *v = ink_machine_view(m);
 
-	(void)state;
 	assert_int_equal(n_told, 0);
 	assert_int_equal(v->states, 3);
 	assert_int_equal(v->rules->states, 5);
@@ -630,7 +603,6 @@ static void only_states_that_need_it_are_split(void **state)
 
 static void the_initiator_is_remembered_whichever_end_it_is(void **state)
 {
-	(void)state;
 	for (int high = 0; high < 2; high++) {
 		track_with(handshake, NULL);
 		give_tcp(SYN, high);
@@ -651,7 +623,6 @@ static void the_initiator_is_remembered_whichever_end_it_is(void **state)
 
 static void a_new_initiator_is_the_sender(void **state)
 {
-	(void)state;
 	for (int high = 0; high < 2; high++) {
 		track_with("machine m\nkey connection\nremember initiator\n"
 			   "event syn = syn\nevent ack = ack\n"
@@ -673,7 +644,6 @@ static void a_new_initiator_is_the_sender(void **state)
 
 static void a_row_can_ask_for_the_low_and_the_high_end(void **state)
 {
-	(void)state;
 	track_with("machine m\nkey connection\nevent e = tcp\n"
 		   "absent: e from high -> a\na: e from low -> b | timeout 1s -> absent\nb: timeout 1s -> "
 		   "absent\n",
@@ -691,7 +661,6 @@ static void a_row_can_ask_for_the_low_and_the_high_end(void **state)
 
 static void rows_are_tried_in_order_and_those_of_the_star_last(void **state)
 {
-	(void)state;
 	track_with("machine m\nkey connection\nevent s = syn\nevent f = fin\nevent r = rst\nevent a = ack\n"
 		   "*: f -> three | a -> two | timeout 1s -> absent\n"
 		   "absent: s -> one\n"
@@ -722,7 +691,6 @@ static void a_start_event_without_a_row_begins_anew(void **state)
 				     "absent: s -> one\none: s | a -> two | timeout 1s -> absent\n"
 				     "two: timeout 1s -> absent\n");
 
-	(void)state;
 	v = ink_machine_view(m);
 	assert_int_equal(v->rules->starts[0], 1);
 	assert_int_equal(v->rules->starts[1], 0);
@@ -752,7 +720,6 @@ static void times_become_ticks_that_never_end_early(void **state)
 		     {{"1s", "1h"}, 125, {9, 28801}}, {{"500ms", "1s"}, 125, {5, 9}},
 		     {{"70ms", "1s"}, 100, {2, 11}},  {{"1.5s", "2s"}, 125, {13, 17}}};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		char text[300];
 		struct ink_machine *m;
@@ -781,7 +748,6 @@ static void doubt_and_what_is_expendable_can_be_given(void **state)
 		made(HEAD "expendable a\nunsure: e / count doubts | timeout 2s, end / count left\n");
 	const struct ink_machine_view *v = ink_machine_view(m);
 
-	(void)state;
 	assert_int_equal(v->rules->timings[0].expendable, 1);
 	assert_int_equal(v->rules->timings[1].period, 17);
 	assert_int_equal(v->rules->rows[2].action, 1);
@@ -797,7 +763,6 @@ static void actions_are_what_was_written(void **state)
 					  "0x10, save, report \"a \\\"b\\\"\\n\\x41\"\n");
 	const struct ink_action *a = &ink_machine_view(m)->action[1];
 
-	(void)state;
 	assert_int_equal(ink_machine_view(m)->actions, 2);
 	assert_int_equal(a->n_countings, 3);
 	assert_int_equal(a->countings[0].counter, 0);
@@ -821,7 +786,6 @@ static void every_bundled_machine_is_right(void **state)
 	struct ink_machine_options o = {.size = sizeof o, .complain = note, .strict = 1};
 	unsigned n = 0;
 
-	(void)state;
 	for (; ink_bundled(n); n++) {
 		struct ink_machine *m;
 
@@ -842,7 +806,6 @@ static void a_name_with_a_slash_or_fsm_is_a_file(void **state)
 	struct ink_machine *m;
 	FILE *file = fopen(scratch_file, "w");
 
-	(void)state;
 	assert_non_null(file);
 	assert_true(fputs(HEAD, file) >= 0 && fclose(file) == 0);
 	snprintf(why.text, sizeof why.text, "said before");
@@ -871,7 +834,6 @@ static void a_drawing_has_every_state_and_every_move(void **state)
 		     "absent\nb: timeout 1500ms -> absent\nexpendable b\n");
 	char *drawing = ink_machine_draw(m);
 
-	(void)state;
 	assert_non_null(drawing);
 	assert_non_null(strstr(drawing, "digraph \"m\" {"));
 	assert_non_null(strstr(drawing, "\"absent\" -> \"a\" [label=\"e\"]"));
@@ -907,7 +869,6 @@ static void options_of_older_and_newer_callers_are_read(void **state)
 	const struct sized make = {"machine options", 56, sizeof o, &o, call_make},
 			   load = {"machine options", 56, sizeof o, &o, call_load};
 
-	(void)state;
 	assert_grows(&make);
 	assert_grows(&load);
 	assert_int_equal(call_make(NULL), 0);

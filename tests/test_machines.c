@@ -22,7 +22,6 @@ static void complain(const struct ink_complaint *complaint, void *user)
 {
 	char text[600];
 
-	(void)user;
 	ink_complaint_show(complaint, text, sizeof text);
 	print_error("%s\n", text);
 }
@@ -143,7 +142,6 @@ static const struct pair handshakes[] = {{"handshake_complete", "handshake_compl
 
 static void tcp_counts_the_handshakes(void **state)
 {
-	(void)state;
 	compare_all("tcp", handshakes);
 }
 
@@ -154,7 +152,6 @@ static const struct pair ends[] = {{"fin_both", "fin_both_no_rst"},
 
 static void teardown_counts_the_ends(void **state)
 {
-	(void)state;
 	compare_all("teardown", ends);
 }
 
@@ -171,7 +168,6 @@ static void flags_counts_illegal_combinations(void **state)
 					     {"flows", "flows_with_illegal_flags"},
 					     {NULL, NULL}};
 
-	(void)state;
 	compare_all("flags", wanted);
 }
 
@@ -198,7 +194,6 @@ static void find_pair(const struct ink_moved *moved, void *user)
 {
 	char text[PAIR_SIZE];
 
-	(void)user;
 	if (!moved->action->report)
 		return;
 	pair_text(moved->packet, text);
@@ -230,7 +225,6 @@ static void compare_pairs(const char *path, const char *name)
 
 static void p2p_finds_the_concurrent_pairs(void **state)
 {
-	(void)state;
 	need_captures();
 	load_machine("p2p");
 	on_move = find_pair;
@@ -247,7 +241,6 @@ static uint64_t dropped_bytes;
 
 static void add_dropped(const struct ink_moved *moved, void *user)
 {
-	(void)user;
 	dropped_bytes += moved->action->verdict == INK_DROP ? moved->packet->payload_wire : 0;
 }
 
@@ -282,7 +275,6 @@ static void each_policy_counts_the_pictures_and_loses_its_share(void **state)
 			{"video-itail", 0.02, 0.40},
 			{"video-combined", 0.05, 0.30}};
 
-	(void)state;
 	need_captures();
 	on_move = add_dropped;
 	for (unsigned i = 0; i < sizeof policies / sizeof policies[0]; i++) {
@@ -301,7 +293,6 @@ static void combined_takes_six_percent_from_b_frames(void **state)
 {
 	double share;
 
-	(void)state;
 	need_captures();
 	load_machine("video-combined");
 	on_move = add_dropped;
@@ -343,7 +334,6 @@ static void compare_scanners(const char *path, const char *name)
 /* None of the captures has a source with 17 to 100, where chance would decide. */
 static void scan_reports_who_is_not_answered_and_nobody_else(void **state)
 {
-	(void)state;
 	need_captures();
 	load_machine("scan");
 	failures = 0;
@@ -388,7 +378,6 @@ static void compare_made(const char *name, int no_timeouts, const struct pair *w
 
 static void tcp_and_teardown_count_what_was_made(void **state)
 {
-	(void)state;
 	compare_made("tcp", 1, handshakes);
 	compare_made("teardown", 1, ends);
 	assert_true(true_number("handshake_complete") > 3000);
@@ -405,7 +394,6 @@ static void the_others_find_what_was_made(void **state)
 				 flags[] = {{"packets", "packets_with_any"}, {NULL, NULL}},
 				 scan[] = {{NULL, NULL}};
 
-	(void)state;
 	compare_made("p2p", 0, p2p);
 	compare_made("video-random", 0, video);
 	compare_made("video-combined", 0, video);

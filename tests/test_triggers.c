@@ -117,7 +117,6 @@ static void flows_have_60_to_140_packets_all_equally_often(void **state)
 {
 	struct lengths l = {.flows = 0};
 
-	(void)state;
 	each_flow((struct sim_triggers_options){.flows = scaled(60000)}, note_length, &l);
 	assert_even(l.of, LENGTHS);
 }
@@ -126,7 +125,6 @@ static void three_in_ten_are_interesting_and_as_many_noise(void **state)
 {
 	struct lengths l = {.flows = 0};
 
-	(void)state;
 	each_flow((struct sim_triggers_options){.flows = scaled(60000)}, note_length, &l);
 	assert_share(l.kinds[SIM_INTERESTING], l.flows, .3);
 	assert_share(l.kinds[SIM_NOISE], l.flows, .3);
@@ -137,7 +135,6 @@ static void check_triggers(const struct told *flow, void *to)
 {
 	unsigned seen[STATES] = {0};
 
-	(void)to;
 	assert_int_equal(flow->count, flow->kind == SIM_INTERESTING ? 9 : flow->kind == SIM_NOISE ? 8 : 0);
 	for (unsigned i = 0; i < flow->count; i++) {
 		assert_in_range(flow->what[i], 1, flow->kind == SIM_NOISE ? 8 : 9);
@@ -151,7 +148,6 @@ static void check_triggers(const struct told *flow, void *to)
 
 static void interesting_flows_have_all_triggers_in_order_and_noise_all_but_the_last(void **state)
 {
-	(void)state;
 	each_flow((struct sim_triggers_options){.flows = scaled(20000)}, check_triggers, NULL);
 	each_flow((struct sim_triggers_options){.flows = scaled(20000), .starts_by_trigger = true},
 		  check_triggers, NULL);
@@ -179,7 +175,6 @@ static void triggers_stand_anywhere_and_noise_has_them_in_any_order(void **state
 {
 	struct places p = {.first = {0}};
 
-	(void)state;
 	each_flow((struct sim_triggers_options){.flows = scaled(60000)}, note_places, &p);
 	assert_even(p.in_part, 10);
 	assert_even(p.first, 8);
@@ -188,14 +183,12 @@ static void triggers_stand_anywhere_and_noise_has_them_in_any_order(void **state
 
 static void check_start(const struct told *flow, void *to)
 {
-	(void)to;
 	if (flow->kind == SIM_INTERESTING)
 		assert_int_equal(flow->at[0], 0);
 }
 
 static void a_trigger_that_starts_flows_is_on_the_first_packet_of_interesting_ones(void **state)
 {
-	(void)state;
 	each_flow((struct sim_triggers_options){.flows = scaled(20000), .starts_by_trigger = true},
 		  check_start, NULL);
 }
@@ -262,7 +255,6 @@ static void the_truth_is_that_of_a_machine_without_errors(void **state)
 {
 	struct model a = {.by_trigger = false}, b = {.by_trigger = false};
 
-	(void)state;
 	follow_all((struct sim_triggers_options){.flows = scaled(50000)}, &a);
 	follow_all((struct sim_triggers_options){.flows = scaled(50000), .starts_by_trigger = true}, &b);
 }
@@ -273,7 +265,6 @@ static void every_active_flow_is_as_likely_to_send_the_next_packet(void **state)
 	struct model m = {.by_trigger = false};
 	double sum = 0, square = 0, mean, variance;
 
-	(void)state;
 	follow_all((struct sim_triggers_options){.flows = 100000}, &m);
 	for (unsigned i = 0; i < 1000; i++) {
 		sum += m.ends[i];
@@ -293,7 +284,6 @@ static void a_tick_comes_after_every_period(void **state)
 	uint64_t ticks = 0;
 	size_t n;
 
-	(void)state;
 	while ((n = sim_triggers_next(s, x, SIM_AT_ONCE)) > 0)
 		if (x[n - 1].what == SIM_TICK)
 			assert_int_equal(sim_triggers_packets(s), ++ticks * 777);
@@ -308,7 +298,6 @@ static void it_is_over_when_so_many_flows_have_ended(void **state)
 	uint64_t ended = 0, ends = 0;
 	size_t n;
 
-	(void)state;
 	while ((n = sim_triggers_next(s, x, 64)) > 0)
 		for (size_t i = 0; i < n; i++)
 			ends += x[i].what == SIM_END;
@@ -359,7 +348,6 @@ static void there_are_as_many_strangers_invalid_triggers_and_endless_flows_as_as
 		   wrong = count_bad((struct sim_triggers_options){.flows = flows, .invalid = .1}),
 		   endless = count_bad((struct sim_triggers_options){.flows = flows, .endless = .2});
 
-	(void)state;
 	assert_true(good.strangers == 0);
 	assert_share(strange.strangers, strange.triggers, .25);
 	/* Of two streams of flows, the kinds of which vary: 8.5 triggers for 6 of 10 flows. */
@@ -371,7 +359,6 @@ static void an_invalid_trigger_leaves_the_flow_where_it_is(void **state)
 {
 	struct model m = {.by_trigger = false};
 
-	(void)state;
 	follow_all((struct sim_triggers_options){.flows = scaled(20000), .invalid = 1, .strangers = .5}, &m);
 }
 
@@ -394,7 +381,6 @@ static uint64_t digest(uint64_t seed)
 
 static void the_same_seed_gives_the_same_packets_and_another_one_others(void **state)
 {
-	(void)state;
 	assert_true(digest(5) == digest(5));
 	assert_true(digest(5) != digest(6));
 }
@@ -409,7 +395,6 @@ static void options_out_of_range_are_refused(void **state)
 						   {.interesting = .7, .noise = .4},
 						   {.active = SIM_ACTIVE_MOST + 1u}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		assert_null(sim_triggers_new(&bad[i]));
 }
