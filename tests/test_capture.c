@@ -37,17 +37,21 @@ static void put(const void *bytes, size_t n)
 	size += n;
 }
 
-static void put32(uint32_t number)
+/* 16 or 32 bits of each number, in the order of the capture. */
+static void put_numbers(const uint32_t *numbers, size_t n, size_t bytes)
 {
-	number = swapped ? __builtin_bswap32(number) : number;
-	put(&number, 4);
+	for (size_t i = 0; i < n; i++) {
+		uint16_t half = (uint16_t)numbers[i];
+		uint32_t word = swapped ? __builtin_bswap32(numbers[i]) : numbers[i];
+
+		half = swapped ? __builtin_bswap16(half) : half;
+		put(bytes == 4 ? (const void *)&word : &half, bytes);
+	}
 }
 
-static void put16(uint16_t number)
-{
-	number = swapped ? __builtin_bswap16(number) : number;
-	put(&number, 2);
-}
+#define NUMBERS(...) (const uint32_t[]){__VA_ARGS__}, sizeof(const uint32_t[]){__VA_ARGS__} / sizeof(uint32_t)
+#define PUT32(...) put_numbers(NUMBERS(__VA_ARGS__), 4)
+#define PUT16(...) put_numbers(NUMBERS(__VA_ARGS__), 2)
 
 static void save(size_t n)
 {
@@ -83,15 +87,14 @@ static size_t ends_at[PACKETS + 1]; /* where each packet ends in the file; [0] i
 static void pcap_header(uint32_t magic, uint32_t link)
 {
 	size = 0;
-	put32(magic);
-	put16(2);
-	put16(4);
-	put32(0);
-	put32(0);
-	put32(65535);
-	put32(link);
+	PUT32(magic);
+	PUT16(2, 4);
+	PUT32(0, 0, 65535, link);
 	ends_at[0] = size;
 }
+
+#define MICROSECONDS 0xa1b2c3d4
+#define NANOSECONDS 0xa1b23c4d
 
 static void make_pcap(uint32_t magic, int other_order)
 {
@@ -100,56 +103,44 @@ static void make_pcap(uint32_t magic, int other_order)
 	swapped = other_order;
 	pcap_header(magic, INK_LINK_ETHERNET);
 	for (unsigned i = 0; i < PACKETS; i++) {
-		size_t n = make_frame(i, frame);
+		uint32_t n = (uint32_t)make_frame(i, frame), unit = magic == NANOSECONDS ? 1 : 1000;
 
-		put32((uint32_t)(time_of(i) / 1000000000));
-		put32((uint32_t)(time_of(i) % 1000000000 / (magic == 0xa1b23c4d ? 1 : 1000)));
-		put32((uint32_t)n);
-		put32((uint32_t)n + 5);
+		PUT32((uint32_t)(time_of(i) / 1000000000), (uint32_t)(time_of(i) % 1000000000 / unit), n,
+		      n + 5);
 		put(frame, n);
 		ends_at[i + 1] = size;
 	}
 }
 
-/* Times in nanoseconds: option 9 of the interface says so. */
-static void make_pcapng(int other_order)
+/* A section and an interface, whose option 9 says that times are in nanoseconds. */
+static void pcapng_header(void)
+{
+	size = 0;
+	PUT32(0x0a0d0d0a, 28, 0x1a2b3c4d);
+	PUT16(1, 0);
+	PUT32(0xffffffff, 0xffffffff, 28);
+	PUT32(1, 32);
+	PUT16(1, 0);
+	PUT32(65535);
+	PUT16(9, 1);
+	put("\x09\0\0\0", 4);
+	PUT32(0, 32);
+	ends_at[0] = size;
+}
+
+static void make_pcapng(uint32_t ignored, int other_order)
 {
 	uint8_t frame[SIM_FRAME_MOST];
 
 	swapped = other_order;
-	size = 0;
-	put32(0x0a0d0d0a); /* section */
-	put32(28);
-	put32(0x1a2b3c4d);
-	put16(1);
-	put16(0);
-	put32(0xffffffff);
-	put32(0xffffffff);
-	put32(28);
-	put32(1); /* interface */
-	put32(32);
-	put16(1);
-	put16(0);
-	put32(65535);
-	put16(9);
-	put16(1);
-	put("\x09\0\0\0", 4);
-	put32(0);
-	put32(32);
-	ends_at[0] = size;
+	pcapng_header();
 	for (unsigned i = 0; i < PACKETS; i++) {
-		size_t n = make_frame(i, frame), padded = (n + 3) & ~(size_t)3;
+		uint32_t n = (uint32_t)make_frame(i, frame), padded = (n + 3) & ~3u;
 
-		put32(6); /* packet */
-		put32((uint32_t)(32 + padded));
-		put32(0);
-		put32((uint32_t)(time_of(i) >> 32));
-		put32((uint32_t)time_of(i));
-		put32((uint32_t)n);
-		put32((uint32_t)n + 5);
+		PUT32(6, 32 + padded, 0, (uint32_t)(time_of(i) >> 32), (uint32_t)time_of(i), n, n + 5);
 		put(frame, n);
 		put("\0\0\0", padded - n);
-		put32((uint32_t)(32 + padded));
+		PUT32(32 + padded);
 		ends_at[i + 1] = size;
 	}
 }
@@ -164,6 +155,18 @@ static struct ink_capture *open_file(const char *name, const char *filter)
 
 	why.text[0] = '\0';
 	return ink_capture_open(&o, &why);
+}
+
+/* A pcap file of all packets, opened. */
+static struct ink_capture *open_pcap(void)
+{
+	struct ink_capture *c;
+
+	make_pcap(MICROSECONDS, 0);
+	save(size);
+	c = open_file(scratch_file, NULL);
+	assert_non_null(c);
+	return c;
 }
 
 static void check_packet(const struct ink_packet *p, unsigned i)
@@ -202,34 +205,6 @@ static unsigned read_file(int *error)
 	return read_all(open_file(scratch_file, NULL), 1 + random_below(8), error);
 }
 
-static void pcap_is_read_in_both_orders_and_units(void **state)
-{
-	int error;
-
-	for (int order = 0; order < 2; order++) {
-		make_pcap(0xa1b2c3d4, order);
-		save(size);
-		assert_int_equal(read_file(&error), PACKETS);
-		assert_int_equal(error, 0);
-		make_pcap(0xa1b23c4d, order);
-		save(size);
-		assert_int_equal(read_file(&error), PACKETS);
-		assert_int_equal(error, 0);
-	}
-}
-
-static void pcapng_is_read_in_both_orders(void **state)
-{
-	int error;
-
-	for (int order = 0; order < 2; order++) {
-		make_pcapng(order);
-		save(size);
-		assert_int_equal(read_file(&error), PACKETS);
-		assert_int_equal(error, 0);
-	}
-}
-
 /* As much as one write takes: a pipe holds 64 KiB. */
 static unsigned read_through_pipe(int *error)
 {
@@ -248,16 +223,22 @@ static unsigned read_through_pipe(int *error)
 	return n;
 }
 
-static void a_pipe_is_as_good_as_a_file(void **state)
+static void every_format_is_read_from_files_and_pipes(void **state)
 {
+	static const struct {
+		void (*make)(uint32_t magic, int other_order);
+		uint32_t magic;
+	} formats[] = {{make_pcap, MICROSECONDS}, {make_pcap, NANOSECONDS}, {make_pcapng, 0}};
 	int error;
 
-	make_pcap(0xa1b23c4d, 0);
-	assert_int_equal(read_through_pipe(&error), PACKETS);
-	assert_int_equal(error, 0);
-	make_pcapng(1);
-	assert_int_equal(read_through_pipe(&error), PACKETS);
-	assert_int_equal(error, 0);
+	for (int i = 0; i < 6; i++) {
+		formats[i / 2].make(formats[i / 2].magic, i % 2);
+		save(size);
+		assert_int_equal(read_file(&error), PACKETS);
+		assert_int_equal(error, 0);
+		assert_int_equal(read_through_pipe(&error), PACKETS);
+		assert_int_equal(error, 0);
+	}
 }
 
 /* Whole packets in the first n bytes. */
@@ -304,11 +285,11 @@ static void a_cut_file_gives_what_is_whole_and_then_says_where(void **state)
 	char place[40];
 	int error;
 
-	make_pcap(0xa1b2c3d4, 0);
+	make_pcap(MICROSECONDS, 0);
 	check_cuts();
-	make_pcapng(0);
+	make_pcapng(0, 0);
 	check_cuts();
-	make_pcap(0xa1b2c3d4, 1);
+	make_pcap(MICROSECONDS, 1);
 	save(ends_at[3] + 20);
 	read_file(&error);
 	snprintf(place, sizeof place, "packet 4, at byte %zu", ends_at[3]);
@@ -319,7 +300,7 @@ static void a_length_that_cannot_be_ends_it(void **state)
 {
 	int error;
 
-	make_pcap(0xa1b2c3d4, 0);
+	make_pcap(MICROSECONDS, 0);
 	memset(file + ends_at[2] + 8, 0x7f, 4);
 	save(size);
 	assert_int_equal(read_file(&error), 2);
@@ -328,38 +309,36 @@ static void a_length_that_cannot_be_ends_it(void **state)
 	assert_non_null(strstr(why.text, "cannot be"));
 }
 
-static void what_is_no_capture_is_refused(void **state)
+static void assert_refused(const struct ink_capture_options *o, int error, const char *word)
 {
-	memset(file, 'x', 1000);
-	save(1000);
-	assert_null(open_file(scratch_file, NULL));
-	assert_int_equal(errno, EILSEQ);
-	assert_non_null(strstr(why.text, scratch_file));
-	assert_null(open_file("/nonexistent/capture", NULL));
-	assert_int_equal(errno, ENOENT);
-	assert_non_null(strstr(why.text, "/nonexistent/capture"));
-	assert_null(open_file("/", NULL));
-	assert_int_equal(errno, EISDIR);
+	errno = 0;
+	assert_null(ink_capture_open(o, &why));
+	assert_int_equal(errno, error);
+	assert_non_null(strstr(why.text, word));
 }
 
-static void options_that_contradict_themselves_are_refused(void **state)
+static void what_cannot_be_opened_is_refused(void **state)
 {
-	struct ink_capture_options o = {.size = sizeof o};
+	const struct {
+		struct ink_capture_options options;
+		int error;
+		const char *word;
+	} rows[] = {
+		{{.size = sizeof rows[0].options, .file = scratch_file}, EILSEQ, scratch_file},
+		{{.size = sizeof rows[0].options, .file = "/nonexistent/capture"},
+		 ENOENT,
+		 "/nonexistent/capture"},
+		{{.size = sizeof rows[0].options, .file = "/"}, EISDIR, "/"},
+		{{.size = sizeof rows[0].options}, EINVAL, ""},
+		{{.size = sizeof rows[0].options, .file = scratch_file, .interface = "lo"}, EINVAL, ""},
+		{{.size = sizeof rows[0].options, .file = scratch_file, .parse = 64}, EINVAL, ""},
+		{{.size = 3, .file = scratch_file}, EINVAL, ""},
+	};
 
-	assert_null(ink_capture_open(&o, &why));
-	assert_int_equal(errno, EINVAL);
-	o.file = scratch_file;
-	o.interface = "lo";
-	assert_null(ink_capture_open(&o, &why));
-	assert_int_equal(errno, EINVAL);
-	o.interface = NULL;
-	o.parse = 64;
-	assert_null(ink_capture_open(&o, &why));
-	assert_int_equal(errno, EINVAL);
-	o.parse = 0;
-	o.size = 3;
-	assert_null(ink_capture_open(&o, &why));
-	assert_int_equal(errno, EINVAL);
+	memset(file, 'x', 1000);
+	save(1000);
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		assert_refused(&rows[i].options, rows[i].error, rows[i].word);
 }
 
 static void an_unknown_interface_is_named(void **state)
@@ -395,17 +374,17 @@ static void check_filter(void)
 
 static void a_filter_lets_pass_what_it_says(void **state)
 {
-	make_pcap(0xa1b2c3d4, 0);
+	make_pcap(MICROSECONDS, 0);
 	save(size);
 	check_filter();
-	make_pcapng(0);
+	make_pcapng(0, 0);
 	save(size);
 	check_filter();
 }
 
 static void a_wrong_filter_is_explained(void **state)
 {
-	make_pcap(0xa1b2c3d4, 0);
+	make_pcap(MICROSECONDS, 0);
 	save(size);
 	assert_null(open_file(scratch_file, "tcp and and"));
 	assert_int_equal(errno, EINVAL);
@@ -482,11 +461,8 @@ static void stopping_ends_it(void **state)
 {
 	struct ink_packet packets[2];
 	struct ink_packets batch = {.at = packets, .room = 2};
-	struct ink_capture *c;
+	struct ink_capture *c = open_pcap();
 
-	make_pcap(0xa1b2c3d4, 0);
-	save(size);
-	c = open_file(scratch_file, NULL);
 	assert_int_equal(ink_capture_read(c, &batch, &why), 0);
 	assert_int_equal(batch.n, 2);
 	ink_capture_stop(c);
@@ -500,11 +476,8 @@ static void without_room_nothing_is_read(void **state)
 {
 	struct ink_packet packets[1];
 	struct ink_packets batch = {.at = packets, .room = 0};
-	struct ink_capture *c;
+	struct ink_capture *c = open_pcap();
 
-	make_pcap(0xa1b2c3d4, 0);
-	save(size);
-	c = open_file(scratch_file, NULL);
 	assert_int_equal(ink_capture_read(c, &batch, &why), -EINVAL);
 	batch.room = 1;
 	assert_int_equal(ink_capture_read(c, &batch, &why), 0);
@@ -522,13 +495,9 @@ static void time_that_goes_back_is_counted(void **state)
 	struct ink_capture *c;
 
 	swapped = 0;
-	pcap_header(0xa1b2c3d4, INK_LINK_ETHERNET);
-	for (int i = 0; i < 6; i++) {
-		put32(seconds[i]);
-		put32(0);
-		put32(0);
-		put32(60);
-	}
+	pcap_header(MICROSECONDS, INK_LINK_ETHERNET);
+	for (int i = 0; i < 6; i++)
+		PUT32(seconds[i], 0, 0, 60);
 	save(size);
 	c = open_file(scratch_file, NULL);
 	assert_int_equal(ink_capture_read(c, &batch, &why), 0);
@@ -564,7 +533,7 @@ static void structs_of_older_and_newer_callers_are_read_and_written(void **state
 	const struct sized open = {"capture options", 48, sizeof o, &o, call_open},
 			   stats = {"capture stats", 160, sizeof(struct ink_capture_stats), NULL, call_stats};
 
-	pcap_header(0xa1b2c3d4, INK_LINK_ETHERNET);
+	pcap_header(MICROSECONDS, INK_LINK_ETHERNET);
 	save(size);
 	assert_grows(&open);
 	counted_capture = open_file(scratch_file, NULL);
@@ -607,7 +576,7 @@ static void an_unknown_link_is_a_reason(void **state)
 	struct ink_packets batch = {.at = packets, .room = 1};
 	struct ink_capture *c;
 
-	make_pcap(0xa1b2c3d4, 0);
+	make_pcap(MICROSECONDS, 0);
 	memcpy(file + 20, &(uint32_t){187}, 4);
 	save(size);
 	c = open_file(scratch_file, NULL);
@@ -620,13 +589,10 @@ static void an_unknown_link_is_a_reason(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pcap_is_read_in_both_orders_and_units),
-		cmocka_unit_test(pcapng_is_read_in_both_orders),
-		cmocka_unit_test(a_pipe_is_as_good_as_a_file),
+		cmocka_unit_test(every_format_is_read_from_files_and_pipes),
 		cmocka_unit_test(a_cut_file_gives_what_is_whole_and_then_says_where),
 		cmocka_unit_test(a_length_that_cannot_be_ends_it),
-		cmocka_unit_test(what_is_no_capture_is_refused),
-		cmocka_unit_test(options_that_contradict_themselves_are_refused),
+		cmocka_unit_test(what_cannot_be_opened_is_refused),
 		cmocka_unit_test(an_unknown_interface_is_named),
 		cmocka_unit_test(a_filter_lets_pass_what_it_says),
 		cmocka_unit_test(a_wrong_filter_is_explained),
