@@ -31,7 +31,7 @@ each refuses <<'table'
 1 inkling: .: Is a directory | run tcp -r .
 1 /dev/null: not a capture | run tcp -r /dev/null
 1 text.pcap: not a capture | run tcp -r text.pcap
-1 packed: not a capture, but packed: zcat it into -r - | run tcp -r packed
+1 packed: not a capture, but compressed: zcat it into -r - | run tcp -r packed
 1 hollow: not a capture: it is empty | run tcp -r hollow
 1 standard input: not a capture: it is empty | run tcp -r -
 1 stub1.pcap: not a capture: it ends after 1 byte | run tcp -r stub1.pcap
@@ -74,7 +74,7 @@ grep -q "^packets  *read  *$before" said || fail "nothing was processed of a pip
 
 # An impossible length: behind the file's header of 24 bytes, one of 16 and a frame of 54.
 { head -c 94 x.pcap && printf '\377\377\377\377\377\377\377\377\377\377\377\377\377\377\377\377'; } >broken.pcap
-exits 1 "broken.pcap: packet 2, at byte 94: a length of 4294967295 cannot be" run tcp -r broken.pcap
+exits 1 "broken.pcap: packet 2, at byte 94: a length of 4294967295 is impossible" run tcp -r broken.pcap
 grep -q "^packets  *read  *1\$" said || fail "the packet before the damage was not processed"
 
 # Frames cut within their headers are counted as truncated; cut behind them nothing is lost.

@@ -80,6 +80,6 @@ each alone <<'table'
 1 empty.fsm:1:1: error: there is no machine in it: it is empty | empty.fsm
 1 later.fsm:1:1: error: there is no machine in it: only comments and blanks | later.fsm
 1 utf16.fsm:1:1: error: this is UTF-16: a machine is written in UTF-8 | utf16.fsm
-1 zeros.fsm:2:5: error: this is no text: it has a 0 here | zeros.fsm
-1 error: this is no text: it has a 0 here | "$inkling"
+1 zeros.fsm:2:5: error: this is not text: it has a NUL byte here | zeros.fsm
+1 error: this is not text: it has a NUL byte here | "$inkling"
 table

@@ -409,7 +409,7 @@ static void a_machine_that_does_not_fit_is_refused_and_the_old_one_stays(void **
 	memcpy(strstr(text, "done: "), "none: ", 6);
 	memcpy(strstr(text, "-> done"), "-> none", 7);
 	assert_null(successor(text));
-	assert_non_null(strstr(told[0].text, "state 'done' of the machine before is missing"));
+	assert_non_null(strstr(told[0].text, "state 'done' of the previous machine is missing"));
 	snprintf(text, sizeof text, "%s", handshake);
 	memcpy(strstr(text, "done: *"), "done: * from initiator", 7);
 	snprintf(strstr(text, "done: *"), 60, "done: * from initiator | timeout 1h -> absent\n");
@@ -426,7 +426,7 @@ static void a_machine_that_does_not_fit_is_refused_and_the_old_one_stays(void **
 	/* not made for it */
 	other = made(later);
 	assert_int_equal(ink_track_exchange(track, other, &why), -EINVAL);
-	assert_non_null(strstr(why.text, "is not where it was"));
+	assert_non_null(strstr(why.text, "has another number than before"));
 	ink_machine_free(other);
 	other = ink_machine_load("p2p", NULL, NULL);
 	assert_int_equal(ink_track_exchange(track, other, &why), -EINVAL);

@@ -95,9 +95,9 @@ static void check_side(struct ink_machine *m, struct ink_text *text, const struc
 		ink_text_error(text, t->from_at,
 			       "'from initiator' and 'from responder' need a line 'remember initiator'");
 	else if (s == &m->absent)
-		ink_text_error(text, t->from_at, "nobody began yet: an absent flow has no initiator");
+		ink_text_error(text, t->from_at, "an absent flow has no initiator yet");
 	else if (s == &m->unsure)
-		ink_text_error(text, t->from_at, "who began is not known where the table is unsure");
+		ink_text_error(text, t->from_at, "an unsure flow has no known initiator");
 }
 
 static void check_trigger(struct ink_machine *m, struct ink_text *text, const struct ink_state *s,
@@ -119,7 +119,7 @@ static void check_target(struct ink_machine *m, struct ink_text *text, const str
 	    !(row->target == INK_TO_ABSENT && !ink_row_has(row, INK_ON_EVENT) &&
 	      !ink_row_has(row, INK_ON_ANY)))
 		ink_text_error(text, row->target_at,
-			       "'unsure' can only act: nobody knows which flow would move");
+			       "'unsure' can only act: it is not known which flow would move");
 	if (row->target == INK_TO_NEXT && s >= m->states && s + 1 == m->states + m->n_states)
 		ink_text_error(text, row->target_at, "'%s' is the last state: it has no next", s->name);
 }
@@ -356,7 +356,7 @@ static void warn_memory(struct ink_machine *m, struct ink_text *text)
 	}
 	if (m->remembers_initiator && !splits)
 		ink_text_warning(text, m->initiator_at,
-				 "'remember initiator' is not used: no row asks who began");
+				 "'remember initiator' is not used: no row has 'from initiator' or 'from responder'");
 	if (m->remembers_tail && !tails)
 		ink_text_warning(text, m->tail_at, "'remember tail' is not used: no row is about pictures");
 }

@@ -142,7 +142,7 @@ static unsigned base_of(const struct ink_state *s, const struct ink_machine *lik
 	unsigned base = *next;
 
 	if (old && (old->splits != s->splits || old->tails != s->tails))
-		ink_text_error(text, s->at, "'%s' does not remember what it did in the machine before",
+		ink_text_error(text, s->at, "'%s' does not remember what it did in the previous machine",
 			       s->name);
 	if (old)
 		return old->base;
@@ -157,7 +157,7 @@ static unsigned number_bases(struct ink_machine *m, const struct ink_machine *li
 	for (unsigned i = 0; like && i < like->n_states; i++)
 		if (!state_named(m, like->states[i].name))
 			ink_text_error(text, 0,
-				       "state '%s' of the machine before is missing: its flows live on",
+				       "state '%s' of the previous machine is missing: its flows live on",
 				       like->states[i].name);
 	for (unsigned i = 0; i < m->n_states; i++)
 		m->states[i].base = base_of(&m->states[i], like, text, &next);

@@ -112,7 +112,7 @@ static const struct ink_condition *join(struct ink_parser *p, enum ink_condition
 	if (!a || !b || one)
 		return one;
 	if (deeper(a, b) > INK_DEPTH_MAX) {
-		ink_text_error(p->text, p->now.at, "more than %d conditions in conditions", INK_DEPTH_MAX);
+		ink_text_error(p->text, p->now.at, "more than %d conditions joined in one", INK_DEPTH_MAX);
 		return NULL;
 	}
 	return node(p, &(struct ink_condition){.kind = kind,
@@ -234,7 +234,7 @@ static int parse_range(struct ink_parser *p, const struct number_test *t, struct
 		return -1;
 	if (range->low <= range->high)
 		return 0;
-	ink_text_error(p->text, at, "nothing lies between %llu and %llu", (unsigned long long)range->low,
+	ink_text_error(p->text, at, "the range %llu-%llu is empty", (unsigned long long)range->low,
 		       (unsigned long long)range->high);
 	return -1;
 }
@@ -285,7 +285,7 @@ static const struct ink_condition *parse_compared(struct ink_parser *p, const st
 	n = ranges_of(compare, number, t->most, ranges);
 	if (n)
 		return range_node(p, t->field, ranges, n);
-	ink_text_error(p->text, at, "nothing compares so: '%s' is 0 to %llu", t->word,
+	ink_text_error(p->text, at, "no value satisfies this: '%s' is 0 to %llu", t->word,
 		       (unsigned long long)t->most);
 	return NULL;
 }
@@ -386,7 +386,7 @@ static const struct ink_condition *parse_from(struct ink_parser *p)
 		return range_node(p, INK_FIELD_FROM_HIGH, &(struct ink_range){1, 1}, 1);
 	if (ink_parser_sees(p, "initiator") || ink_parser_sees(p, "responder"))
 		ink_text_error(p->text, p->now.at,
-			       "who began is known to the state: 'from initiator' stands in rows, not in "
+			       "the initiator is part of the state: 'from initiator' stands in rows, not in "
 			       "conditions");
 	else
 		ink_parser_expected(p, "'low' or 'high'");
@@ -415,7 +415,7 @@ static int parse_bytes(struct ink_parser *p, const char *what, struct ink_test *
 		return -1;
 	if (test->length)
 		return 0;
-	ink_text_error(p->text, at, "an empty string says nothing");
+	ink_text_error(p->text, at, "the string is empty");
 	return -1;
 }
 
@@ -452,7 +452,7 @@ static int check_filter(struct ink_parser *p, uint32_t at, const struct ink_test
 	struct ink_why why = {""};
 
 	if (strlen(test->bytes) != test->length)
-		ink_text_error(p->text, at, "a filter cannot have a 0 in it");
+		ink_text_error(p->text, at, "a filter cannot contain a NUL byte");
 	else if (check_filter_length(p, at, test))
 		return -1;
 	else if (o->try_filter && o->try_filter(test->bytes, &why))

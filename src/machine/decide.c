@@ -287,7 +287,7 @@ static int32_t plain_program(struct decider *d)
 		if (d->too_large)
 			ink_text_error(
 				d->text, event->at,
-				"the conditions are too long: those of this event and the ones behind it "
+				"the conditions are too long: those of this event and those after it "
 				"have more than %d tests",
 				PLAIN_MAX);
 	}

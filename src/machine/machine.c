@@ -63,7 +63,7 @@ static int check_text(struct ink_text *text, size_t length)
 	if (begins(text, "\xff\xfe") || begins(text, "\xfe\xff"))
 		ink_text_error(text, 0, "this is UTF-16: a machine is written in UTF-8");
 	else if (zero)
-		ink_text_error(text, (uint32_t)(zero - text->bytes), "this is no text: it has a 0 here");
+		ink_text_error(text, (uint32_t)(zero - text->bytes), "this is not text: it has a NUL byte here");
 	else if (length > INK_TEXT_MAX)
 		ink_text_error(text, 0, "the file has more than 1 MiB");
 	else if (ink_token_at(text, 0).kind == TOKEN_END)
@@ -214,7 +214,7 @@ struct ink_machine *ink_machine_load(const char *name, const struct ink_machine_
 	struct ink_machine *m;
 
 	if (!name)
-		return errno = -ink_fail(why, -EINVAL, "machine: NULL is no name"), NULL;
+		return errno = -ink_fail(why, -EINVAL, "machine: the name is NULL"), NULL;
 	if (read_options(options, &o, why))
 		return errno = EINVAL, NULL;
 	if (!o.file)

@@ -337,7 +337,7 @@ static int parse_report(struct ink_parser *p, struct ink_written_row *row)
 		return -1;
 	if (strlen(row->action.report) == length)
 		return 0;
-	ink_text_error(p->text, at, "a report cannot have a 0 in it");
+	ink_text_error(p->text, at, "a report cannot contain a NUL byte");
 	return -1;
 }
 

@@ -102,7 +102,7 @@ static struct ink_token sign_at(const struct ink_text *t, uint32_t at)
 		return (struct ink_token){TOKEN_SIGN, at, 1, NULL};
 	if (c < ' ' || c == 127)
 		return bad(at, 1, "a control character");
-	return bad(at, 1, c > 127 ? "a character that is not ASCII" : "this character begins nothing");
+	return bad(at, 1, c > 127 ? "a character that is not ASCII" : "unexpected character");
 }
 
 struct ink_token ink_token_at(const struct ink_text *t, uint32_t from)

@@ -21,7 +21,7 @@ enum {
 	INK_TESTS_MAX = 256, /* different ones; bit sets of them are four words */
 	INK_COUNTERS_MAX = 64,
 	INK_LETS_MAX = 4096,
-	INK_DEPTH_MAX = 1000, /* conditions in conditions; bounds recursion */
+	INK_DEPTH_MAX = 1000, /* conditions joined in one; bounds recursion */
 	INK_NESTING_MAX = 64, /* parentheses and nots */
 	/*
 	 * Bytes of one filter, and of all different ones. libpcap's compiler is cubic: the worst filter of 256 bytes

@@ -86,7 +86,7 @@ int ink_parser_foreign(struct ink_parser *p)
 		ink_text_error(p->text, p->now.at, "conditions are joined by '%s', not by '%.*s'",
 			       c == '&' ? "and" : "or", length, sign);
 	else if (c == '!' && p->now.length == 1)
-		ink_text_error(p->text, p->now.at, "'not' denies a condition, not '!'");
+		ink_text_error(p->text, p->now.at, "conditions are negated by 'not', not by '!'");
 	else if (c == '=' && p->now.at && sign[-1] == '=')
 		ink_text_error(p->text, p->now.at, "one '=' is enough");
 	else
@@ -132,7 +132,7 @@ static int no_number(struct ink_parser *p, const char *kind)
 {
 	unsigned length = p->now.length < 40 ? p->now.length : 40;
 
-	ink_text_error(p->text, p->now.at, "'%.*s' is no %s", (int)length, p->text->bytes + p->now.at, kind);
+	ink_text_error(p->text, p->now.at, "'%.*s' is not %s", (int)length, p->text->bytes + p->now.at, kind);
 	return -1;
 }
 
@@ -156,7 +156,7 @@ int ink_parse_number(struct ink_parser *p, const char *what, uint64_t *number)
 		end++;
 	}
 	if (*end || !text[0] || (hex && !text[2]))
-		return no_number(p, "whole number");
+		return no_number(p, "a whole number");
 	if (strlen(text) > 20 || *number > INT64_MAX / unit) {
 		ink_text_error(p->text, p->now.at, "a number that large cannot be used");
 		return -1;
@@ -197,7 +197,7 @@ int ink_parse_share(struct ink_parser *p, double *share)
 		whole = decimal(rest + 1, &rest);
 	}
 	if (*rest || !text[0])
-		return no_number(p, "share (0.25, 25%, 1/4)");
+		return no_number(p, "a share (0.25, 25%, 1/4)");
 	if (!(whole > 0) || *share > whole) {
 		ink_text_error(p->text, p->now.at, "a share is 0 to 1");
 		return -1;
@@ -233,7 +233,7 @@ int ink_parse_time(struct ink_parser *p, uint64_t *nanoseconds)
 	value = decimal(text, &rest);
 	unit = unit_of(rest);
 	if (unit <= 0)
-		return no_number(p, "time (500ms, 10s, 5m, 1h, 2d)");
+		return no_number(p, "a time (500ms, 10s, 5m, 1h, 2d)");
 	value = round(value * unit / 1e6) * 1e6;
 	if (value < 1e6 || value > ten_years) {
 		ink_text_error(p->text, p->now.at, "times are 1ms to 10 years");
@@ -285,7 +285,7 @@ int ink_parse_string(struct ink_parser *p, const char *what, const char **bytes,
 			copy[n++] = *from;
 		else if ((used = escape(from, left, &copy[n++])) == 0) {
 			ink_text_error(p->text, (uint32_t)(from - p->text->bytes),
-				       "this is no escape; there are \\\" \\\\ \\n \\r \\t and \\x with two "
+				       "unknown escape; there are \\\" \\\\ \\n \\r \\t and \\x with two "
 				       "hex digits");
 			return -1;
 		}
@@ -336,7 +336,7 @@ int ink_parse_prefix(struct ink_parser *p, struct ink_prefix *prefix)
 	text[address.length] = 0;
 	p->now = address;
 	if (!address_of(text, prefix))
-		return no_number(p, "address");
+		return no_number(p, "an address");
 	ink_parser_next(p);
 	return parse_bits(p, prefix);
 }

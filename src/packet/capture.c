@@ -246,7 +246,7 @@ static int refuse_early(const struct ink_capture *c, struct ink_why *why)
 	for (size_t i = 0; i < sizeof packers / sizeof *packers; i++)
 		if (c->reader.filled >= packers[i].length &&
 		    !memcmp(c->reader.buffer, packers[i].begin, packers[i].length))
-			return ink_fail(why, -EILSEQ, "%s: not a capture, but packed: %s it into -r -",
+			return ink_fail(why, -EILSEQ, "%s: not a capture, but compressed: %s it into -r -",
 					   c->name, packers[i].unpack);
 	if (c->reader.filled < INK_FILE_HEADER)
 		return ink_fail(why, -EILSEQ, "%s: not a capture: it ends after %zu byte%s", c->name,
@@ -348,7 +348,7 @@ static int check(const struct ink_capture_options *o, struct ink_why *why)
 	if (!o->file == !o->interface)
 		return ink_fail(why, -EINVAL, "capture: either a file or an interface");
 	if (o->parse & ~INK_OUTERMOST)
-		return ink_fail(why, -EINVAL, "capture: no such way to parse: %u", o->parse);
+		return ink_fail(why, -EINVAL, "capture: unknown parse options: %u", o->parse);
 	if (o->snaplen > INK_FRAME_MAX || o->buffer > INT32_MAX)
 		return ink_fail(why, -EINVAL, "capture: snaplen %u or buffer %u is too large", o->snaplen,
 				   o->buffer);

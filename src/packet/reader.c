@@ -163,7 +163,7 @@ void ink_reader_close(struct ink_reader *r)
 
 static int impossible(const struct ink_reader *r, uint32_t captured, struct ink_why *why)
 {
-	return ink_fail(why, -EILSEQ, "%s: packet %llu, at byte %llu: a length of %u cannot be", r->name,
+	return ink_fail(why, -EILSEQ, "%s: packet %llu, at byte %llu: a length of %u is impossible", r->name,
 			   (unsigned long long)r->number + 1, (unsigned long long)(r->offset + r->at),
 			   captured);
 }

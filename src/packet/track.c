@@ -413,7 +413,7 @@ static int check_states(const struct ink_machine_view *old, const struct ink_mac
 	for (unsigned i = 0; i < old->rules->states; i++)
 		if (i >= new->rules->states ||
 		    strcmp(old->state_names[old->state_of[i]], new->state_names[new->state_of[i]]) != 0)
-			return ink_fail(why, -EINVAL, "machine %s: state '%s' is not where it was",
+			return ink_fail(why, -EINVAL, "machine %s: state '%s' has another number than before",
 					   new->name, old->state_names[old->state_of[i]]);
 	return 0;
 }
