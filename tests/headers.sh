@@ -1,13 +1,11 @@
 #!/bin/sh
 # headers.sh COMPILER ROOT: every internal header compiles alone, and a second time in the same file; and all headers
-# of src/ outside src/kinds/ compile together, with those of any one kind. Templates get their default variant.
+# of src/ outside src/kinds/ compile together, with those of any one kind. Once for each instruction set.
 set -u
 compiler=$1
 cd "$2" || exit 1
 flags="-x c -std=c11 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra -Werror -Wno-unused-function -I src -I include -I ."
-if $compiler -dM -E -x c /dev/null | grep -q __x86_64__; then
-	flags="$flags -DINK_HAVE_AVX2 -mavx2 -mbmi -mbmi2 -mpopcnt"
-fi
+avx2="-DINK_HAVE_AVX2 -DINK_AVX2=1 -mavx2 -mbmi -mbmi2 -mpopcnt"
 
 compile() { # WHAT: the headers on standard input. Silent, or the first error.
 	report=$(sed 's/^src\///; s/.*/#include "&"/' | $compiler $flags - 2>&1) ||
@@ -28,6 +26,10 @@ together() {
 }
 
 errors=$(alone && together)
+if $compiler -dM -E -x c /dev/null | grep -q __x86_64__; then
+	flags="$flags $avx2"
+	errors=$errors$(alone && together)
+fi
 [ -z "$errors" ] || {
 	echo "$errors"
 	exit 1

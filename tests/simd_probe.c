@@ -3,22 +3,16 @@
  * Compiled once for each instruction set: see simd_probe.h. The headers of
  * `line` come first, for they use less.
  */
-#include "engine/variant.h"
 #include "tests/simd_probe.h"
 
-#if INK_AVX2
 #define half_of line_half_of /* `compact` has another */
 #include "kinds/line/find_avx2.h"
 #undef half_of
-#include "kinds/compact/find_avx2.h"
-#define PROBE simd_probe_avx2
-#else
 #include "kinds/line/find_portable.h"
-#include "kinds/compact/find_portable.h"
-#define PROBE simd_probe_portable
-#endif
 
-#include "kinds/compact/cells.h"
+#include "kinds/compact/check.h"
+#include "kinds/compact/sweep.h"
+
 #include "engine/engine.h"
 
 static uint32_t look(const struct ink_line_shape *s, const struct ink_line_looks *l,
@@ -28,6 +22,12 @@ static uint32_t look(const struct ink_line_shape *s, const struct ink_line_looks
 
 	return line_look(&looker, line);
 }
+
+#if INK_AVX2
+#define PROBE simd_probe_avx2
+#else
+#define PROBE simd_probe_portable
+#endif
 
 const struct simd_probe PROBE = {
 	.places = line_places,

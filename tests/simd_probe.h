@@ -8,7 +8,6 @@
 #define INKLING_TESTS_SIMD_PROBE_H
 
 #include "kinds/compact/compact.h"
-#include "kinds/line/marks.h"
 #include "kinds/line/slots.h"
 #include "table/table.h"
 

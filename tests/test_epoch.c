@@ -13,8 +13,10 @@
 
 #include "tests/table.h"
 #define INK_SHARED 1
-#include "kinds/line/find_portable.h"
-#include "kinds/line/cells.h"
+#include "kinds/line/check.h"
+#include "kinds/line/store.h"
+#include "kinds/line/sweep.h"
+
 #include "engine/engine.h"
 
 /* ---------------------------------------------------------------- the tables */

@@ -13,6 +13,9 @@
  *     step_at             the verb at a place (engine.h, or the kind's)
  *     cell_recode         the kind's store
  */
+#if defined KIND_DEFINED && !defined INKLING_ENGINE_BATCH_H
+#define INKLING_ENGINE_BATCH_H
+
 #include <stddef.h>
 #include <string.h>
 
@@ -466,3 +469,5 @@ static int verb_step_batch(struct ink_table *t, const struct ink_batch *b)
 	.remove_in = verb_delete_in, .step = verb_step, .lookup_batch = verb_lookup_batch,                   \
 	.peek_batch = verb_peek_batch, .insert_batch = verb_insert_batch, .set_batch = verb_set_batch,       \
 	.modify_batch = verb_modify_batch, .remove_batch = verb_delete_batch, .step_batch = verb_step_batch
+
+#endif

@@ -7,6 +7,7 @@
  * verb and batch, with the kind's functions inlined.
  *
  *     struct place, struct spot, struct hint
+ *     #define KIND_DEFINED 1              these types are defined
  *     #define KIND_... 1                  what it has beyond what is required
  *     #include "engine/contract.h"        prototypes, and defaults for what it has not
  *     ... its functions ...
@@ -18,11 +19,14 @@
  *     struct spot     an entry that was found; has a member `code`            (KIND_CELLS)
  *     struct hint     what a look at a place's memory shows                   (KIND_LOOKS_AHEAD)
  *
+ * The templates (this header, engine.h, batch.h, twins.h and others of this folder)
+ * declare nothing before KIND_DEFINED.
+ *
  * A function that is declared here and not defined is an error that names it. A
  * kind without cells (`exact`, `stateful`, `direct`, `kbf`) defines its verbs at a
  * place itself, and takes two of them from no_lookahead_verbs.h.
  */
-#ifndef INKLING_ENGINE_CONTRACT_H
+#if defined KIND_DEFINED && !defined INKLING_ENGINE_CONTRACT_H
 #define INKLING_ENGINE_CONTRACT_H
 
 #include <stddef.h>
@@ -316,6 +320,7 @@ static uint32_t cells_in_unit(const struct ink_table *t);
 static void cells_sweep(struct ink_table *t, uint64_t from, uint64_t to);
 static void cells_count(const struct ink_table *t, struct ink_counts *counts);
 static const char *cells_check(const struct ink_table *t);
+static const char *cells_check_bounds(const struct ink_table *t);
 
 #else
 

@@ -9,6 +9,9 @@
  * again if the swap failed. With one writer the swap is a store that cannot
  * fail, and the compiler drops the loops.
  */
+#if defined KIND_DEFINED && !defined INKLING_ENGINE_ENGINE_H
+#define INKLING_ENGINE_ENGINE_H
+
 #include <errno.h>
 #include <stddef.h>
 
@@ -685,3 +688,5 @@ static const struct ink_ops verbs = {
 	.check = verb_check,
 	.check_bounds = verb_check_bounds,
 };
+
+#endif

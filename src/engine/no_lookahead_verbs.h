@@ -5,6 +5,9 @@
  *
  *   begin_at(t, place, id, to)   a start event, for which the state that was found has no row
  */
+#if defined KIND_DEFINED && !defined INKLING_ENGINE_NO_LOOKAHEAD_VERBS_H
+#define INKLING_ENGINE_NO_LOOKAHEAD_VERBS_H
+
 INK_HOT int set_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
 	int result = modify_at(t, p, NULL, id, (struct ink_change){INK_ANY_STATE, state});
@@ -55,3 +58,5 @@ INK_HOT int step_at(struct ink_table *t, const struct place *p, uint64_t id, uns
 }
 
 #include "engine/batch.h"
+
+#endif

@@ -13,7 +13,7 @@
  * A pair of twins would be met from both sides. It is enough to meet it from the
  * lower of the two lines. Twins in one line are found when that line is checked.
  */
-#ifndef INKLING_ENGINE_TWINS_H
+#if defined KIND_DEFINED && !defined INKLING_ENGINE_TWINS_H
 #define INKLING_ENGINE_TWINS_H
 
 #include "engine/variant.h"

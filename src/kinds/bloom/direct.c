@@ -38,6 +38,7 @@ struct place {
 	uint64_t id;
 };
 
+#define KIND_DEFINED 1
 #include "engine/contract.h"
 
 /* Of one pair: the first bit of each cell. */

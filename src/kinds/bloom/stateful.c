@@ -59,6 +59,7 @@ struct place {
 	uint64_t at[INK_BLOOM_MOST_K]; /* the first bit of each cell */
 };
 
+#define KIND_DEFINED 1
 #include "engine/contract.h"
 
 /* ------------------------------------------------------------------ the place */

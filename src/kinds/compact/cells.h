@@ -13,6 +13,8 @@
 #include "engine/variant.h"
 #include "engine/prefetch.h"
 #include "kinds/compact/compact.h"
+#include "kinds/compact/find_avx2.h"
+#include "kinds/compact/find_portable.h"
 #include "table/seqlock.h"
 
 static inline const struct ink_compact_shape *shape_of(const struct ink_table *t)
@@ -32,6 +34,7 @@ struct hint {
 	uint64_t first, second;
 };
 
+#define KIND_DEFINED 1
 #define KIND_CELLS 1
 #define KIND_TWO_LINES 1
 #define KIND_LOOKS_AHEAD 1 /* entries do not stay: a delete shifts those behind */
@@ -516,15 +519,6 @@ static int cell_drop_expendable(struct ink_table *t, const struct place *p)
 	if (!line_expendable(t, first_line(p), &s) && !line_expendable(t, second_line(p), &s))
 		return 0;
 	return cell_clear(t, &s);
-}
-
-#include "kinds/compact/sweep.h"
-
-#include "kinds/compact/check.h"
-
-static void cells_shape(struct ink_table *t)
-{
-	*ink_compact_shape_of(t) = compact_shape(&t->plan.geometry, t->coding.state_bits + coding_of(t)->age_bits);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Walks over all lines of `compact`: the census, and the check. Part of cells.h.
+ * The whole table of kind `compact`: the census, the check and the shape.
  *
  * The check trusts no bit. Searching a line is safe only if its metadata make
  * sense, and an entry is searched for in two lines; so the metadata of all lines
@@ -8,6 +8,8 @@
  */
 #ifndef INKLING_KINDS_COMPACT_CHECK_H
 #define INKLING_KINDS_COMPACT_CHECK_H
+
+#include "kinds/compact/cells.h"
 
 #include "engine/twins.h"
 
@@ -149,6 +151,13 @@ static const char *cells_check(const struct ink_table *t)
 	for (uint32_t line = 0; line < lines_of(t) && !wrong; line++)
 		wrong = check_line(t, line, &twins);
 	return !wrong && twins_found(t, &twins) ? "two entries cannot be told apart" : wrong;
+}
+
+/* ------------------------------------------------------------------ the shape */
+
+static void cells_shape(struct ink_table *t)
+{
+	*ink_compact_shape_of(t) = compact_shape(&t->plan.geometry, t->coding.state_bits + coding_of(t)->age_bits);
 }
 
 #endif

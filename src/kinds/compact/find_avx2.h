@@ -9,6 +9,10 @@
 #ifndef INKLING_KINDS_COMPACT_FIND_AVX2_H
 #define INKLING_KINDS_COMPACT_FIND_AVX2_H
 
+#include "engine/variant.h"
+
+#if INK_AVX2
+
 #include <immintrin.h>
 #include <stddef.h>
 #include <string.h>
@@ -485,5 +489,7 @@ INK_HOT void entry_close(const struct ink_compact_shape *s, uint64_t *w, unsigne
 	any_planes_close(s, w, slot);
 	meta_close(s, w, meta_of(s, slot, bucket));
 }
+
+#endif
 
 #endif

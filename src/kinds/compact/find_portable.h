@@ -9,6 +9,10 @@
 #ifndef INKLING_KINDS_COMPACT_FIND_PORTABLE_H
 #define INKLING_KINDS_COMPACT_FIND_PORTABLE_H
 
+#include "engine/variant.h"
+
+#if !INK_AVX2
+
 #include <stddef.h>
 
 #include "kinds/compact/compact.h"
@@ -119,5 +123,7 @@ static inline void entry_close(const struct ink_compact_shape *s, uint64_t *w, u
 {
 	any_entry_close(s, w, slot, bucket);
 }
+
+#endif
 
 #endif

@@ -6,6 +6,8 @@
 #ifndef INKLING_KINDS_COMPACT_SWEEP_H
 #define INKLING_KINDS_COMPACT_SWEEP_H
 
+#include "kinds/compact/cells.h"
+
 static uint64_t cells_units(const struct ink_table *t)
 {
 	return lines_of(t);

@@ -58,6 +58,7 @@ struct spot {
 	unsigned code;
 };
 
+#define KIND_DEFINED 1
 #define KIND_CELLS 1
 #define KIND_DUPLICATES 1
 #include "engine/contract.h"

@@ -232,6 +232,7 @@ struct place {
 	uint64_t id;
 };
 
+#define KIND_DEFINED 1
 #include "engine/contract.h"
 
 static inline struct place place_of(const struct ink_table *t, uint64_t id)

@@ -11,6 +11,8 @@
 #ifndef INKLING_KINDS_LINE_CHECK_H
 #define INKLING_KINDS_LINE_CHECK_H
 
+#include "kinds/line/cells.h"
+
 #include "engine/twins.h"
 
 static void cells_count(const struct ink_table *t, struct ink_counts *counts)

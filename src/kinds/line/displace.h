@@ -6,6 +6,8 @@
 #ifndef INKLING_KINDS_LINE_DISPLACE_H
 #define INKLING_KINDS_LINE_DISPLACE_H
 
+#include "kinds/line/cells.h"
+
 /* An entry of a full line, and where it is to move. */
 struct victim {
 	struct ink_line_spot at;
@@ -30,21 +32,6 @@ INK_HOT void move_out(struct ink_table *t, struct victim who, struct ink_line_sp
 	take_place(t, who, ours);
 	ink_seq_write_end(t, stripe);
 	__atomic_store_n(&t->counters.displaced, t->counters.displaced + 1, __ATOMIC_RELAXED);
-}
-
-/* From the stored code of an entry of a line to its code, and back. */
-static inline unsigned code_in(const struct ink_table *t, uint32_t line, unsigned stored)
-{
-	const struct ink_coding *c = coding_of(t);
-
-	return ink_code_decode(c, fresh_code(t, line, ink_code_state(c, stored)), stored);
-}
-
-static inline unsigned stored_in(const struct ink_table *t, uint32_t line, unsigned code)
-{
-	const struct ink_coding *c = coding_of(t);
-
-	return ink_code_encode(c, fresh_code(t, line, ink_code_state(c, code)), code);
 }
 
 /* While a tick is under way. A victim whose time is over when it comes to that need not move. */

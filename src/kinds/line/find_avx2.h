@@ -9,10 +9,13 @@
 #ifndef INKLING_KINDS_LINE_FIND_AVX2_H
 #define INKLING_KINDS_LINE_FIND_AVX2_H
 
+#include "engine/variant.h"
+
+#if INK_AVX2
+
 #include <immintrin.h>
 #include <stddef.h>
 
-#include "kinds/line/marks.h"
 #include "kinds/line/slots.h"
 #include "table/table.h"
 
@@ -268,5 +271,7 @@ static inline uint32_t line_look(const struct line_looker *k, const struct ink_l
 
 	return (uint32_t)_mm256_movemask_epi8(both) & (uint32_t)k->s->slots;
 }
+
+#endif
 
 #endif

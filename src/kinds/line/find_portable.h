@@ -3,9 +3,12 @@
 #ifndef INKLING_KINDS_LINE_FIND_PORTABLE_H
 #define INKLING_KINDS_LINE_FIND_PORTABLE_H
 
+#include "engine/variant.h"
+
+#if !INK_AVX2
+
 #include <stddef.h>
 
-#include "kinds/line/marks.h"
 #include "kinds/line/slots.h"
 #include "table/table.h"
 
@@ -96,5 +99,7 @@ static inline uint32_t line_look(const struct line_looker *k, const struct ink_l
 		slots |= column_slots(word_look(k, ink_line_read(&line->word[i]))) << 4 * line_word_order[i];
 	return slots;
 }
+
+#endif
 
 #endif

@@ -19,6 +19,12 @@
 #ifndef INKLING_KINDS_LINE_INSERT_H
 #define INKLING_KINDS_LINE_INSERT_H
 
+#include "kinds/line/check.h"
+#include "kinds/line/store.h"
+#include "kinds/line/sweep.h"
+
+#include "engine/engine.h"
+
 _Static_assert(!IS_SHARED, "nothing here takes a lock");
 
 /* Those who wait; a block more than may be left of them when one has been worked on. */

@@ -6,6 +6,8 @@
 #ifndef INKLING_KINDS_LINE_SWEEP_H
 #define INKLING_KINDS_LINE_SWEEP_H
 
+#include "kinds/line/cells.h"
+
 static uint64_t cells_units(const struct ink_table *t)
 {
 	return shape_of(t)->lines;

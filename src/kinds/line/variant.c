@@ -3,15 +3,10 @@
  * The kind `line`, once for each variant (engine/variant.h): line.h has the
  * memory, cells.h the laws of many writers.
  */
-#include "engine/variant.h"
+#include "kinds/line/check.h"
+#include "kinds/line/store.h"
+#include "kinds/line/sweep.h"
 
-#if INK_AVX2
-#include "kinds/line/find_avx2.h"
-#else
-#include "kinds/line/find_portable.h"
-#endif
-
-#include "kinds/line/cells.h"
 #include "engine/engine.h"
 #if KIND_DEFERS_INSERTS
 #include "kinds/line/insert.h"

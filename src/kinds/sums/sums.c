@@ -38,6 +38,7 @@ struct place {
 	uint32_t home;         /* in the side table */
 };
 
+#define KIND_DEFINED 1
 #include "engine/contract.h"
 
 enum { DRAW_OF_CLASS = INK_SUMS_MAX_K }; /* the draws before it select the cells */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * New entries of `line`: a free slot in the emptier of the two lines, else a
+ * displacement, else, if the policy is INK_REPLACE, the slot of an expendable entry.
+ */
+#ifndef INKLING_KINDS_LINE_STORE_H
+#define INKLING_KINDS_LINE_STORE_H
+
+#include "kinds/line/displace.h"
+
+INK_HOT int is_free(const struct ink_line_shape *s, const struct ink_line_spot *at)
+{
+	return !((uint32_t)(at->seen >> at->column) & s->tag_mask);
+}
+
+/*
+ * Where a new entry goes, as struct line_place has it. In the emptier line, ties
+ * to the first; chosen by arithmetic, for a branch would be wrong half the time.
+ */
+INK_HOT uint32_t find_room(const struct ink_table *t, const struct place *p)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	uint64_t first = line_slots(s, place_line(t, p, 0), 0);
+	uint64_t second = (uint64_t)line_slots(s, place_line(t, p, 1), 0) << 32;
+
+	return first_slot(__builtin_popcountll(second) > __builtin_popcountll(first) ? second : first);
+}
+
+INK_HOT int is_room(uint32_t room)
+{
+	return !(room & LINE_NO_ROOM);
+}
+
+INK_HOT int spot_fill(const struct ink_table *t, struct ink_line_spot at, uint32_t fingerprint,
+		      unsigned fresh)
+{
+	const struct ink_line_shape *s = shape_of(t);
+
+	return __builtin_expect(is_free(s, &at), 1) &&
+	       word_swap(at.word, at.seen, at.seen | ink_line_lay(s, at.column, fingerprint, fresh));
+}
+
+INK_HOT int room_fill_anytime(struct ink_table *t, const struct place *p, uint32_t room, unsigned state)
+{
+	struct ink_line_spot at = place_spot(t, p, room);
+
+	return spot_fill(t, at, p->at.fingerprint, fresh_code(t, word_line(t, at.word), state));
+}
+
+__attribute__((noinline, unused)) static int room_fill_in_tick(struct ink_table *t, const struct place *p,
+							       uint32_t room, unsigned state)
+{
+	return room_fill_anytime(t, p, room, state);
+}
+
+/* 0 if it is taken. With one writer there is nearly always no tick under way, and less to be done. */
+INK_HOT int room_fill(struct ink_table *t, const struct place *p, uint32_t room, unsigned state)
+{
+	if (IS_SHARED)
+		return room_fill_anytime(t, p, room, state);
+	if (__builtin_expect(t->aging.view != 0, 0))
+		return room_fill_in_tick(t, p, room, state);
+	return spot_fill(t, place_spot(t, p, room), p->at.fingerprint, t->aging.fresh[0][state]);
+}
+
+/*
+ * Where no room was seen ahead, or what was seen is taken. Lines that were seen
+ * full still are: inserts by one writer do not change that. Two full lines make
+ * room by moving an entry.
+ */
+__attribute__((noinline)) static int put_slowly(struct ink_table *t, const struct place *p, unsigned state)
+{
+	uint32_t room = !IS_SHARED && p->at.room == LINE_NO_ROOM ? LINE_NO_ROOM : find_room(t, p);
+
+	for (; is_room(room); room = find_room(t, p))
+		if (room_fill(t, p, room, state))
+			return 0;
+	return IS_SHARED ? -ENOSPC : displace(t, p, state);
+}
+
+INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned state)
+{
+	uint32_t room = p->at.room;
+
+	if (__builtin_expect(is_room(room) && room_fill(t, p, room, state), 1))
+		return 0;
+	return put_slowly(t, p, state);
+}
+
+/*
+ * Some items before an insert: room is looked for. Whether it is still there is seen
+ * when its turn comes. Many writers need a lock, too, which another thread may have
+ * had last.
+ */
+INK_HOT void place_prepare(const struct ink_table *t, struct place *p)
+{
+	p->at.room = find_room(t, p);
+	if (IS_SHARED)
+		__builtin_prefetch(insert_lock(t, p), 1);
+}
+
+/* ------------------------------------------------------------------ the policy */
+
+/* The expendable entry of a line that has rested longest, or 0. */
+static int line_expendable(struct ink_table *t, uint32_t line, struct spot *oldest)
+{
+	const struct ink_line_shape *s = shape_of(t);
+	uint32_t used = (uint32_t)s->slots & ~line_slots(s, line_at(t, line), 0);
+	struct ink_victim victim = {0, 0};
+
+	for (; used; used &= used - 1) {
+		struct spot here = {.at = line_spot(line_at(t, line), (unsigned)__builtin_ctz(used))};
+
+		spot_read(s, &here);
+		if (ink_is_expendable(t, here.code) &&
+		    ink_chosen(t, &victim, code_in(t, line, here.code) & coding_of(t)->age_top))
+			*oldest = here;
+	}
+	return victim.equals != 0;
+}
+
+static int cell_drop_expendable(struct ink_table *t, const struct place *p)
+{
+	struct spot s;
+
+	while (line_expendable(t, first_line(p), &s) || line_expendable(t, second_line(p), &s))
+		if (cell_clear(t, &s))
+			return 1;
+	return 0;
+}
+
+#endif
