@@ -74,15 +74,15 @@ struct ink_ops {
 
 /* -------------------------------------------------------------- the definition */
 
-struct ink_range {
+struct ink_bounds {
 	uint32_t least, most;
 };
 
 /* What the header of a snapshot may say of a table of this kind: the plan makes no others. */
 struct ink_header_ranges {
-	struct ink_range writers, full;
-	struct ink_range d, b, h, f, q, side, dleft_flags;
-	struct ink_range k, m, counter_bits, threshold, bloom_flags, side_id;
+	struct ink_bounds writers, full;
+	struct ink_bounds d, b, h, f, q, side, dleft_flags;
+	struct ink_bounds k, m, counter_bits, threshold, bloom_flags, side_id;
 };
 
 /* Traits: what the shared code must know of the cells. */

@@ -190,7 +190,7 @@ static const struct field {
 };
 
 _Static_assert(sizeof fields / sizeof fields[0] ==
-		       sizeof(struct ink_header_ranges) / sizeof(struct ink_range),
+		       sizeof(struct ink_header_ranges) / sizeof(struct ink_bounds),
 	       "every range is checked");
 
 static int check_kind(const struct ink_file *f, const struct header *h)
@@ -201,7 +201,7 @@ static int check_kind(const struct ink_file *f, const struct header *h)
 }
 
 static int check_field(const struct ink_file *f, const struct header *h, const char *name, size_t at,
-		       struct ink_range r)
+		       struct ink_bounds r)
 {
 	uint32_t value;
 
@@ -215,14 +215,14 @@ static int check_field(const struct ink_file *f, const struct header *h, const c
 static int check_fields(const struct ink_file *f, const struct header *h)
 {
 	const char *ranges = (const char *)&ink_kind_find(h->kind)->ranges;
-	int error = check_field(f, h, "states", AT(states), (struct ink_range){1, INK_MAX_STATES});
+	int error = check_field(f, h, "states", AT(states), (struct ink_bounds){1, INK_MAX_STATES});
 
 	if (!error)
-		error = check_field(f, h, "age bits", AT(age_bits), (struct ink_range){0, INK_AGE_MAX_BITS});
+		error = check_field(f, h, "age bits", AT(age_bits), (struct ink_bounds){0, INK_AGE_MAX_BITS});
 	if (!error)
-		error = check_field(f, h, "flags", AT(flags), (struct ink_range){0, WITH_RULES | PAUSED});
+		error = check_field(f, h, "flags", AT(flags), (struct ink_bounds){0, WITH_RULES | PAUSED});
 	for (size_t i = 0; i < sizeof fields / sizeof fields[0] && !error; i++) {
-		struct ink_range range;
+		struct ink_bounds range;
 
 		memcpy(&range, ranges + fields[i].range, sizeof range);
 		error = check_field(f, h, fields[i].name, fields[i].at, range);
