@@ -418,6 +418,8 @@ static void options_that_mean_nothing_are_refused(void **state)
 	REFUSED(-EINVAL, geometry.b = (1u << 28) + 1);
 	good.kind = INK_DLEFT;
 	REFUSED(-EINVAL, geometry.dleft_flags = 8);
+	good = (struct ink_options){.size = sizeof good, .kind = INK_EXACT, .states = 4};
+	REFUSED(-EINVAL, geometry.b = 1024);
 }
 
 static void what_a_kind_cannot_do_is_refused(void **state)

@@ -448,6 +448,12 @@ static uint64_t slots_for(const struct ink_request *req)
 	return slots;
 }
 
+/* It grows, so slots say nothing about what it is for. */
+static int exact_accept(const struct ink_options *o, struct ink_why *why)
+{
+	return o->flows || o->bytes ? 0 : ink_fail(why, -EINVAL, "options: neither flows nor bytes are given");
+}
+
 static int exact_plan(const struct ink_request *req, struct ink_plan *plan, struct ink_why *why)
 {
 	uint64_t slots = slots_for(req), flows = req->o->flows ? req->o->flows : slots / 8 * 7;
@@ -489,6 +495,7 @@ const struct ink_kind_def ink_kind_exact = {
 		 /* Taken, so that a plan's geometry can be given back; it grows as it needs. */
 		 .geometry = INK_GEOMETRY_D | INK_GEOMETRY_B | INK_GEOMETRY_H | INK_GEOMETRY_F |
 			     INK_GEOMETRY_SIDE},
+	.accept = exact_accept,
 	.plan = exact_plan,
 	.cells_bytes = exact_cells_bytes,
 	.ranges = {.writers = {1, 1},
