@@ -44,6 +44,7 @@
 
 #include <inkling/inkling.h>
 
+#include "base/allocator.h"
 #include "base/pages.h"
 
 enum { INK_FILE_PAGE = INK_BODY_PAGE };

@@ -5,8 +5,6 @@
 
 #include <stdint.h>
 
-#include "base/allocator.h"
-
 /* A page of a file (docs/format.md), whatever pages the system has. */
 enum { INK_BODY_PAGE = 4096 };
 
@@ -14,17 +12,6 @@ enum { INK_BODY_PAGE = 4096 };
 static inline uint64_t ink_body_round(uint64_t bytes)
 {
 	return (bytes + INK_BODY_PAGE - 1) / INK_BODY_PAGE * INK_BODY_PAGE;
-}
-
-/* From our own allocator; NULL with errno. `bytes` has been rounded. */
-static inline void *ink_body_alloc(uint64_t bytes)
-{
-	return ink_alloc(&ink_own_allocator, bytes);
-}
-
-static inline void ink_body_free(void *body, uint64_t bytes)
-{
-	ink_release(&ink_own_allocator, body, bytes);
 }
 
 #endif

@@ -250,8 +250,6 @@ static int cannot(const struct ink_request *req, struct ink_why *why)
 			why, -ENOTSUP,
 			"kbf: %u age bit%s; its cells are sums of flows, and none of them can expire",
 			req->o->age_bits, ink_plural(req->o->age_bits));
-	if (req->o->full == INK_REPLACE)
-		return ink_fail(why, -ENOTSUP, "kbf: it is never full, and there is nothing to replace");
 	return 0;
 }
 
