@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Machines: what can happen to a flow and what follows, read from text.
+ * Machines: the events of a flow and what each of them does, read from text.
  *
  *     struct ink_machine_options o = { .size = sizeof o, .complain = show };
  *     struct ink_machine *m = ink_machine_load("tcp", &o, NULL);
@@ -10,12 +10,12 @@
  *     ...
  *     ink_machine_free(m);
  *
- * The language stands in docs/machine-language.md and inkling-machine(5). What
- * is here knows no packets: the conditions of events are run by the library
- * inkling-packet (track.h).
+ * docs/machine-language.md and inkling-machine(5) describe the language. This
+ * part does not depend on packets: the library inkling-packet (track.h)
+ * evaluates the conditions of events.
  *
- * Returns and structs are as in inkling.h. A machine does not change once it is
- * made: any number of threads may use it.
+ * Return values and structs are as in inkling.h. A machine is immutable: any
+ * number of threads may use it.
  */
 #ifndef INKLING_MACHINE_H
 #define INKLING_MACHINE_H
@@ -35,14 +35,14 @@ struct ink_machine;
 /* ------------------------------------------------------------- complaints */
 
 enum ink_severity {
-	INK_ERROR = 1,  /* there will be no machine */
-	INK_WARNING = 2 /* there will be one that may not be what was meant */
+	INK_ERROR = 1,  /* no machine is made */
+	INK_WARNING = 2 /* a machine is made, but it may not be what was meant */
 };
 
-/* Something that is wrong with a text. All of it lives only during the call of `complain`. */
+/* An error or a warning. It is valid only during the call of `complain`. */
 struct ink_complaint {
 	enum ink_severity severity;
-	const char *file;      /* as the options had it */
+	const char *file;      /* as in the options */
 	unsigned line, column; /* from 1; columns are bytes */
 	const char *text;      /* what is wrong */
 	const char *source;    /* the line of the text, without its end; not terminated */
@@ -50,8 +50,8 @@ struct ink_complaint {
 };
 
 /*
- * Writes a complaint as people know it from compilers, three lines: where and
- * what, the line, a caret. Writes at most `size` bytes, the last of them 0.
+ * Formats a complaint as compilers do, in three lines: the place and the text,
+ * the source line, a caret. Writes at most `size` bytes, including the final 0.
  */
 void ink_complaint_show(const struct ink_complaint *complaint, char *text, size_t size);
 
@@ -66,19 +66,20 @@ struct ink_machine_options {
 	void (*complain)(const struct ink_complaint *complaint, void *user); /* or NULL */
 	void *user;
 	/*
-	 * Is this a `filter`? 0, or -errno and the reason, which becomes a complaint. NULL: filters are
-	 * not checked until ink_track_open. ink_filter_try (packet.h) is such a function.
+	 * Checks the text of a `filter`: 0, or -errno and the reason, which becomes a complaint. NULL:
+	 * filters are not checked until ink_track_open. ink_filter_try (packet.h) is such a function.
 	 */
 	int (*try_filter)(const char *filter, struct ink_why *why);
 	/*
-	 * Called every millisecond or so while the text is compiled, with `user`. Non-zero: compiling ends,
-	 * NULL with errno ECANCELED. A program that ends on a signal returns its flag here. Or NULL.
+	 * Called about every millisecond while the text is compiled, with `user`. Non-zero: compiling stops,
+	 * and the result is NULL with errno ECANCELED. A program can return the flag here that its signal
+	 * handler sets. Or NULL.
 	 */
 	int (*cancelled)(void *user);
 };
 
 /*
- * Makes a machine of a text of `length` bytes. The result belongs to the
+ * Compiles a text of `length` bytes. The result belongs to the
  * caller: ink_machine_free it. NULL with errno: EINVAL (there were complaints;
  * the first 20 were reported; or the options' size is wrong), ECANCELED, ENOMEM.
  * `options` may be NULL. Thread-safe.
@@ -90,9 +91,9 @@ struct ink_machine *ink_machine_make(const char *text, size_t length,
 				     const struct ink_machine_options *options);
 
 /*
- * The same from a file, if the name has a slash in it or ends in ".fsm"; else
- * of the bundled machine of that name. Also NULL with what the system said
- * about the file; `why` has the reason if it is not a complaint.
+ * The same for a file, if the name contains a slash or ends in ".fsm", or else
+ * for the bundled machine of that name. Also NULL with the errno of reading the
+ * file; `why` receives the reason if it is not a complaint.
  */
 struct ink_machine *ink_machine_load(const char *name, const struct ink_machine_options *options,
 				     struct ink_why *why);
@@ -107,12 +108,12 @@ struct ink_bundled {
 	size_t length;
 };
 
-/* The i-th of them, in alphabetical order; NULL behind the last. */
+/* The i-th of them, in alphabetical order; NULL after the last. */
 const struct ink_bundled *ink_bundled(unsigned i);
 
 /*
- * The machine as a graph, in the language of Graphviz; free() it. NULL with
- * errno ENOMEM.
+ * The machine as a graph in the language of Graphviz. The caller frees it with
+ * free(). NULL with errno ENOMEM.
  */
 char *ink_machine_draw(const struct ink_machine *machine);
 
@@ -144,20 +145,20 @@ struct ink_action {
 	enum ink_verdict verdict;
 	uint32_t mark;
 	uint8_t marks; /* non-zero: the packet gets the mark */
-	uint8_t saves; /* non-zero: the packet is to be written */
+	uint8_t saves; /* non-zero: the packet is written to the capture file */
 };
 
 /*
- * What a machine is. Written states and events are those of the text; the
- * compiler makes several of one where something is to be remembered, and the
- * rules have those.
+ * The contents of a machine. Written states and events are those of the text.
+ * The compiler splits a written state or event into several where flows
+ * remember something; the rules contain the split ones.
  */
 struct ink_machine_view {
 	const char *name;
 	enum ink_key key;
 	uint64_t tick; /* nanoseconds; periods of the rules count these */
-	int timeouts;  /* non-zero: a state has one */
-	int weighs;    /* non-zero: conditions look at counters */
+	int timeouts;  /* non-zero: a state has a time-out */
+	int weighs;    /* non-zero: conditions depend on counters */
 	const struct ink_rules *rules;
 
 	unsigned states; /* written */
@@ -172,12 +173,12 @@ struct ink_machine_view {
 	const char *const *counter_names;
 
 	unsigned actions;
-	const struct ink_action *action; /* what the numbers in rows and moves mean; [0] does nothing */
+	const struct ink_action *action; /* by the numbers in rows and moves; [0] does nothing */
 	const uint16_t *on_timeout; /* rules.states + 1: the action, only countings; the last is of unsure */
 	const uint16_t *on_end;     /* likewise */
 };
 
-/* It lives as long as the machine. */
+/* Valid as long as the machine. */
 const struct ink_machine_view *ink_machine_view(const struct ink_machine *machine);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Packets: from a frame to the key of its flow, and the captures they come
- * from. This is the library inkling-packet; it needs libpcap, which the tables
- * do not. It belongs to the library inkling of the same version: tracking
- * (track.h) refuses to work with another.
+ * Packets: reading captures, and the key of the flow of each frame. This is the
+ * library inkling-packet; it needs libpcap, which the tables do not. It works
+ * with the library inkling of the same version: tracking (track.h) refuses any
+ * other.
  *
  *     struct ink_capture_options o = { .size = sizeof o, .file = "x.pcap" };
  *     struct ink_capture *c = ink_capture_open(&o, NULL);
@@ -16,14 +16,13 @@
  *                             length = ink_packet_key(&packet[i], INK_KEY_CONNECTION, key);
  *     ink_capture_close(c);
  *
- * What is decoded, and what is counted under which reason, stands in
- * docs/packets.md.
+ * docs/packets.md lists what is decoded, and the reasons for skipping a packet.
  *
- * Returns and structs are as in inkling.h. Thread rules: different captures,
- * filters and dumps are independent, and one of them belongs to one thread at a
- * time; all that takes only packets may be called from anywhere. Processes: after
+ * Return values and structs are as in inkling.h. Thread rules: different captures,
+ * filters and dumps are independent, and each belongs to one thread at a time;
+ * functions that take only packets may be called from any thread. Processes: after
  * fork(), parent and child share the file or the interface of a capture and the
- * file of a dump, so only one of them may go on to use it; the other may close
+ * file of a dump, so only one of them may continue to use it. The other may close
  * it, but a dump only if nothing was written since it was opened.
  */
 #ifndef INKLING_PACKET_H
@@ -43,23 +42,23 @@ extern "C" {
 
 /* Why a packet has no flow. The packet's `skip`. */
 enum ink_skip {
-	INK_NOT_SKIPPED = 0,      /* it has */
+	INK_NOT_SKIPPED = 0,      /* it has a flow */
 	INK_SKIP_TRUNCATED = 1,   /* the bytes end inside a header that is needed */
 	INK_SKIP_NOT_IP = 2,      /* ARP, spanning tree, PPP control, ... */
-	INK_SKIP_BAD_VERSION = 3, /* said to be IP, and its version is neither 4 nor 6 */
-	INK_SKIP_BAD_LENGTH = 4,  /* a header's length contradicts itself or what is around it */
+	INK_SKIP_BAD_VERSION = 3, /* IP is expected, and its version is neither 4 nor 6 */
+	INK_SKIP_BAD_LENGTH = 4,  /* a header's length contradicts itself or the outer headers */
 	INK_SKIP_FRAGMENT = 5,    /* a later fragment: has no ports; addresses and protocol are set */
 	INK_SKIP_PROTOCOL = 6,    /* IP, but not TCP, UDP, SCTP or ICMP; addresses and protocol are set */
-	INK_SKIP_ENCRYPTED = 7,   /* what is inside cannot be read (ESP, protected 802.11) */
-	INK_SKIP_TOO_DEEP = 8,    /* more headers around each other than are followed */
-	INK_SKIP_LINK = 9,        /* captured on a kind of link that is not decoded */
+	INK_SKIP_ENCRYPTED = 7,   /* the contents are encrypted (ESP, protected 802.11) */
+	INK_SKIP_TOO_DEEP = 8,    /* more nested headers than the parser follows */
+	INK_SKIP_LINK = 9,        /* captured on a link type that is not decoded */
 	INK_SKIPS = 10            /* how many there are */
 };
 
-/* "truncated", "not ip", ...; for INK_NOT_SKIPPED "none". NULL for a number that is no reason. */
+/* "truncated", "not ip", ...; for INK_NOT_SKIPPED "none". NULL for an unknown number. */
 const char *ink_skip_name(enum ink_skip skip);
 
-/* What a frame begins with: the LINKTYPE_ numbers of capture files, those that are decoded. */
+/* Link types: the LINKTYPE_ numbers of capture files, as far as they are decoded. */
 enum ink_link {
 	INK_LINK_NULL = 0, /* BSD loopback: address family in the byte order of the capturing machine */
 	INK_LINK_ETHERNET = 1,
@@ -81,7 +80,7 @@ enum ink_link {
 
 enum ink_fragment {
 	INK_WHOLE = 0,
-	INK_FRAGMENT_FIRST = 1, /* with the ports, and not the end */
+	INK_FRAGMENT_FIRST = 1, /* has the ports; more fragments follow */
 	INK_FRAGMENT_LATER = 2
 };
 
@@ -103,15 +102,15 @@ enum ink_fragment {
 #define INK_TCP_NS 0x100u
 
 /* packet.flags */
-#define INK_FROM_HIGH 1u /* its source is the higher of the two ends (address, then port) */
+#define INK_FROM_HIGH 1u /* the sender is the higher of the two ends (address, then port) */
 
 /*
- * A packet: of its headers, those of the innermost IP packet, or of the
- * outermost with INK_OUTERMOST. Numbers are in the machine's byte order,
- * addresses as in the packet. What the packet has not is 0.
+ * A packet, with the headers of the innermost IP packet, or of the outermost
+ * with INK_OUTERMOST. Numbers are in the machine's byte order, addresses in
+ * network order. Fields that the packet does not have are 0.
  *
- * The first four are given to ink_packet_parse, which fills in the rest. The
- * pointers point into the frame: they live as long as it does.
+ * The caller of ink_packet_parse sets the first four fields, and the call fills
+ * in the rest. Pointers point into the frame and are valid as long as it is.
  */
 struct ink_packet {
 	const uint8_t *frame; /* the captured bytes */
@@ -119,10 +118,10 @@ struct ink_packet {
 	uint32_t captured;    /* bytes at `frame` */
 	uint32_t wire;        /* bytes that the frame had on the wire; at least `captured` */
 
-	uint64_t clock;            /* as time, but never goes back; set by ink_capture_read */
+	uint64_t clock;            /* as time, but never decreases; set by ink_capture_read */
 	const uint8_t *payload;    /* what follows the transport header */
 	uint32_t payload_captured; /* bytes at `payload` */
-	uint32_t payload_wire;     /* bytes that the payload had on the wire, padding of the link apart */
+	uint32_t payload_wire;     /* bytes that the payload had on the wire, without padding of the link */
 	uint32_t network;          /* where in the frame the IP header begins */
 	uint32_t transport;        /* where in the frame the TCP, UDP, SCTP or ICMP header begins; else 0 */
 	uint8_t source[16];        /* IPv4 in the first 4, the others 0 */
@@ -134,7 +133,7 @@ struct ink_packet {
 	uint8_t version;           /* 4 or 6; 0: no IP header was read */
 	uint8_t protocol;          /* of the transport header; INK_PROTOCOL_* */
 	uint8_t fragment;          /* enum ink_fragment */
-	uint8_t depth;             /* IP headers around this one */
+	uint8_t depth;             /* IP headers outside this one */
 	uint8_t ttl;               /* time to live, hop limit */
 	uint8_t tos;               /* type of service, traffic class */
 	uint8_t icmp_type, icmp_code;
@@ -144,7 +143,7 @@ struct ink_packet {
 };
 
 /* For ink_packet_parse. */
-#define INK_OUTERMOST 1u /* look into no tunnel */
+#define INK_OUTERMOST 1u /* do not look into tunnels */
 
 /*
  * Decodes the frame that packet->frame, captured and wire describe; `options`
@@ -157,40 +156,40 @@ enum ink_skip ink_packet_parse(struct ink_packet *packet, enum ink_link link, un
 
 /* ---------------------------------------------------------------- its key */
 
-#define INK_KEY_IPV4 16u /* bytes of the key of an IPv4 packet, of whichever kind */
+#define INK_KEY_IPV4 16u /* bytes of the key of an IPv4 packet, of any kind */
 #define INK_KEY_IPV6 40u /* ... of an IPv6 packet */
 #define INK_KEY_MOST 40u
 
 /*
  * Writes the key's bytes and returns how many: INK_KEY_IPV4 or INK_KEY_IPV6,
  * or 0 (nothing is written) if the packet has no key of that kind. Two packets
- * have the same bytes exactly if they are of one flow of that kind. Ports of
- * SCTP are no part of a key.
+ * have equal keys if and only if they belong to the same flow of that kind.
+ * Ports of SCTP are not part of a key.
  */
 size_t ink_packet_key(const struct ink_packet *packet, enum ink_key kind, uint8_t key[INK_KEY_MOST]);
 
-/* Packets side by side. */
+/* An array of packets. */
 struct ink_packets {
 	struct ink_packet *at;
-	size_t room; /* how many may be written there */
-	size_t n;    /* how many there are */
-	int end;     /* non-zero: no more will come */
+	size_t room; /* capacity of the array */
+	size_t n;    /* packets in it */
+	int end;     /* non-zero: the input has ended */
 };
 
-/* ids[i] = ink_id of the key of packet i, many at a time; 0 if the packet has no key of that kind. */
+/* ids[i] = ink_id of the key of packet i, computed in SIMD lanes; 0 if the packet has no key of that kind. */
 void ink_packet_ids(const struct ink_table *table, enum ink_key kind, const struct ink_packets *packets,
 		    uint64_t *ids);
 
-#define INK_COMMUNITY_ID_SIZE 31 /* "1:", 28 of base64, and the end */
+#define INK_COMMUNITY_ID_SIZE 31 /* "1:", 28 characters of base64, and the final 0 */
 
 /*
  * Writes the packet's Community ID, version 1 (github.com/corelight/community-id-spec),
- * by which other tools know its connection; `seed` is 0 unless their users
- * chose another. -EINVAL: the packet has no flow.
+ * by which other tools identify its connection; `seed` is 0 unless those tools
+ * use another. -EINVAL: the packet has no flow.
  */
 int ink_packet_community_id(const struct ink_packet *packet, uint16_t seed, char text[INK_COMMUNITY_ID_SIZE]);
 
-#define INK_ADDRESS_SIZE 46 /* the longest address as text, and the end */
+#define INK_ADDRESS_SIZE 46 /* the longest address as text, and the final 0 */
 
 /* Writes an address as text; `version` is the packet's. */
 void ink_address_text(const uint8_t address[16], unsigned version, char text[INK_ADDRESS_SIZE]);
@@ -203,18 +202,18 @@ struct ink_capture_options {
 	size_t size;
 	const char *file;      /* pcap or pcapng; "-" = standard input. This or interface must be given */
 	const char *interface; /* a network interface, or "any" */
-	const char *filter;    /* as tcpdump's; NULL = all */
+	const char *filter;    /* in tcpdump's language; NULL = all packets */
 	unsigned parse;        /* INK_OUTERMOST */
 	uint32_t snaplen;      /* interface: bytes kept of each packet; default 262144 */
-	uint32_t buffer;       /* interface: the kernel's, in bytes; default 16 MiB */
-	int not_promiscuous;   /* interface: non-zero = only what is meant for this machine */
+	uint32_t buffer;       /* interface: bytes of the kernel's buffer; default 16 MiB */
+	int not_promiscuous;   /* interface: non-zero = only packets addressed to this machine */
 };
 
 /*
  * Opens a file or an interface. The result belongs to the caller:
  * ink_capture_close it. NULL with errno: EINVAL (the options contradict
- * themselves, the filter is wrong), EILSEQ (not a capture), what opening said
- * (ENOENT, EACCES, EPERM, ENODEV, ...), ENOMEM.
+ * themselves, the filter is invalid), EILSEQ (not a capture), the error of
+ * opening it (ENOENT, EACCES, EPERM, ENODEV, ...), ENOMEM.
  */
 struct ink_capture *ink_capture_open(const struct ink_capture_options *options, struct ink_why *why);
 
@@ -222,31 +221,32 @@ struct ink_capture *ink_capture_open(const struct ink_capture_options *options, 
 void ink_capture_close(struct ink_capture *capture);
 
 /*
- * Reads up to packets->room packets and parses them: packets->n of them, those
- * that have no flow included. They live until the next call. Fewer than room do
- * not mean that no more will come: that is packets->end, with n = 0. An
- * interface gives what has come within 100 ms, which may be nothing.
+ * Reads and parses up to packets->room packets and sets packets->n; packets
+ * without a flow are included. They are valid until the next call. Only
+ * packets->end, with n = 0, means that the input has ended; n < room does not.
+ * An interface returns what has arrived within 100 ms, which may be nothing.
  *
- * A damaged file: all that can be read is given first, then -EILSEQ with the
- * place. Others: -EIO and what the system said; -EINVAL: room is 0.
+ * From a damaged file all readable packets are returned first, then -EILSEQ with
+ * the place. Other errors: -EIO with the system's reason; -EINVAL: room is 0.
  */
 int ink_capture_read(struct ink_capture *capture, struct ink_packets *packets, struct ink_why *why);
 
 /*
- * The next ink_capture_read says end; one that waits for an interface does so
- * within 100 ms, one that waits for a pipe when a signal interrupts it or bytes
- * come. May be called from a signal handler and from another thread.
+ * Makes the next ink_capture_read set packets->end. A read that is waiting for
+ * an interface returns within 100 ms; one that is waiting for a pipe returns
+ * when a signal interrupts it or data arrives. May be called from a signal
+ * handler and from another thread.
  */
 void ink_capture_stop(struct ink_capture *capture);
 
 struct ink_capture_stats {
 	size_t size;
-	uint64_t packets;            /* given by ink_capture_read */
-	uint64_t bytes;              /* theirs, on the wire */
-	uint64_t filtered;           /* files: read and not given, for the filter did not match */
+	uint64_t packets;            /* returned by ink_capture_read */
+	uint64_t bytes;              /* of these packets on the wire */
+	uint64_t filtered;           /* files: packets that the filter rejected */
 	uint64_t skipped[INK_SKIPS]; /* of the packets, by reason; [INK_NOT_SKIPPED] have a flow */
-	uint64_t backwards;          /* of the packets, those with a time before the one ahead of them */
-	uint64_t received, dropped;  /* interfaces: what the kernel says, dropped for want of room */
+	uint64_t backwards;          /* of the packets, those with an earlier time than the packet before */
+	uint64_t received, dropped;  /* interfaces: the kernel's counts; dropped for lack of buffer space */
 	uint64_t dropped_by_interface;
 	uint64_t first, last; /* the least and the greatest time; 0 without packets */
 };
@@ -254,10 +254,10 @@ struct ink_capture_stats {
 /* Fills in the stats; stats->size must be set. 0, or -EINVAL: it is no size of the struct; nothing is written. */
 int ink_capture_stats(struct ink_capture *capture, struct ink_capture_stats *stats);
 
-/* What the frames begin with. In a pcapng file it is the first interface's: others are refused. */
+/* The link type. In a pcapng file all interfaces have the same; other files are refused. */
 enum ink_link ink_capture_link(const struct ink_capture *capture);
 
-/* "Ethernet"; what it is called by libpcap, or "unknown". */
+/* libpcap's name of the link type, such as "Ethernet", or "unknown". */
 const char *ink_link_name(enum ink_link link);
 
 /* --------------------------------------------------------------- filters */
@@ -266,15 +266,15 @@ struct ink_filter;
 
 /*
  * Compiles tcpdump's filter language for frames of that link. The result
- * belongs to the caller: ink_filter_free it. NULL with errno: EINVAL (`why`
- * says what is wrong with the text, or with such a filter on that link), ENOMEM.
+ * belongs to the caller: ink_filter_free it. NULL with errno: EINVAL (the
+ * text is invalid, or is not possible on that link; `why` has the reason), ENOMEM.
  */
 struct ink_filter *ink_filter_compile(const char *text, enum ink_link link, struct ink_why *why);
 void ink_filter_free(struct ink_filter *filter);
 
 /*
- * Is the text a filter on some link? For callers that do not know the link yet. 0, or
- * -EINVAL (`why` says what is wrong with it on Ethernet), -ENOMEM.
+ * Checks that the text is a filter on some link, for callers that do not know the
+ * link yet. 0, or -EINVAL (`why` has the reason on Ethernet), -ENOMEM.
  */
 int ink_filter_try(const char *text, struct ink_why *why);
 
@@ -286,15 +286,15 @@ int ink_filter_match(const struct ink_filter *filter, const struct ink_packet *p
 struct ink_dump;
 
 /*
- * Makes a pcap file with nanoseconds; "-" = standard output. The result
+ * Creates a pcap file with nanoseconds; "-" = standard output. The result
  * belongs to the caller: ink_dump_close it. NULL with errno.
  */
 struct ink_dump *ink_dump_open(const char *file, enum ink_link link, struct ink_why *why);
 
-/* Appends the frame (packet->frame, captured, wire and time are used). -errno of the write that failed. */
+/* Appends the frame (packet->frame, captured, wire and time are used). -errno if a write failed. */
 int ink_dump_packet(struct ink_dump *dump, const struct ink_packet *packet);
 
-/* Writes what is left, and closes; NULL is allowed. -errno: the file is not whole. */
+/* Writes buffered packets and closes; NULL is allowed. -errno: the file is incomplete. */
 int ink_dump_close(struct ink_dump *dump, struct ink_why *why);
 
 #ifdef __cplusplus
