@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The bundled machines over real captures, beside independent truth: with a
- * table that is never mistaken and without time-outs, every counter is the
- * number that tshark and a script found (see captures.h). The same holds for
- * captures that `inkling generate` makes, which are always there; $INKLING is
- * the program.
+ * The bundled machines over real captures, compared with independent truth: with
+ * an exact table and without time-outs, every counter is the number that tshark
+ * and a script found (see captures.h). The same holds for captures that
+ * `inkling generate` makes, which are always there; $INKLING is the program.
  */
 #include <errno.h>
 
@@ -17,6 +16,7 @@
 
 static struct ink_machine *machine;
 static uint64_t counters[64];
+static void (*on_move)(const struct ink_moved *moved, void *user); /* or NULL */
 
 static void complain(const struct ink_complaint *complaint, void *user)
 {
@@ -26,10 +26,19 @@ static void complain(const struct ink_complaint *complaint, void *user)
 	print_error("%s\n", text);
 }
 
+static int free_machine(void **state)
+{
+	ink_machine_free(machine);
+	machine = NULL;
+	on_move = NULL;
+	return 0;
+}
+
 static void load_machine(const char *name)
 {
 	struct ink_machine_options o = {.size = sizeof o, .complain = complain, .strict = 1};
 
+	ink_machine_free(machine);
 	machine = ink_machine_load(name, &o, NULL);
 	assert_non_null(machine);
 }
@@ -49,8 +58,6 @@ static struct ink_table *make_table(enum ink_kind kind)
 	assert_non_null(t);
 	return t;
 }
-
-static void (*on_move)(const struct ink_moved *moved, void *user); /* NULL: nobody listens */
 
 /* Runs the machine over a file; the counters are in `counters` then. */
 static void run(const char *path, int no_timeouts)
@@ -95,18 +102,21 @@ struct pair {
 	const char *counter, *truth;
 };
 
-static const struct pair *pairs;
+static const struct pair *pairs; /* of the machine; the last one has no counter */
 static int failures;
+
+static void compare(const char *file, const char *what, uint64_t is, uint64_t should_be)
+{
+	if (is == should_be)
+		return;
+	print_error("%s: %s: %u, and the truth is %u\n", file, what, (unsigned)is, (unsigned)should_be);
+	failures++;
+}
 
 static void compare_counters(const char *name)
 {
 	for (const struct pair *p = pairs; p->counter; p++)
-		if (counted(p->counter) != true_number(p->truth)) {
-			print_error("%s: %s: %llu, and the truth is %llu\n", name, p->counter,
-				    (unsigned long long)counted(p->counter),
-				    (unsigned long long)true_number(p->truth));
-			failures++;
-		}
+		compare(name, p->counter, counted(p->counter), true_number(p->truth));
 }
 
 static void compare_file(const char *path, const char *name)
@@ -124,51 +134,43 @@ static void need_captures(void)
 	skip();
 }
 
-static void compare_all(const char *name, const struct pair *wanted)
+static void over_captures(const char *name, void (*look)(const char *path, const char *name))
 {
 	need_captures();
 	load_machine(name);
-	pairs = wanted;
 	failures = 0;
-	print_message("%s: %d captures\n", name, for_each_capture(compare_file));
-	ink_machine_free(machine);
+	print_message("%s: %d captures\n", name, for_each_capture(look));
 	assert_int_equal(failures, 0);
 }
 
-static const struct pair handshakes[] = {{"handshake_complete", "handshake_complete"},
-					 {"half_open", "half_open_syn_synack_no_ack"},
-					 {"syn_without_synack", "syn_without_synack"},
-					 {NULL, NULL}};
+/* clang-format off */
+static const struct pair handshakes[] = {
+	{"handshake_complete", "handshake_complete"}, {"half_open", "half_open_syn_synack_no_ack"},
+	{"syn_without_synack", "syn_without_synack"}, {NULL, NULL}};
+static const struct pair ends[] = {
+	{"fin_both", "fin_both_no_rst"}, {"rst_no_fin", "rst_no_fin"}, {"fin_and_rst", "fin_and_rst"}, {NULL, NULL}};
+static const struct pair illegal[] = {
+	{"null", "null"}, {"syn_fin", "syn_fin"}, {"syn_rst", "syn_rst"}, {"fin_rst", "fin_rst"},
+	{"fin_without_ack", "fin_without_ack"}, {"xmas", "xmas"}, {"only_psh_urg", "only_psh_urg"},
+	{"packets", "packets_with_any"}, {"flows", "flows_with_illegal_flags"}, {NULL, NULL}};
+/* clang-format on */
 
 static void tcp_counts_the_handshakes(void **state)
 {
-	compare_all("tcp", handshakes);
+	pairs = handshakes;
+	over_captures("tcp", compare_file);
 }
-
-static const struct pair ends[] = {{"fin_both", "fin_both_no_rst"},
-				   {"rst_no_fin", "rst_no_fin"},
-				   {"fin_and_rst", "fin_and_rst"},
-				   {NULL, NULL}};
 
 static void teardown_counts_the_ends(void **state)
 {
-	compare_all("teardown", ends);
+	pairs = ends;
+	over_captures("teardown", compare_file);
 }
 
 static void flags_counts_illegal_combinations(void **state)
 {
-	static const struct pair wanted[] = {{"null", "null"},
-					     {"syn_fin", "syn_fin"},
-					     {"syn_rst", "syn_rst"},
-					     {"fin_rst", "fin_rst"},
-					     {"fin_without_ack", "fin_without_ack"},
-					     {"xmas", "xmas"},
-					     {"only_psh_urg", "only_psh_urg"},
-					     {"packets", "packets_with_any"},
-					     {"flows", "flows_with_illegal_flags"},
-					     {NULL, NULL}};
-
-	compare_all("flags", wanted);
+	pairs = illegal;
+	over_captures("flags", compare_file);
 }
 
 /* ---------------------------------------------------------------- p2p */
@@ -206,33 +208,18 @@ static void find_pair(const struct ink_moved *moved, void *user)
 
 static void compare_pairs(const char *path, const char *name)
 {
-	uint64_t wanted;
-
 	load_truth("tcp_udp", name);
 	n_found = 0;
 	run(path, 0);
-	wanted = true_number("ip_pairs_concurrent_after_port_exclusion");
 	for (unsigned i = 0; i < n_found; i++)
-		if (!strstr(truth, found[i])) {
-			print_error("%s: %s is not in the truth\n", name, found[i]);
-			failures++;
-		}
-	if (n_found != wanted) {
-		print_error("%s: %u pairs, and the truth is %u\n", name, n_found, (unsigned)wanted);
-		failures++;
-	}
+		compare(name, found[i], strstr(truth, found[i]) != NULL, 1);
+	compare(name, "pairs", n_found, true_number("ip_pairs_concurrent_after_port_exclusion"));
 }
 
 static void p2p_finds_the_concurrent_pairs(void **state)
 {
-	need_captures();
-	load_machine("p2p");
 	on_move = find_pair;
-	failures = 0;
-	for_each_capture(compare_pairs);
-	on_move = NULL;
-	ink_machine_free(machine);
-	assert_int_equal(failures, 0);
+	over_captures("p2p", compare_pairs);
 }
 
 /* --------------------------------------------------------------- video */
@@ -283,9 +270,7 @@ static void each_policy_counts_the_pictures_and_loses_its_share(void **state)
 		count_pictures("made_mpeg2_rtp_mpv_vtest.pcap");
 		print_message("%s: %.1f %% of the bytes\n", policies[i].machine, 100 * loss());
 		assert_true(loss() > policies[i].least && loss() < policies[i].most);
-		ink_machine_free(machine);
 	}
-	on_move = NULL;
 }
 
 /* The paper's threshold; a frame that has begun is dropped to its end. */
@@ -297,9 +282,7 @@ static void combined_takes_six_percent_from_b_frames(void **state)
 	load_machine("video-combined");
 	on_move = add_dropped;
 	count_pictures("made_mpeg2_rtp_mpv_vtest.pcap");
-	on_move = NULL;
 	share = (double)counted("lost_b") / (double)counted("bytes");
-	ink_machine_free(machine);
 	assert_true(share > 0.055 && share < 0.07);
 }
 
@@ -324,22 +307,13 @@ static void compare_scanners(const char *path, const char *name)
 {
 	load_truth("tcp_udp", name);
 	run(path, 1);
-	if (counted("scanners") != true_scanners()) {
-		print_error("%s: %u scanners, and the truth is %u\n", name, (unsigned)counted("scanners"),
-			    true_scanners());
-		failures++;
-	}
+	compare(name, "scanners", counted("scanners"), true_scanners());
 }
 
 /* None of the captures has a source with 17 to 100, where chance would decide. */
-static void scan_reports_who_is_not_answered_and_nobody_else(void **state)
+static void scan_reports_sources_that_are_not_answered_and_no_others(void **state)
 {
-	need_captures();
-	load_machine("scan");
-	failures = 0;
-	for_each_capture(compare_scanners);
-	ink_machine_free(machine);
-	assert_int_equal(failures, 0);
+	over_captures("scan", compare_scanners);
 }
 
 /* ----------------------------------------------------------- made captures */
@@ -372,7 +346,6 @@ static void compare_made(const char *name, int no_timeouts, const struct pair *w
 	pairs = wanted;
 	failures = 0;
 	compare_counters("made");
-	ink_machine_free(machine);
 	assert_int_equal(failures, 0);
 }
 
@@ -385,37 +358,36 @@ static void tcp_and_teardown_count_what_was_made(void **state)
 
 static void the_others_find_what_was_made(void **state)
 {
-	static const struct pair p2p[] = {{"pairs", "ip_pairs_concurrent_after_port_exclusion"},
-					  {NULL, NULL}},
-				 video[] = {{"pictures_i", "I"},
-					    {"pictures_p", "P"},
-					    {"pictures_b", "B"},
-					    {NULL, NULL}},
-				 flags[] = {{"packets", "packets_with_any"}, {NULL, NULL}},
-				 scan[] = {{NULL, NULL}};
+	/* clang-format off */
+	static const struct pair p2p[] = {{"pairs", "ip_pairs_concurrent_after_port_exclusion"}, {NULL, NULL}},
+		video[] = {{"pictures_i", "I"}, {"pictures_p", "P"}, {"pictures_b", "B"}, {NULL, NULL}},
+		flags[] = {{"packets", "packets_with_any"}, {NULL, NULL}}, none[] = {{NULL, NULL}};
+	/* clang-format on */
 
 	compare_made("p2p", 0, p2p);
 	compare_made("video-random", 0, video);
 	compare_made("video-combined", 0, video);
 	compare_made("flags", 0, flags);
-	compare_made("scan", 0, scan);
-	assert_int_equal(counters[0], 3); /* scanners */
+	compare_made("scan", 0, none);
+	assert_int_equal(counted("scanners"), 3);
 	assert_true(true_number("I") > 0);
 	assert_int_equal(true_number("ip_pairs_concurrent_after_port_exclusion"), 20);
 }
 
+#define TEST(name) cmocka_unit_test_teardown(name, free_machine)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tcp_counts_the_handshakes),
-		cmocka_unit_test(teardown_counts_the_ends),
-		cmocka_unit_test(flags_counts_illegal_combinations),
-		cmocka_unit_test(scan_reports_who_is_not_answered_and_nobody_else),
-		cmocka_unit_test(p2p_finds_the_concurrent_pairs),
-		cmocka_unit_test(each_policy_counts_the_pictures_and_loses_its_share),
-		cmocka_unit_test(combined_takes_six_percent_from_b_frames),
-		cmocka_unit_test(tcp_and_teardown_count_what_was_made),
-		cmocka_unit_test(the_others_find_what_was_made),
+		TEST(tcp_counts_the_handshakes),
+		TEST(teardown_counts_the_ends),
+		TEST(flags_counts_illegal_combinations),
+		TEST(scan_reports_sources_that_are_not_answered_and_no_others),
+		TEST(p2p_finds_the_concurrent_pairs),
+		TEST(each_policy_counts_the_pictures_and_loses_its_share),
+		TEST(combined_takes_six_percent_from_b_frames),
+		TEST(tcp_and_teardown_count_what_was_made),
+		TEST(the_others_find_what_was_made),
 	};
 
 	return cmocka_run_group_tests_name("machines", tests, make_capture, scratch_remove);
