@@ -68,63 +68,68 @@ static uint32_t random_entry(const struct ink_line_shape *s)
 	return (uint32_t)(random_word() & ((1u << ink_line_entry_bits(s->lanes)) - 1));
 }
 
-static void entries_are_read_and_changed_where_they_stand(void **state)
+static const uint32_t line_numbers[] = {
+	1, 2, 3, 4, 5, 7, 16, 255, 256, 43403, 65536, 1000003, (1u << 28) - 1, 1u << 28};
+
+enum { LINE_NUMBERS = sizeof line_numbers / sizeof line_numbers[0] };
+
+struct line_test {
+	void (*test)(const struct ink_line_shape *s, uint64_t i);
+	uint64_t times;
+};
+
+/* Every layout, so many times, with another number of lines each time. */
+static void for_all_line_shapes(void **state)
 {
-	(void)state;
+	const struct line_test *t = *state;
+
 	for (uint32_t lanes = 2; lanes <= 4; lanes++)
 		for (uint32_t code = 1; code <= 10; code++)
-			for (unsigned i = 0; i < 2000; i++) {
-				struct ink_line_shape s = ink_line_shape(lanes, code, 100);
-				uint32_t lane = random_below(lanes), column = lane * s.column_bits;
-				uint32_t was = random_entry(&s), becomes = i % 4 ? random_entry(&s) : 0;
-				uint64_t word = random_word(), spread_out = 0, changed;
+			for (uint64_t i = 0; i < t->times; i++) {
+				struct ink_line_shape s =
+					ink_line_shape(lanes, code, line_numbers[i % LINE_NUMBERS]);
 
-				put_entry(&word, lanes, lane, was);
-				put_entry(&spread_out, lanes, lane, was);
-				changed = word;
-				put_entry(&changed, lanes, lane, becomes);
-				assert_int_equal(ink_line_entry(&s, word, column), was);
-				assert_int_equal(ink_line_spread(&s, column, was), spread_out);
-				assert_int_equal(ink_line_change(&s, word, column, was, becomes), changed);
-				put_entry(&changed, lanes, lane, 0);
-				assert_int_equal(word & ~ink_line_lane(&s, column), changed);
+				t->test(&s, i);
 			}
 }
 
-static void an_entry_is_shifted_from_lane_to_lane(void **state)
+static void entries_are_read_and_changed_where_they_stand(const struct ink_line_shape *s, uint64_t i)
 {
-	(void)state;
-	for (uint32_t lanes = 2; lanes <= 4; lanes++)
-		for (unsigned i = 0; i < 2000; i++) {
-			struct ink_line_shape s = ink_line_shape(lanes, 1 + i % 10, 100);
-			uint32_t from = random_below(lanes), to = random_below(lanes),
-				 entry = random_entry(&s);
-			uint64_t word = random_word(), shifted = 0;
+	uint32_t lane = random_below(s->lanes), column = lane * s->column_bits;
+	uint32_t was = random_entry(s), becomes = i % 4 ? random_entry(s) : 0;
+	uint64_t word = random_word(), spread_out = 0, changed;
 
-			put_entry(&word, lanes, from, entry);
-			put_entry(&shifted, lanes, to, entry);
-			assert_int_equal(ink_line_shifted(&s, word, from * s.column_bits, to * s.column_bits),
-					 shifted);
-		}
+	put_entry(&word, s->lanes, lane, was);
+	put_entry(&spread_out, s->lanes, lane, was);
+	changed = word;
+	put_entry(&changed, s->lanes, lane, becomes);
+	assert_int_equal(ink_line_entry(s, word, column), was);
+	assert_int_equal(ink_line_spread(s, column, was), spread_out);
+	assert_int_equal(ink_line_change(s, word, column, was, becomes), changed);
+	put_entry(&changed, s->lanes, lane, 0);
+	assert_int_equal(word & ~ink_line_lane(s, column), changed);
 }
 
-static void an_entry_is_fingerprint_and_code(void **state)
+static void an_entry_is_shifted_from_lane_to_lane(const struct ink_line_shape *s, uint64_t i)
 {
-	(void)state;
-	for (uint32_t lanes = 2; lanes <= 4; lanes++)
-		for (uint32_t code_bits = 1; code_bits <= 10; code_bits++) {
-			struct ink_line_shape s = ink_line_shape(lanes, code_bits, 100);
+	uint32_t from = random_below(s->lanes), to = random_below(s->lanes), entry = random_entry(s);
+	uint64_t word = random_word(), shifted = 0;
 
-			assert_int_equal(s.fp_bits + s.code_bits, ink_line_entry_bits(lanes));
-			for (uint32_t code = 0; code < 1u << code_bits; code++) {
-				uint32_t fp = random_below(1ull << s.fp_bits),
-					 entry = ink_line_make_entry(&s, fp, code);
+	put_entry(&word, s->lanes, from, entry);
+	put_entry(&shifted, s->lanes, to, entry);
+	assert_int_equal(ink_line_shifted(s, word, from * s->column_bits, to * s->column_bits), shifted);
+}
 
-				assert_int_equal(ink_line_entry_fp(&s, entry), fp);
-				assert_int_equal(ink_line_entry_code(&s, entry), code);
-				assert_true(entry >> ink_line_entry_bits(lanes) == 0);
-			}
-		}
+static void an_entry_is_fingerprint_and_code(const struct ink_line_shape *s, uint64_t i)
+{
+	assert_int_equal(s->fp_bits + s->code_bits, ink_line_entry_bits(s->lanes));
+	for (uint32_t code = 0; code < 1u << s->code_bits; code++) {
+		uint32_t fp = random_below(1ull << s->fp_bits), entry = ink_line_make_entry(s, fp, code);
+
+		assert_int_equal(ink_line_entry_fp(s, entry), fp);
+		assert_int_equal(ink_line_entry_code(s, entry), code);
+		assert_true(entry >> ink_line_entry_bits(s->lanes) == 0);
+	}
 }
 
 /* ------------------------------------------------------------------- line: match */
@@ -176,7 +181,6 @@ static void every_pair_of_short_tags_is_compared_right_between_any_neighbours(vo
 					    0x0001000100010001,
 					    0xfffefffefffefffe};
 
-	(void)state;
 	for (uint32_t lanes = 2; lanes <= 4; lanes++)
 		for (uint32_t fp_bits = 2; fp_bits <= (test_scale() < 1 ? 5 : 8); fp_bits++) {
 			struct ink_line_shape s =
@@ -195,7 +199,6 @@ static void every_long_tag_is_compared_right_between_random_neighbours(void **st
 {
 	static const uint32_t patterns[] = {1, 0x8000, 0x7fff, 0xffff, 0xfffe, 0x5555, 0, 0x10001};
 
-	(void)state;
 	for (uint32_t code = 1; code <= 6; code++) {
 		struct ink_line_shape s = ink_line_shape(3, code, 100);
 		uint32_t step = test_scale() < 1 ? 17 : 1;
@@ -209,33 +212,21 @@ static void every_long_tag_is_compared_right_between_random_neighbours(void **st
 }
 
 /* Words whose columns are close to the pattern: equal but for a bit, or equal but for what is no tag. */
-static void words_like_the_pattern_are_compared_right(void **state)
+static void words_like_the_pattern_are_compared_right(const struct ink_line_shape *s, uint64_t i)
 {
-	(void)state;
-	for (uint32_t lanes = 2; lanes <= 4; lanes++)
-		for (uint32_t code = 1; code <= 10; code++)
-			for (uint64_t i = 0; i < scaled(20000); i++) {
-				struct ink_line_shape s = ink_line_shape(lanes, code, 100);
-				uint32_t fingerprint = random_below(1ull << s.fp_bits);
-				uint64_t word = (fingerprint & s.tag_mask) * s.units;
+	uint32_t fingerprint = random_below(1ull << s->fp_bits);
+	uint64_t word = (fingerprint & s->tag_mask) * s->units;
 
-				word ^= i % 3 == 0 ? 0 : 1ull << random_below(64);
-				word ^= i % 3 == 1 ? 0 : random_word() & ~s.tags;
-				assert_columns(&s, word, fingerprint);
-				assert_columns(&s, word, 0);
-			}
+	word ^= i % 3 == 0 ? 0 : 1ull << random_below(64);
+	word ^= i % 3 == 1 ? 0 : random_word() & ~s->tags;
+	assert_columns(s, word, fingerprint);
+	assert_columns(s, word, 0);
 }
 
 /* ------------------------------------------------------------------ line: places */
 
-static const uint32_t line_numbers[] = {
-	1, 2, 3, 4, 5, 7, 16, 255, 256, 43403, 65536, 1000003, (1u << 28) - 1, 1u << 28};
-
-enum { LINE_NUMBERS = sizeof line_numbers / sizeof line_numbers[0] };
-
 static void the_other_line_of_the_other_line_is_the_line(void **state)
 {
-	(void)state;
 	for (unsigned k = 0; k < LINE_NUMBERS; k++)
 		for (uint64_t i = 0; i < scaled(200000); i++) {
 			struct ink_line_shape s = ink_line_shape(3, 5, line_numbers[k]);
@@ -248,24 +239,16 @@ static void the_other_line_of_the_other_line_is_the_line(void **state)
 		}
 }
 
-static void a_place_lies_in_the_table_and_its_tag_is_not_zero(void **state)
+static void a_place_lies_in_the_table_and_its_tag_is_not_zero(const struct ink_line_shape *s, uint64_t i)
 {
 	static const uint64_t ids[] = {0, ~0ull, 0xffffffff, 0xffffffff00000000, 1, 1ull << 63, 1ull << 31};
+	struct ink_line_place p =
+		ink_line_place(s, i / LINE_NUMBERS < 7 ? ids[i / LINE_NUMBERS] : random_word());
 
-	(void)state;
-	for (uint32_t lanes = 2; lanes <= 4; lanes++)
-		for (uint32_t code = 1; code <= 10; code++)
-			for (unsigned i = 0; i < 7 * LINE_NUMBERS + 5000; i++) {
-				struct ink_line_shape s =
-					ink_line_shape(lanes, code, line_numbers[i % LINE_NUMBERS]);
-				uint64_t id = i < 7 * LINE_NUMBERS ? ids[i % 7] : random_word();
-				struct ink_line_place p = ink_line_place(&s, id);
-
-				assert_true(p.first < s.lines && p.second < s.lines);
-				assert_int_equal(p.second, ink_line_other(&s, p.first, p.fingerprint));
-				assert_true((p.fingerprint & s.tag_mask) != 0);
-				assert_true((uint64_t)p.fingerprint >> s.fp_bits == 0);
-			}
+	assert_true(p.first < s->lines && p.second < s->lines);
+	assert_int_equal(p.second, ink_line_other(s, p.first, p.fingerprint));
+	assert_true((p.fingerprint & s->tag_mask) != 0);
+	assert_true((uint64_t)p.fingerprint >> s->fp_bits == 0);
 }
 
 /* All halves of ids at even distances; each fingerprint must come equally often. */
@@ -273,7 +256,6 @@ static void all_fingerprints_are_equally_likely(void **state)
 {
 	static unsigned counts[1 << 17];
 
-	(void)state;
 	for (uint32_t code = 4; code <= 10; code++) {
 		struct ink_line_shape s = ink_line_shape(3, code, 100);
 		uint32_t above = s.fp_bits - s.tag_bits, values = s.tag_mask << above, each = 64;
@@ -330,54 +312,39 @@ static uint32_t slots_slowly(const struct ink_line_shape *s, const struct ink_li
 	return slots;
 }
 
-static void a_fingerprint_is_found_in_a_line(void **state)
+static void a_fingerprint_is_found_in_a_line(const struct ink_line_shape *s, uint64_t i)
 {
-	(void)state;
-	for (uint32_t lanes = 2; lanes <= 4; lanes++)
-		for (uint32_t code = 1; code <= 10; code++)
-			for (uint64_t i = 0; i < scaled(2000); i++) {
-				struct ink_line_shape s = ink_line_shape(lanes, code, 100);
-				uint32_t fp = ink_line_fingerprint(&s, (uint32_t)random_word());
-				struct ink_line line;
-				struct ink_line_spot spot;
-				int at;
+	uint32_t fp = ink_line_fingerprint(s, (uint32_t)random_word());
+	struct ink_line line;
+	struct ink_line_spot spot;
+	int at;
 
-				random_line(&s, &line,
-					    i % 4 ? fp ^ (i % 4 == 1 ? 1u << (s.fp_bits - 1) : 0) : 0);
-				at = find_slowly(&s, &line, fp);
-				assert_int_equal(ink_line_find(&s, &line, fp, &spot), at >= 0);
-				if (at < 0)
-					continue;
-				assert_ptr_equal(spot.word, &line.word[at / 64]);
-				assert_int_equal(spot.seen, line.word[at / 64]);
-				assert_int_equal(spot.column, at % 64);
-			}
+	random_line(s, &line, i % 4 ? fp ^ (i % 4 == 1 ? 1u << (s->fp_bits - 1) : 0) : 0);
+	at = find_slowly(s, &line, fp);
+	assert_int_equal(ink_line_find(s, &line, fp, &spot), at >= 0);
+	if (at < 0)
+		return;
+	assert_ptr_equal(spot.word, &line.word[at / 64]);
+	assert_int_equal(spot.seen, line.word[at / 64]);
+	assert_int_equal(spot.column, at % 64);
 }
 
-static void all_instruction_sets_find_the_same_slots(void **state)
+static void all_instruction_sets_find_the_same_slots(const struct ink_line_shape *s, uint64_t i)
 {
-	(void)state;
-	for (uint32_t lanes = 2; lanes <= 4; lanes++)
-		for (uint32_t code = 1; code <= 10; code++)
-			for (uint64_t i = 0; i < scaled(2000); i++) {
-				struct ink_line_shape s = ink_line_shape(lanes, code, 100);
-				uint32_t fp = i % 4 ? ink_line_fingerprint(&s, (uint32_t)random_word()) : 0;
-				struct ink_line first, second;
-				uint32_t below, above;
+	uint32_t fp = i % 4 ? ink_line_fingerprint(s, (uint32_t)random_word()) : 0, below, above;
+	struct ink_line first, second;
 
-				random_line(&s, &first, fp);
-				random_line(&s, &second, fp);
-				below = slots_slowly(&s, &first, fp);
-				above = slots_slowly(&s, &second, fp);
-				for (unsigned k = 0; k < probe_count; k++) {
-					assert_int_equal(probes[k]->slots(&s, &first, fp), below);
-					assert_int_equal(probes[k]->pair_slots(&s, &first, &second, fp),
-							 below | (uint64_t)above << 32);
-					if (below || above)
-						assert_true(
-							probes[k]->pair_may_have(&s, &first, &second, fp));
-				}
-			}
+	random_line(s, &first, fp);
+	random_line(s, &second, fp);
+	below = slots_slowly(s, &first, fp);
+	above = slots_slowly(s, &second, fp);
+	for (unsigned k = 0; k < probe_count; k++) {
+		assert_int_equal(probes[k]->slots(s, &first, fp), below);
+		assert_int_equal(probes[k]->pair_slots(s, &first, &second, fp),
+				 below | (uint64_t)above << 32);
+		if (below || above)
+			assert_true(probes[k]->pair_may_have(s, &first, &second, fp));
+	}
 }
 
 /* Where it is quicker, the rests of entries are taken for tags: it may say yes in vain, but seldom. */
@@ -385,7 +352,6 @@ static void most_lines_are_known_not_to_have_a_fingerprint(void **state)
 {
 	struct ink_line_shape s = ink_line_shape(3, 5, 100);
 
-	(void)state;
 	for (unsigned k = 0; k < probe_count; k++) {
 		unsigned taken = 0;
 
@@ -401,54 +367,38 @@ static void most_lines_are_known_not_to_have_a_fingerprint(void **state)
 	}
 }
 
-static void all_instruction_sets_place_alike(void **state)
+/* From no id to 39. */
+static void all_instruction_sets_place_alike(const struct ink_line_shape *s, uint64_t i)
 {
 	struct line_place places[40];
 	uint64_t ids[40];
+	unsigned n = (unsigned)(i / LINE_NUMBERS);
 
-	(void)state;
-	for (uint32_t lanes = 2; lanes <= 4; lanes++)
-		for (uint32_t code = 1; code <= 10; code++)
-			for (unsigned i = 0; i < 40 * LINE_NUMBERS; i++) {
-				struct ink_line_shape s = ink_line_shape(lanes, code, line_numbers[i / 40]);
+	random_words(ids, n);
+	for (unsigned k = 0; k < probe_count; k++) {
+		probes[k]->places(s, ids, n, places);
+		for (unsigned j = 0; j < n; j++) {
+			struct line_place p = line_place(s, ids[j]);
 
-				random_words(ids, 40);
-				for (unsigned k = 0; k < probe_count; k++) {
-					probes[k]->places(&s, ids, i % 40, places);
-					for (unsigned j = 0; j < i % 40; j++) {
-						struct line_place p = line_place(&s, ids[j]);
-
-						assert_memory_equal(&places[j], &p, sizeof p);
-					}
-				}
-			}
+			assert_memory_equal(&places[j], &p, sizeof p);
+		}
+	}
 }
 
-static void all_instruction_sets_find_the_other_lines_of_a_word_alike(void **state)
+static void all_instruction_sets_find_the_other_lines_of_a_word_alike(const struct ink_line_shape *s,
+								      uint64_t i)
 {
-	(void)state;
-	for (uint32_t lanes = 2; lanes <= 4; lanes++)
-		for (uint32_t code = 1; code <= 10; code++)
-			for (unsigned i = 0; i < 40 * LINE_NUMBERS; i++) {
-				struct ink_line_shape s = ink_line_shape(lanes, code, line_numbers[i / 40]);
-				uint32_t line = random_below(s.lines);
-				uint64_t word = random_word();
+	uint32_t line = random_below(s->lines);
+	uint64_t word = random_word(), others[4];
 
-				for (unsigned k = 0; k < probe_count; k++) {
-					uint64_t others[4];
+	for (unsigned k = 0; k < probe_count; k++) {
+		probes[k]->others(s, line, word, others);
+		for (uint32_t lane = 0; lane < s->lanes; lane++) {
+			uint32_t entry = ink_line_entry(s, word, lane * s->column_bits);
 
-					probes[k]->others(&s, line, word, others);
-					for (uint32_t lane = 0; lane < lanes; lane++) {
-						uint32_t entry =
-							ink_line_entry(&s, word, lane * s.column_bits);
-
-						assert_int_equal(
-							others[lane],
-							ink_line_other(&s, line,
-								       ink_line_entry_fp(&s, entry)));
-					}
-				}
-			}
+			assert_int_equal(others[lane], ink_line_other(s, line, ink_line_entry_fp(s, entry)));
+		}
+	}
 }
 
 /* The code of an entry, bit by bit; the ages are its lowest bits. */
@@ -510,27 +460,20 @@ static void fill_for_looks(const struct ink_line_shape *s, const struct ink_line
 		}
 }
 
-static void all_instruction_sets_look_alike(void **state)
+static void all_instruction_sets_look_alike(const struct ink_line_shape *s, uint64_t i)
 {
-	(void)state;
-	for (uint32_t lanes = 2; lanes <= 4; lanes++)
-		for (uint32_t code = 1; code <= 10; code++)
-			for (uint64_t i = 0; i < scaled(1000); i++) {
-				struct ink_line_shape s = ink_line_shape(lanes, code, 100);
-				struct ink_line_looks l = random_looks(&s);
-				struct ink_line line = {{0}};
+	struct ink_line_looks l = random_looks(s);
+	struct ink_line line = {{0}};
 
-				assert_look(&s, &l, &line);
-				fill_for_looks(&s, &l, &line);
-				assert_look(&s, &l, &line);
-			}
+	assert_look(s, &l, &line);
+	fill_for_looks(s, &l, &line);
+	assert_look(s, &l, &line);
 }
 
 /* ------------------------------------------------------------- compact: bit fields */
 
 static void bit_fields_are_read_and_written_across_words(void **state)
 {
-	(void)state;
 	for (unsigned n = 1; n <= 57; n++)
 		for (unsigned at = 0; at + n <= 512; at++) {
 			uint64_t w[8], expected[8], bits = random_word() & low_bits(n), got = 0;
@@ -549,7 +492,6 @@ static void bit_fields_are_read_and_written_across_words(void **state)
 
 static void a_bit_is_put_in_and_taken_out(void **state)
 {
-	(void)state;
 	for (unsigned at = 0; at < 63; at++)
 		for (unsigned i = 0; i < 200; i++) {
 			uint64_t bits = random_word(), bit = random_below(2), opened = 0, closed = 0;
@@ -565,7 +507,6 @@ static void a_bit_is_put_in_and_taken_out(void **state)
 
 static void the_nth_bit_is_selected(void **state)
 {
-	(void)state;
 	for (uint64_t i = 0; i < scaled(200000); i++) {
 		uint64_t bits = random_word();
 		unsigned k = 0;
@@ -647,11 +588,12 @@ static struct model random_model(const struct ink_compact_shape *s)
 	return m;
 }
 
-typedef void (*shape_test)(const struct ink_compact_shape *s);
+typedef void (*compact_test)(const struct ink_compact_shape *s);
 
 /* Every width, every number of slots, few and many planes. */
-static void for_all_shapes(shape_test test)
+static void for_all_compact_shapes(void **state)
 {
+	compact_test test = *(compact_test *)*state;
 	static const unsigned planes[] = {1, 4, 5, 6, 10};
 	unsigned shapes = 0;
 
@@ -684,7 +626,7 @@ static void assert_line(const struct ink_compact_shape *s, const struct model *m
 			 s->planes);
 }
 
-static void try_opening(const struct ink_compact_shape *s)
+static void an_entry_is_put_into_a_compact_line(const struct ink_compact_shape *s)
 {
 	uint32_t bucket = random_below(s->buckets);
 
@@ -702,7 +644,7 @@ static void try_opening(const struct ink_compact_shape *s)
 	}
 }
 
-static void try_closing(const struct ink_compact_shape *s)
+static void an_entry_is_taken_out_of_a_compact_line(const struct ink_compact_shape *s)
 {
 	for (unsigned k = 0; k < probe_count; k++) {
 		struct model m = random_model(s);
@@ -719,7 +661,7 @@ static void try_closing(const struct ink_compact_shape *s)
 	}
 }
 
-static void try_codes(const struct ink_compact_shape *s)
+static void codes_are_read_and_written_in_planes(const struct ink_compact_shape *s)
 {
 	for (unsigned k = 0; k < probe_count; k++) {
 		struct model m = random_model(s);
@@ -739,7 +681,7 @@ static void try_codes(const struct ink_compact_shape *s)
 }
 
 /* The unary metadata, decoded one bit after the other. */
-static void try_buckets(const struct ink_compact_shape *s)
+static void buckets_are_found_by_their_unary_numbers(const struct ink_compact_shape *s)
 {
 	struct model m = random_model(s);
 	struct compact_line line;
@@ -762,7 +704,7 @@ static void try_buckets(const struct ink_compact_shape *s)
 	}
 }
 
-static void try_remainders(const struct ink_compact_shape *s)
+static void remainders_are_found(const struct ink_compact_shape *s)
 {
 	struct model m = random_model(s);
 	uint32_t wanted = m.count ? m.entry[random_below(m.count)].remainder : 0;
@@ -785,7 +727,7 @@ static void try_remainders(const struct ink_compact_shape *s)
 }
 
 /* What is a candidate and in the bucket is what holds bucket and remainder: no less, and no more. */
-static void try_candidates(const struct ink_compact_shape *s)
+static void candidates_are_found_and_told_apart(const struct ink_compact_shape *s)
 {
 	struct model m = random_model(s);
 	struct place p = {.bucket = random_below(s->buckets), .remainder = random_remainder(s)};
@@ -814,40 +756,9 @@ static void try_candidates(const struct ink_compact_shape *s)
 	}
 }
 
-static void an_entry_is_put_into_a_compact_line(void **state)
-{
-	(void)state;
-	for_all_shapes(try_opening);
-}
-
-static void an_entry_is_taken_out_of_a_compact_line(void **state)
-{
-	(void)state;
-	for_all_shapes(try_closing);
-}
-
-static void codes_are_read_and_written_in_planes(void **state)
-{
-	(void)state;
-	for_all_shapes(try_codes);
-}
-
-static void buckets_are_found_by_their_unary_numbers(void **state)
-{
-	(void)state;
-	for_all_shapes(try_buckets);
-}
-
-static void remainders_are_found(void **state)
-{
-	(void)state;
-	for_all_shapes(try_remainders);
-}
-
 /* All of those that are there; and no others, unless they are of several names. */
 static void side_flags_send_those_that_are_there(void **state)
 {
-	(void)state;
 	for (unsigned classes = 0; classes < 1u << INK_SIDE_CLASSES; classes++) {
 		unsigned sent = compact_sent[compact_side_flags(classes)], names = 0;
 
@@ -860,7 +771,7 @@ static void side_flags_send_those_that_are_there(void **state)
 	}
 }
 
-static void try_places(const struct ink_compact_shape *s)
+static void compact_places_lie_in_the_table_and_lead_back(const struct ink_compact_shape *s)
 {
 	for (unsigned i = 0; i < LINE_NUMBERS; i++) {
 		uint64_t id = i % 4 ? random_word() : i % 8 ? ~0ull : 0;
@@ -875,7 +786,7 @@ static void try_places(const struct ink_compact_shape *s)
 }
 
 /* One by one or several at once. */
-static void try_places_of_all_sets(const struct ink_compact_shape *s)
+static void all_instruction_sets_place_alike_in_compact_lines(const struct ink_compact_shape *s)
 {
 	uint64_t ids[11];
 	struct place p[11];
@@ -894,18 +805,11 @@ static void try_places_of_all_sets(const struct ink_compact_shape *s)
 	}
 }
 
-static void all_instruction_sets_place_alike_in_compact_lines(void **state)
-{
-	(void)state;
-	for_all_shapes(try_places_of_all_sets);
-}
-
 static void the_usual_line_is_that_of_its_plan(void **state)
 {
 	struct ink_line_shape usual = {LINE_COMMON, .lines = 43403}, s = ink_line_shape(3, 5, 43403);
 	const uint64_t lanes[] = {LINE_COMMON_LANES}, states[] = {LINE_COMMON_STATES};
 
-	(void)state;
 	assert_memory_equal(&s, &usual, offsetof(struct ink_line_shape, code_step) + sizeof s.code_step);
 	for (uint32_t lane = 0; lane < 3; lane++) {
 		uint32_t unsure = ink_coding_common.unsure << ink_coding_common.age_bits;
@@ -920,7 +824,6 @@ static void the_usual_codes_are_those_of_15_states_and_a_timer(void **state)
 {
 	struct ink_coding c = ink_coding(15, 1);
 
-	(void)state;
 	assert_memory_equal(&c, &ink_coding_common, sizeof c);
 }
 
@@ -930,7 +833,6 @@ static void the_usual_shape_is_that_of_its_plan(void **state)
 	struct ink_plan plan = {.state_bits = 4, .age_bits = 1, .geometry = {.h = 32, .f = 8, .q = 59}};
 	struct ink_compact_shape s = compact_shape(&plan.geometry, 5);
 
-	(void)state;
 	assert_true(compact_is_common(&plan));
 	assert_memory_equal(&s, &compact_common, offsetof(struct ink_compact_shape, meta_start));
 	assert_int_equal(s.meta_start, compact_common.meta_start);
@@ -942,48 +844,41 @@ static void the_usual_shape_is_that_of_its_plan(void **state)
 	assert_false(compact_is_common(&plan));
 }
 
-static void candidates_are_found_and_told_apart(void **state)
-{
-	(void)state;
-	for_all_shapes(try_candidates);
-}
-
-static void compact_places_lie_in_the_table_and_lead_back(void **state)
-{
-	(void)state;
-	for_all_shapes(try_places);
-}
+/* clang-format off */
+#define LINE(name, times) {#name, for_all_line_shapes, NULL, NULL, &(struct line_test){name, times}}
+#define COMPACT(name) {#name, for_all_compact_shapes, NULL, NULL, &(compact_test){name}}
+/* clang-format on */
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(entries_are_read_and_changed_where_they_stand),
-		cmocka_unit_test(an_entry_is_shifted_from_lane_to_lane),
-		cmocka_unit_test(an_entry_is_fingerprint_and_code),
+		LINE(entries_are_read_and_changed_where_they_stand, 2000),
+		LINE(an_entry_is_shifted_from_lane_to_lane, 200),
+		LINE(an_entry_is_fingerprint_and_code, 1),
 		cmocka_unit_test(every_pair_of_short_tags_is_compared_right_between_any_neighbours),
 		cmocka_unit_test(every_long_tag_is_compared_right_between_random_neighbours),
-		cmocka_unit_test(words_like_the_pattern_are_compared_right),
+		LINE(words_like_the_pattern_are_compared_right, scaled(20000)),
 		cmocka_unit_test(the_other_line_of_the_other_line_is_the_line),
-		cmocka_unit_test(a_place_lies_in_the_table_and_its_tag_is_not_zero),
+		LINE(a_place_lies_in_the_table_and_its_tag_is_not_zero, 5000),
 		cmocka_unit_test(all_fingerprints_are_equally_likely),
-		cmocka_unit_test(a_fingerprint_is_found_in_a_line),
-		cmocka_unit_test(all_instruction_sets_find_the_same_slots),
+		LINE(a_fingerprint_is_found_in_a_line, scaled(2000)),
+		LINE(all_instruction_sets_find_the_same_slots, scaled(2000)),
 		cmocka_unit_test(most_lines_are_known_not_to_have_a_fingerprint),
-		cmocka_unit_test(all_instruction_sets_place_alike),
-		cmocka_unit_test(all_instruction_sets_find_the_other_lines_of_a_word_alike),
-		cmocka_unit_test(all_instruction_sets_look_alike),
+		LINE(all_instruction_sets_place_alike, 40 * LINE_NUMBERS),
+		LINE(all_instruction_sets_find_the_other_lines_of_a_word_alike, 40 * LINE_NUMBERS),
+		LINE(all_instruction_sets_look_alike, scaled(1000)),
 		cmocka_unit_test(bit_fields_are_read_and_written_across_words),
 		cmocka_unit_test(a_bit_is_put_in_and_taken_out),
 		cmocka_unit_test(the_nth_bit_is_selected),
-		cmocka_unit_test(an_entry_is_put_into_a_compact_line),
-		cmocka_unit_test(an_entry_is_taken_out_of_a_compact_line),
-		cmocka_unit_test(codes_are_read_and_written_in_planes),
-		cmocka_unit_test(buckets_are_found_by_their_unary_numbers),
-		cmocka_unit_test(remainders_are_found),
+		COMPACT(an_entry_is_put_into_a_compact_line),
+		COMPACT(an_entry_is_taken_out_of_a_compact_line),
+		COMPACT(codes_are_read_and_written_in_planes),
+		COMPACT(buckets_are_found_by_their_unary_numbers),
+		COMPACT(remainders_are_found),
 		cmocka_unit_test(side_flags_send_those_that_are_there),
-		cmocka_unit_test(candidates_are_found_and_told_apart),
-		cmocka_unit_test(compact_places_lie_in_the_table_and_lead_back),
-		cmocka_unit_test(all_instruction_sets_place_alike_in_compact_lines),
+		COMPACT(candidates_are_found_and_told_apart),
+		COMPACT(compact_places_lie_in_the_table_and_lead_back),
+		COMPACT(all_instruction_sets_place_alike_in_compact_lines),
 		cmocka_unit_test(the_usual_line_is_that_of_its_plan),
 		cmocka_unit_test(the_usual_codes_are_those_of_15_states_and_a_timer),
 		cmocka_unit_test(the_usual_shape_is_that_of_its_plan),
