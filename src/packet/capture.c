@@ -2,16 +2,16 @@
 /*
  * Captures: files and interfaces, a batch of packets at a time.
  *
- * There are two sources. A pcap file is read by reader.c, and its packets are
- * handed out where they lie. Everything else comes from libpcap, whose packets
- * live until the next one: they are copied into a pool, and a batch ends when
- * the pool could not hold another.
+ * There are two sources. reader.c reads pcap files and returns packets in place.
+ * libpcap reads everything else. Its packets are valid until the next one, so
+ * they are copied into a pool, and a batch ends when the pool might not hold
+ * another.
  *
  *     pcap file ------> reader.c, in place ---+
  *     pcapng file ----> libpcap --+           +--> filter --> clock --> parse --> batch
  *     interface ------> libpcap --+--> pool --+
  *
- * An error is kept until all that was read before it has been handed out.
+ * An error is deferred until all packets read before it have been returned.
  */
 #include <inkling/packet.h>
 
@@ -75,7 +75,7 @@ static void count(struct ink_capture *c, const struct ink_packet *p)
 	s->skipped[p->skip]++;
 }
 
-/* Frame, lengths and time are there. 0: it is filtered out. */
+/* Frame, lengths and time are set. 0: the filter rejected it. */
 static int take(struct ink_capture *c, struct ink_packet *p)
 {
 	if (p->wire < p->captured)
@@ -92,7 +92,7 @@ static int take(struct ink_capture *c, struct ink_packet *p)
 
 /* ------------------------------------------------------------------- from a file */
 
-/* All that is in the buffer, or as much as there is room for. */
+/* All packets in the buffer, as far as there is room. */
 static int read_buffer(struct ink_capture *c, struct ink_packets *packets)
 {
 	int got = 1;
@@ -107,7 +107,7 @@ static int read_buffer(struct ink_capture *c, struct ink_packets *packets)
 	return got < 0 ? got : 0;
 }
 
-/* An error or the end comes when there is nothing else to tell. */
+/* Reports an error or the end only when no packets are left. */
 static void read_file(struct ink_capture *c, struct ink_packets *packets)
 {
 	while (!packets->n && !c->error && !packets->end) {
@@ -147,7 +147,7 @@ static int libpcap_failed(struct ink_capture *c)
 			   (unsigned long long)(c->stats.packets + c->stats.filtered), pcap_geterr(c->pcap));
 }
 
-/* What libpcap says to a request for a packet: 1 here it is, 0 none now, -2 the end. */
+/* Returns pcap_next_ex's status: 1 a packet, 0 none now, -2 the end. */
 static int read_one(struct ink_capture *c, struct ink_packets *packets)
 {
 	uint64_t before = c->stats.packets;
@@ -161,7 +161,7 @@ static int read_one(struct ink_capture *c, struct ink_packets *packets)
 	}
 	if (said == 1)
 		pool_packet(c, &packets->at[packets->n], header, bytes);
-	else if (said == PCAP_ERROR && !is_stopped(c)) /* what stopped it may have broken a read off */
+	else if (said == PCAP_ERROR && !is_stopped(c)) /* ink_capture_stop may have interrupted a read */
 		c->error = libpcap_failed(c);
 	packets->n += c->stats.packets - before;
 	return said;
@@ -223,7 +223,7 @@ static int set_filter(struct ink_capture *c, const char *text, struct ink_why *w
 	return 0;
 }
 
-/* libpcap has opened it: what it says about it. */
+/* Link type and time unit of what libpcap has opened. */
 static int learn(struct ink_capture *c, struct ink_why *why)
 {
 	c->link = ink_link_of_dlt(pcap_datalink(c->pcap));
@@ -232,7 +232,7 @@ static int learn(struct ink_capture *c, struct ink_why *why)
 	return c->pool ? 0 : ink_fail(why, -ENOMEM, "%s: no memory", c->name);
 }
 
-/* What libpcap would call truncated or unknown, and people know by another name. */
+/* Recognizes files that libpcap would only call truncated or unknown. */
 static int refuse_early(const struct ink_capture *c, struct ink_why *why)
 {
 	static const struct {
@@ -276,7 +276,7 @@ static int open_file(struct ink_capture *c, struct ink_why *why)
 	return learn(c, why);
 }
 
-/* The pcap_set_ functions fail only on a handle that is active, and this is none. */
+/* The pcap_set_ functions fail only on an active handle, and this one is not active yet. */
 static int open_interface(struct ink_capture *c, const struct ink_capture_options *o, struct ink_why *why)
 {
 	char text[PCAP_ERRBUF_SIZE] = "";
@@ -308,7 +308,7 @@ static int error_of_status(int status)
 	}
 }
 
-/* libpcap has a text for each status, and often one that says more, or the same again. */
+/* libpcap has a text for each status, and sometimes a more precise one for this failure. */
 static int not_active(const struct ink_capture *c, int status, struct ink_why *why)
 {
 	const char *text = pcap_statustostr(status), *more = pcap_geterr(c->pcap);

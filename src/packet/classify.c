@@ -11,7 +11,7 @@
 #include "packet/video.h"
 #include "base/error.h"
 
-enum { RANGES_FEW = 4 }; /* up to so many are compared one by one; ports have a bit map from there on */
+enum { RANGES_FEW = 4 }; /* ranges compared one by one; larger sets of ports have a bit map */
 
 /* A test that is ready. The first members are all that most tests need: one cache line. */
 struct probe {
@@ -25,10 +25,10 @@ struct probe {
 };
 
 /*
- * Protocol and TCP flags are what machines ask first and most. Where a packet
- * arrives after all tests of them at the head of the program is worked out
- * beforehand, for each protocol and each set of flags: for a machine like `tcp`
- * that is the event itself.
+ * Machines test protocol and TCP flags first and most often. For each protocol
+ * and each set of flags, the node that these tests at the head of the program
+ * lead to is computed in advance: for a machine like `tcp` it is the event
+ * itself.
  */
 enum { PROTOCOLS = 256, FLAG_SETS = 256 };
 
@@ -43,10 +43,10 @@ struct ink_classifier {
 	struct probe probes[];
 };
 
-/* What is found out about a packet on its way. */
+/* Results that the tests of one packet share. */
 struct look {
 	const struct ink_sight *sight;
-	int has_pictures; /* the payload was looked through, for the first test that asked */
+	int has_pictures; /* the payload has been searched, by the first test that needs it */
 	struct ink_pictures pictures;
 };
 
@@ -125,7 +125,7 @@ static const struct ink_pictures *pictures_of(const struct ink_packet *p, struct
 	return &look->pictures;
 }
 
-/* The number of the chance in the file goes into the secret: each is drawn on its own. */
+/* The number of the `chance` in the file is part of the hash key, so each is independent. */
 static int by_chance(const struct ink_test *t, uint64_t seed, uint64_t number)
 {
 	const uint64_t secret[2] = {seed, t->length};
@@ -159,7 +159,7 @@ static int counter_compares(const struct ink_against *a, const uint64_t *counter
 	return compares(a->compare, (double)counters[a->counter], other);
 }
 
-/* Tests that are rare or long. Kept out of the way of the others. */
+/* Tests that are rare or long, kept out of the hot path. */
 __attribute__((noinline)) static int holds_rare(const struct ink_classifier *c, const struct probe *t,
 						const struct ink_packet *p, struct look *look)
 {
@@ -313,7 +313,7 @@ static int make_probe(struct probe *t, const struct ink_test *test, enum ink_lin
 	return make_filter(t, link, why);
 }
 
-/* Where a packet of which only this is known comes to a test that asks for more. */
+/* The first node on the path of such a packet that tests anything else. */
 static int32_t head_of(const struct ink_classifier *c, int32_t at, uint8_t protocol, uint16_t flags)
 {
 	const struct ink_packet p = {.protocol = protocol, .tcp_flags = flags};

@@ -3,7 +3,7 @@
  * From a packet to its event: runs the decision program of a machine.
  *
  * The program (src/machine/decide.c) is a graph of tests; a packet walks from
- * the first to an event. Here each test is made ready to be quick: a set of
+ * the first to an event. Here each test is compiled to a fast form: a set of
  * ports becomes one subtraction and comparison, or a bit map; a filter is
  * compiled for the link.
  */
@@ -14,11 +14,11 @@
 
 struct ink_classifier;
 
-/* What a test may look at besides the packet. */
+/* What a test may depend on besides the packet. */
 struct ink_sight {
 	uint64_t number;          /* of the packet, for `chance` */
 	const uint64_t *counters; /* the machine's */
-	unsigned tail;            /* that the packet before left, in flows that remember it */
+	unsigned tail;            /* left by the flow's previous packet, if the state remembers it */
 };
 
 /* NULL with errno: EINVAL (a filter is wrong, or impossible on that link), ENOMEM. The machine has to outlive it. */
@@ -30,7 +30,7 @@ void ink_classifier_free(struct ink_classifier *classifier);
 uint16_t ink_classify(const struct ink_classifier *classifier, const struct ink_packet *packet,
 		      const struct ink_sight *sight);
 
-/* The result of one of the machine's tests alone: what the decision program is checked by. */
+/* The result of a single test of the machine; tests compare the decision program with it. */
 int ink_test_holds(const struct ink_classifier *classifier, unsigned test, const struct ink_packet *packet,
 		   const struct ink_sight *sight);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A clock that goes by the packets and never goes back.
+ * A clock that follows the packets and never goes back.
  *
- * Packets come a little out of order: several queues of one card, several
- * cards in one file. Then the clock stands still until time has caught up. But
- * where time steps back by more than a minute (files put together, a clock that
- * was set, one damaged packet from the far future), it would stand still for
- * long: there the times that follow are moved, so that the clock goes on from
- * where it is.
+ * Packets can be slightly out of order, from several queues of one card or
+ * several cards in one file. The clock then stands still until time has caught
+ * up. If time steps back by more than a minute (concatenated files, a clock that
+ * was set, one damaged packet from the far future), standing still would take
+ * too long: an offset is added to the times that follow, and the clock goes on.
  *
  *     time   100  105  103  106  |  20   21   25
  *     clock  100  105  105  106  | 106  107  111        moved by 86
@@ -23,7 +22,7 @@ struct ink_clock {
 	uint64_t last;      /* time of the packet before */
 	uint64_t now;       /* the clock */
 	uint64_t moved;     /* added to the times, modulo 2^64 */
-	uint64_t backwards; /* how many packets had a time before the one ahead of them */
+	uint64_t backwards; /* packets with an earlier time than the packet before */
 	int running;
 };
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Community ID, version 1: a name for a connection on which tools agree.
+ * Community ID, version 1: an identifier of connections shared by many tools.
  *
  *     "1:" base64(SHA-1(seed 2, address, address, protocol 1, 0 1, port 2, port 2))
  *
  * in network order, the lower end first (address, then port). ICMP has no
- * ports: a message that asks and the one that answers are each other's ports,
- * so that both directions agree; other messages have type and code in their
- * places, and are not turned. (github.com/corelight/community-id-spec)
+ * ports: the types of a request and its reply take their place, so both
+ * directions agree; other messages have type and code there, and keep their
+ * direction. (github.com/corelight/community-id-spec)
  *
- * SHA-1 (FIPS 180-4) is no protection any more and need not be one here. It is
- * written out, 40 lines, because the message always fits one block: a
- * library would be one more thing to install for it.
+ * SHA-1 (FIPS 180-4) is not secure any more, and need not be here. Its 40 lines
+ * are written out, because the message always fits one block: a library would be
+ * one more dependency.
  */
 #include <inkling/packet.h>
 
@@ -105,7 +105,7 @@ static void base64(const uint8_t digest[DIGEST], char *text)
 
 /* -------------------------------------------------------------------- the ends */
 
-/* Messages that ask, and those that answer them. */
+/* Requests and their replies. */
 static const uint8_t icmp_pairs[][2] = {{8, 0}, {10, 9}, {13, 14}, {15, 16}, {17, 18}};
 static const uint8_t icmpv6_pairs[][2] = {{128, 129}, {130, 131}, {133, 134},
 					  {135, 136}, {139, 140}, {144, 145}};

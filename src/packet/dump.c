@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writing pcap files, in the layout that is drawn in reader.c: nanoseconds, the
- * byte order of this machine. Packets gather in a buffer and go out a mebibyte
- * at a time, so that a packet costs a copy and no call.
+ * byte order of this machine. Packets are buffered and written a mebibyte at a
+ * time, so a packet costs a copy and no system call.
  */
 #include <inkling/packet.h>
 

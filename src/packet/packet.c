@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What users call of parse.h and key.h, and many ids at once. */
+/* The public functions of parse.h and key.h, and ids of many packets at once. */
 #include <inkling/packet.h>
 
 #include <arpa/inet.h>
@@ -50,9 +50,9 @@ size_t ink_packet_key(const struct ink_packet *packet, enum ink_key kind, uint8_
 }
 
 /*
- * Keys of two lengths are hashed in two batches: packets are dealt into a pile
- * for each, and a full pile is hashed and handed back to where each key came
- * from. 64 keys of 40 bytes and what belongs to them are 3.5 KiB of stack; the
+ * Keys of the two lengths are hashed in separate batches: each key goes into the
+ * batch of its length, and a full batch is hashed and its ids are scattered to
+ * their packets. 64 keys of 40 bytes and what belongs to them are 3.5 KiB of stack; the
  * lanes of ink_id_batch are full from 8 on.
  */
 enum { PILE = 64 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pcap files, read in large pieces.
+ * pcap files, read in large blocks.
  *
  *     0         4     6     8     12     16      20    24
  *     |magic    |2    |4    |zone |sigfigs|snaplen|link|
@@ -10,11 +10,11 @@
  * All numbers are in the byte order of the writer of the file. The magic shows which
  * that was, and whether fractions are micro- or nanoseconds.
  *
- * Why not libpcap, which reads such files too: it hands out one packet at a
- * time, through two calls of fread and a copy, at 40 to 60 ns a packet. Here
- * packets stay where read(2) put them, and a batch of them is parsed where
- * they lie. Everything else (pcapng, and pcap of other versions) goes to
- * libpcap, also from a pipe: what was read of it is played again.
+ * libpcap reads such files too, but it returns one packet at a time, with two
+ * calls of fread and a copy: 40 to 60 ns a packet. Here packets stay where
+ * read(2) put them, and a batch is parsed in place. libpcap reads everything
+ * else (pcapng, and pcap of other versions), also from a pipe: the bytes already
+ * read are replayed to it.
  */
 #include "packet/reader.h"
 
@@ -107,7 +107,7 @@ static int read_magic(struct ink_reader *r)
 	return 0;
 }
 
-/* Before 2.4 the two lengths of a packet stood the other way round in some files: libpcap knows which. */
+/* Before 2.4 some files have the two lengths of a packet in reverse order: libpcap knows which. */
 static int read_header(struct ink_reader *r)
 {
 	if (r->filled < INK_FILE_HEADER || !read_magic(r))
@@ -190,7 +190,7 @@ int ink_reader_next(struct ink_reader *r, struct ink_packet *p, struct ink_why *
 	return 1;
 }
 
-/* What the next packet takes, as far as one can see. */
+/* Bytes of the next packet, as far as its header has been read. */
 static size_t wanted(const struct ink_reader *r)
 {
 	uint32_t captured;
@@ -238,7 +238,7 @@ static ssize_t play(void *cookie, char *to, size_t size)
 	return (ssize_t)size;
 }
 
-/* By itself a stream reads 8 KiB at a time. (Where there is no memory for more, it does.) */
+/* The default buffer of a stream is 8 KiB; it stays if there is no memory for a larger one. */
 FILE *ink_reader_stream(struct ink_reader *r)
 {
 	FILE *stream = fopencookie(r, "r", (cookie_io_functions_t){.read = play});

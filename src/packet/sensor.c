@@ -6,7 +6,7 @@
  *     id, event --> table --> move      a tracker, or a receiver elsewhere
  *
  * A machine whose conditions look at counters or at the tail of the flow's last
- * packet needs the table to find an event: there a tracker has to do both.
+ * packet needs the table to find an event, and only a tracker can run it.
  */
 #include "packet/sensor.h"
 
@@ -30,7 +30,7 @@ int ink_sensor_reverses(const struct ink_sensor *s, uint16_t event)
 	return s->reverses && event != INK_NO_EVENT && s->machine->events[s->view->event_of[event]].reverse;
 }
 
-/* The packet as if it went the other way. Where both directions are one flow there are no reverse events. */
+/* The packet in the opposite direction. Keys that join both directions have no reverse events. */
 static struct ink_packet turned(const struct ink_packet *p)
 {
 	struct ink_packet t = *p;

@@ -2,18 +2,18 @@
 /*
  * The loop from packets to moves.
  *
- * Packets go in blocks through stages, so that each stage runs in a tight loop
- * and the table can fetch memory ahead:
+ * Blocks of packets pass through stages. Each stage is a tight loop, and the
+ * table can prefetch:
  *
  *     packets   [ . . . . . . . . ]    up to 256
  *     events    [ 3 - 3 1 - - 2 3 ]    classify; "-" has none
  *     ids       [ i i i i i i i i ]    hashed in SIMD lanes
- *     steps       3   3 1     2 3      only those with an event, side by side
+ *     steps       3   3 1     2 3      only those with an event, contiguous
  *     moves       m   m m     m m      ink_step_batch
  *
- * A tick that falls due between two packets of a block ends the steps before
- * it. If the event depends on what earlier packets did (counters in conditions)
- * or on the state (`remember tail`), packets go one by one.
+ * A tick that falls due between two packets of a block first flushes the queued
+ * steps. If events depend on earlier packets (counters in conditions) or on the
+ * state (`remember tail`), packets are processed one by one.
  */
 #include <inkling/track.h>
 
@@ -34,21 +34,21 @@ struct ink_track {
 	const struct ink_machine *m;
 	const struct ink_machine_view *v;
 	struct ink_sensor *sensor;
-	int started;     /* a packet has come */
-	uint64_t clock;  /* the latest that was seen */
+	int started;     /* the first packet has arrived */
+	uint64_t clock;  /* the latest seen */
 	uint64_t origin; /* the clock at tick `first` */
 	uint64_t first;  /* the table's tick when the first packet came */
-	uint64_t now;    /* the tick it is */
-	uint64_t due;    /* how long after the origin the next tick comes */
+	uint64_t now;    /* the present tick */
+	uint64_t due;    /* time of the next tick, from the origin */
 	uint64_t counters[INK_COUNTERS_MAX], counters_beside[INK_COUNTERS_MAX];
 	struct ink_track_stats stats;
 
-	size_t n; /* steps that wait */
+	size_t n; /* queued steps */
 	const struct ink_packet *packets[BLOCK];
 	uint64_t numbers[BLOCK];
 	uint64_t ids[BLOCK];
 	uint16_t events[BLOCK];
-	uint8_t tails[BLOCK]; /* that the packets before left */
+	uint8_t tails[BLOCK]; /* left by the flow's previous packet */
 	struct ink_move moves[BLOCK], beside[BLOCK];
 	int errors[BLOCK], beside_errors[BLOCK];
 	uint8_t slowly[BLOCK];
@@ -81,7 +81,7 @@ static void count_packet(const struct ink_track *k, uint64_t *counters, unsigned
 		counters[a->countings[j].counter] += amount_of(&a->countings[j], k->packets[i], k->tails[i]);
 }
 
-/* What has no packet happens to many flows at once, and counts only by numbers. */
+/* Time-outs and ends have no packet: they apply to many flows at once and count only by numbers. */
 static void count_flows(const struct ink_track *k, uint64_t *counters, unsigned action, uint64_t flows)
 {
 	const struct ink_action *a = &k->v->action[action];
@@ -105,7 +105,7 @@ static void count_states(const struct ink_track *k, uint64_t *counters, const ui
 
 /* ------------------------------------------------------------------- steps */
 
-static void tell(struct ink_track *k, size_t i)
+static void report_move(struct ink_track *k, size_t i)
 {
 	struct ink_moved moved = {.packet = k->packets[i],
 				  .number = k->numbers[i],
@@ -123,7 +123,7 @@ static void tell(struct ink_track *k, size_t i)
 	k->o.moved(&moved, k->o.user);
 }
 
-/* -EINVAL: the action is none of the machine's, so the table got other rules since. */
+/* -EINVAL: the machine has no such action, so the table's rules were replaced. */
 static int note_move(struct ink_track *k, size_t i)
 {
 	const struct ink_move *m = &k->moves[i];
@@ -136,7 +136,7 @@ static int note_move(struct ink_track *k, size_t i)
 	if (k->o.beside && k->beside[i].action)
 		count_packet(k, k->counters_beside, k->beside[i].action, i);
 	if (k->o.moved && (m->action || k->o.every || (k->o.beside && k->beside[i].action)))
-		tell(k, i);
+		report_move(k, i);
 	return 0;
 }
 
@@ -158,7 +158,7 @@ static int step_all(struct ink_track *k)
 	return error == -EINVAL ? error : 0;
 }
 
-/* Only that a table has no rules is an error of the whole; one that cannot grow refuses the flow. */
+/* A table without rules is an error of the run; one that cannot grow only refuses the flow. */
 static int step_slowly(struct ink_track *k, size_t i)
 {
 	k->slowly[i] = 1;
@@ -167,7 +167,7 @@ static int step_slowly(struct ink_track *k, size_t i)
 	return k->errors[i] == -EINVAL ? -EINVAL : 0;
 }
 
-/* What the table refused or does not know is the slow one's, from this step on. */
+/* From this step on, the slow table keeps a flow that the table refused or does not know. */
 static int take_over(struct ink_track *k, size_t i)
 {
 	int refused = k->errors[i] == -ENOSPC, unsure = k->moves[i].from == INK_DONT_KNOW;
@@ -177,7 +177,7 @@ static int take_over(struct ink_track *k, size_t i)
 	return k->o.slow && (refused || unsure) ? step_slowly(k, i) : 0;
 }
 
-/* With a slow table steps are made one by one, since each may depend on which table has the flow. */
+/* With a slow table the queue holds one step, because each step depends on which table has the flow. */
 static int is_slow(const struct ink_track *k)
 {
 	return k->o.slow && k->n == 1 && ink_peek(k->o.slow, k->ids[0]) != INK_ABSENT;
@@ -261,7 +261,7 @@ int ink_track_time(struct ink_track *k, uint64_t clock)
 
 /* ----------------------------------------------------------------- packets */
 
-/* The id of the flow that the event is about, where that is not the packet's own. */
+/* The id of the flow in the opposite direction, for a `reverse` event. */
 static uint64_t reverse_id(const struct ink_track *k, const struct ink_packet *p, uint16_t event)
 {
 	uint8_t key[INK_KEY_MOST];
@@ -269,7 +269,7 @@ static uint64_t reverse_id(const struct ink_track *k, const struct ink_packet *p
 	return ink_id(k->o.table, key, ink_sensor_key(k->sensor, p, event, key));
 }
 
-/* Puts a step into the queue. Time goes by before it, if it is late. */
+/* Queues a step, after the ticks that are due before it. */
 static int queue(struct ink_track *k, const struct ink_packet *p, uint16_t event, uint64_t id)
 {
 	int error = ink_track_time(k, p->clock);
@@ -319,7 +319,7 @@ static int track_block(struct ink_track *k, const struct ink_packets *block)
 	return error ? error : flush(k);
 }
 
-/* What the flow's last packet left, if its state remembers. */
+/* The tail that the flow's state remembers, or 0. */
 static unsigned tail_of(const struct ink_track *k, uint64_t id)
 {
 	ink_answer state = k->m->tails > 1 ? ink_peek(k->o.table, id) : INK_ABSENT;
@@ -329,7 +329,7 @@ static unsigned tail_of(const struct ink_track *k, uint64_t id)
 	return state >= 0 && (unsigned)state < k->v->rules->states ? k->m->tail_of[state] : 0;
 }
 
-/* One packet, after all that came before it has been done. */
+/* One packet; all earlier steps have been made. */
 static int track_one(struct ink_track *k, const struct ink_packet *p)
 {
 	struct ink_packets one = {.at = (struct ink_packet *)p, .n = 1};
@@ -404,7 +404,7 @@ static struct ink_sensor *sensor_for(const struct ink_track_options *o, const st
 	return ink_sensor_make(&with, why);
 }
 
-/* Every state is still there, under its number. */
+/* Does every state still exist, with the same number? */
 static int check_states(const struct ink_machine_view *old, const struct ink_machine_view *new,
 			struct ink_why *why)
 {
@@ -418,7 +418,7 @@ static int check_states(const struct ink_machine_view *old, const struct ink_mac
 	return 0;
 }
 
-/* All tables, or none: those that have the new rules already get the old ones back. */
+/* All tables or none: on failure, tables that have the new rules get the old ones back. */
 static int exchange_rules(struct ink_track *k, const struct ink_machine_view *new, struct ink_why *why)
 {
 	struct ink_table *tables[] = {k->o.table, k->o.beside, k->o.slow};
