@@ -139,7 +139,7 @@ enum at {
 	AT_BLOOM_FLAGS = 228,
 	AT_UNSURE = 232,
 	AT_SIDE_ID = 240,
-	AT_TURN = 244,
+	AT_EPOCH = 244,
 	AT_RESERVED = 500,
 	AT_HEADER_SUM = 4080,
 	AT_BODY = 4096
@@ -785,7 +785,7 @@ static void a_forged_header_is_refused_or_means_a_sound_table(void **state)
 	struct image original = small_image(), i = image_copy(original);
 
 	(void)state;
-	for (size_t at = AT_VERSION; at < AT_TURN + 8; at += 4) {
+	for (size_t at = AT_VERSION; at < AT_EPOCH + 8; at += 4) {
 		for (unsigned which = 0; which < 18; which++) {
 			size_t bytes = at >= AT_FLOWS && at % 8 == 0 && which % 2 ? 8 : 4;
 
@@ -903,8 +903,8 @@ static void fields_out_of_range_are_named(void **state)
 	assert_field_refused(i, AT_BLOOM_FLAGS, 4, "bloom flags (byte 228)");
 	assert_field_refused(i, AT_UNSURE, 0x7ff8000000000000, "doubt");
 	assert_field_refused(i, AT_SIDE_ID, 1, "byte 240");
-	assert_field_refused(i, AT_TURN, 4, "the turn of state 0 (byte 244)");
-	assert_field_refused(i, AT_RESERVED - 8, 4ull << 56, "the turn of state 255 (byte 499)");
+	assert_field_refused(i, AT_EPOCH, 4, "the epoch of state 0 (byte 244)");
+	assert_field_refused(i, AT_RESERVED - 8, 4ull << 56, "the epoch of state 255 (byte 499)");
 	assert_field_refused(i, AT_RESERVED, 1, "byte 500");
 	assert_field_refused(i, AT_HEADER_SUM - 8, 1ull << 63, "byte 4079");
 	size = get32(i, AT_B) ? AT_B : AT_M;
@@ -1168,7 +1168,7 @@ static int read_age(struct image i, uint64_t id)
 	for (unsigned slot = 0; slot < 2 * h; slot++) {
 		entry = line_entry(i, slot < h ? first : second, slot % h);
 		if ((entry & ((1ull << f) - 1)) == fingerprint)
-			return (int)((entry >> f) + ages - i.bytes[AT_TURN + (entry >> f) / ages]) &
+			return (int)((entry >> f) + ages - i.bytes[AT_EPOCH + (entry >> f) / ages]) &
 			       (int)(ages - 1);
 	}
 	return -1;

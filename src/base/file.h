@@ -31,7 +31,7 @@
  * directory; fsync brings that to the disk before it takes the old one's name
  * (rename), and the name is on the disk before the call returns. Whoever opens the
  * path finds the whole old file or the whole new one, also after a power cut. A
- * save holds a lock (flock) on its new file. One that nobody has locked is left
+ * save holds a lock (flock) on its new file. One without a lock is left
  * from a save that was killed: the next save to the same path removes it.
  *
  * Loading: a header that ink_file_open has read bears the right magic, version,

@@ -14,14 +14,14 @@
  *     the last word: 0 .. 7 bytes that are left, and the length in the top byte
  *     v2 ^= 0xff, 3 rounds, v0 ^ v1 ^ v2 ^ v3     finish
  *
- * Why a secret. Whoever sends packets chooses the keys. If he could compute
- * the ids, he would send flows that all fall into the same two lines (hash
- * flooding), or one that answers for another's. Without the secret he can only
- * guess, and SipHash is built so that seeing ids does not help him.
+ * Why a secret. The sender of packets chooses the keys. A sender that could
+ * compute the ids would send flows that all fall into the same two lines (hash
+ * flooding), or one that answers for another. Without the secret it can only
+ * guess, and SipHash is built so that seeing ids does not help.
  *
- * Why 1-3. The paper proposes 2-4 (two rounds a word, four to finish) for a
- * MAC, whose values everybody sees. Nobody is shown an id: an enemy would have
- * to learn them from how a table behaves. For hash tables Aumasson himself
+ * Why 1-3. The paper proposes 2-4 (two rounds a word, four to finish) for a MAC,
+ * whose values are public. Ids are not: an attacker would have to learn them from
+ * how a table behaves. For hash tables Aumasson himself
  * "would be very surprised if SipHash-1-3 introduced weaknesses"
  * (github.com/rust-lang/rust/issues/29754); Rust, Python and Linux use it
  * there. 16 bytes take 6 rounds instead of 10.

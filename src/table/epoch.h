@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Turned marks: looks that write nothing.
+ * Epochs: a tick writes only the entries that expire.
  *
- * A look takes one off the age of every entry of a state. The kinds that turn
+ * A look lowers the age of every entry of a state by one. Kinds with epochs
  * (`line`) do not store the age, but
  *
- *     (age + turn of the state) mod 2^age bits
+ *     (age + epoch of the state) mod 2^age bits
  *
- * where the turn counts the looks at that state. A look is one more turn, and
- * an entry that survives it stays as it is: the same bits now mean an age that
- * is less by one. Only what expires is written.
+ * where the epoch counts the looks at that state. A look starts a new epoch, and
+ * an entry that survives it is not written: the same bits now mean an age that is
+ * lower by one.
  *
  *     one age bit            look        look        look
- *     turn              0     |     1     |     0     |
+ *     epoch             0     |     1     |     0     |
  *     touched here:  1, age 1 |  1, age 0 | expires   |
  *     touched here:           |  0, age 1 |  0, age 0 | expires
  *
- * Entries are written when they are touched, and then their age is the top one.
- * So what is kept of the turns is what such an entry looks like: fresh[state],
- * the whole code. How far the stored age of another one is behind that, modulo
- * 2^age bits, is how many looks it has outlived.
+ * An entry is written when it is touched, and then its age is the highest. The
+ * table therefore keeps each epoch as the code of such an entry: fresh[state]. The
+ * distance of a stored age from that, modulo 2^age bits, is the number of looks
+ * that the entry has survived.
  *
- * While a tick is under way, lines that it has passed have one turn more than
- * the others. Hence two tables of fresh codes, and one word that says which of
- * them is whose, the view:
+ * While a tick is under way, the lines that it has passed are one epoch ahead of
+ * the others. Hence there are two tables of fresh codes, and one word, the view,
+ * that says which line uses which:
  *
  *      63            32 31                      0
  *     +----------------+-------------------------+
@@ -33,15 +33,15 @@
  *     line >= passed   fresh[ticks mod 2]
  *     line <  passed   fresh[(ticks + 1) mod 2]    written before the first line is passed
  *
- * The last line is never published as passed: then the tick is over, there is
- * one tick more and nothing is passed, which says the same of every line. So
- * one store changes the meaning of all marks at once. With one writer the
- * tables need not change places: the ticks stay 0, and the second is copied.
+ * The last line is never published as passed. Instead the tick ends: the count of
+ * ticks rises and no line is passed, which means the same for every line. One
+ * store thus changes the meaning of all ages at once. With one writer the tables
+ * do not alternate: the count stays 0, and the second table is copied.
  *
- * Threads. One thread ticks, others read. Who reads the view, then an entry,
- * then fresh codes, and finds the view as it was, has three things of one
- * moment: the codes of a view are written again only when it is gone, and what
- * they become is released behind it.
+ * Threads. One thread ticks, others read. A reader loads the view, then an entry,
+ * then fresh codes. If the view is still the same, all three belong together: the
+ * codes of a view are overwritten only after it was replaced, and the new codes
+ * are released after it.
  */
 #ifndef INKLING_TABLE_EPOCH_H
 #define INKLING_TABLE_EPOCH_H
@@ -67,7 +67,7 @@ static inline unsigned ink_view_table(uint64_t view)
 	return (unsigned)(view >> 32) & 1;
 }
 
-/* In that view, how an entry of the line is stored that was touched just now. */
+/* In that view, the stored code of an entry of the line that has just been touched. */
 INK_HOT unsigned ink_fresh(const struct ink_table *t, uint64_t view, uint64_t line, unsigned state)
 {
 	unsigned table = ink_view_table(view);
@@ -78,9 +78,8 @@ INK_HOT unsigned ink_fresh(const struct ink_table *t, uint64_t view, uint64_t li
 }
 
 /*
- * The same with one writer, for whom nobody else ticks, so that the compiler
- * need not be careful. Nearly always no tick is under way, and the lines need
- * not be told apart.
+ * The same with one writer: no other thread ticks, so plain loads suffice. Nearly
+ * always no tick is under way, and all lines use one table.
  */
 __attribute__((noinline, unused)) static unsigned ink_fresh_under_way(const struct ink_table *t,
 								      uint64_t line, unsigned state)
@@ -108,7 +107,7 @@ static inline unsigned ink_code_encode(const struct ink_coding *c, unsigned fres
 
 /* -------------------------------------------------------------------- the ticks */
 
-/* Between ticks: how far a state has been turned, modulo 2^age bits. */
+/* Between ticks: the epoch of a state, modulo 2^age bits. */
 static inline unsigned ink_epoch_of(const struct ink_table *t, unsigned state)
 {
 	const struct ink_coding *c = &t->coding;
@@ -116,15 +115,15 @@ static inline unsigned ink_epoch_of(const struct ink_table *t, unsigned state)
 	return ink_age_read(t->aging.fresh[ink_view_table(t->aging.view)][state], c->age_top, c->age_bits);
 }
 
-static inline void ink_epoch_set(struct ink_table *t, unsigned table, unsigned state, unsigned turn)
+static inline void ink_epoch_set(struct ink_table *t, unsigned table, unsigned state, unsigned epoch)
 {
 	const struct ink_coding *c = &t->coding;
-	unsigned fresh = state << c->age_bits | ink_age_stored(c->age_top, turn, c->age_bits);
+	unsigned fresh = state << c->age_bits | ink_age_stored(c->age_top, epoch, c->age_bits);
 
 	__atomic_store_n(&t->aging.fresh[table][state], (uint16_t)fresh, __ATOMIC_RELEASE);
 }
 
-/* When a tick begins: so many looks at that state, where it has passed. */
+/* When a tick begins: the epoch of the lines that it has passed, so many looks later. */
 static inline void ink_epoch_advance(struct ink_table *t, unsigned state, unsigned looks)
 {
 	ink_epoch_set(t, !ink_view_table(t->aging.view), state, ink_epoch_of(t, state) + looks);
@@ -136,7 +135,7 @@ static inline void ink_epoch_publish_passed(struct ink_table *t, uint64_t lines)
 		__atomic_store_n(&t->aging.view, t->aging.view >> 32 << 32 | lines, __ATOMIC_RELEASE);
 }
 
-/* With one writer nobody reads meanwhile, and the first table can stay the one that is read. */
+/* With one writer no other thread reads fresh codes, and the first table stays the current one. */
 static inline void ink_epoch_publish(struct ink_table *t)
 {
 	if (t->writers == 1) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Planning: from options to a plan. The request is what was asked for, with
+ * Planning: from options to a plan. The request is the caller's options with
  * defaults; a kind searches its geometries for the best plan (kind.h, `plan`).
  */
 #ifndef INKLING_TABLE_PLAN_H

@@ -47,7 +47,7 @@ static inline int ink_program_begins(const struct ink_program *p, struct ink_row
 	return row.next == INK_NO_ROW && p->starts[event];
 }
 
-/* What a row does to one who comes from there. */
+/* The move that a row makes from a state. */
 static inline struct ink_move ink_move_along(ink_answer from, struct ink_row row)
 {
 	struct ink_move m = {from, row.next == INK_NO_ROW ? from : row.next, row.action};

@@ -2,26 +2,25 @@
 /*
  * The side table: a small hash table by id.
  *
- * It takes the flows that the cells cannot tell apart from another one (a
- * collision, seen when the second is inserted), and those for which the lines
- * have no room: the TCAM of the ACSM paper. A flow has a home there, which in
- * lines is its first line, so that a flag of that line can be cleared with the
- * last flow that it sends here.
+ * It takes the flows that the cells cannot tell apart from another flow (a
+ * collision, detected when the second is inserted), and those for which the lines
+ * have no room. It plays the part of the TCAM in the ACSM paper. A flow has a home
+ * in it. In kinds of lines the home is the first line, so a flag of that line can
+ * be cleared together with the last flow that it leads to.
  *
- * Memory, inside the table's body (zeroed memory is an empty side table). In
- * `line` and `compact` a flow takes one word: its home, the lowest bits of its
- * id, and its code. With 2^16 lines and 5 bits of code that are 42 bits of the id;
- * two flows with the same home that agree in them too are taken for one, which is
- * then less likely than that two keys have the same id. Where memory is scarcer
- * than that, fewer bits can be asked for, in words of 4 bytes.
+ * Its memory is part of the table's body; zeroed memory is an empty side table. In
+ * `line` and `compact` a flow takes one word: its home, the lowest bits of its id,
+ * and its code. With 2^16 lines and 5 code bits, 42 bits of the id are kept. Two
+ * flows with the same home that agree in these bits are taken for one, which is
+ * less likely than that two keys have the same id. Where memory is scarcer, fewer
+ * bits can be requested, in words of 4 bytes.
  *
  *     struct ink_side_head                count; the rest is 0
  *     uint32_t or uint64_t words[]        [ home | id bits | code ] + 1; 0: free
  *
- * A flow stands in the first free word from that of its home on, going round at
- * the end; when one goes, those behind it close ranks. So all flows of a home are
- * found in one run of words, mostly in one cache line. There is a quarter more of
- * words than of flows, and at least one.
+ * This is linear probing with backward-shift deletion: all flows of a home are in
+ * one run of words, mostly in one cache line. There are a quarter more words than
+ * flows, and at least one.
  *
  * `dleft` and `kbf` need whole ids, and chain their entries:
  *
@@ -29,15 +28,15 @@
  *     uint32_t             chains[]       one chain each; entry number + 1, 0 = end
  *     struct ink_side_entry entries[]
  *
- * An entry is spoken of by its number + 1; 0 is none. In words, numbers change
- * with every entry that goes.
+ * An entry is named by its number + 1; 0 is none. In words, every deletion may
+ * change numbers.
  *
- * Threads. (1) With one writer, only that writer changes it. (2) With many,
- * whoever reads or changes it holds the lock, peeks excepted. (3) A peek walks
- * without a lock: what it could stumble over is changed between two steps of
- * `sequence`, and it starts again when that was odd or has moved; entry numbers
- * are always in range, so the walk is safe at any moment. A word that is added at
- * the end of a run hides no other, and needs no step.
+ * Threads. (1) With one writer, only that writer changes the side table. (2) With
+ * many, a thread that reads or changes it holds the lock; peeks do not. (3) A peek
+ * walks without the lock, by the seqlock `sequence`: it retries if the counter was
+ * odd or has changed. Entry numbers are always in range, so the walk is safe at any
+ * moment. A word added at the end of a run hides no other and needs no step of the
+ * counter.
  */
 #ifndef INKLING_TABLE_SIDE_H
 #define INKLING_TABLE_SIDE_H
@@ -70,7 +69,7 @@ struct ink_side_form {
 	uint32_t homes;     /* home numbers are less than that */
 };
 
-enum { INK_SIDE_LEAST_ID = 4, INK_SIDE_MOST_ID = 24 }; /* that can be asked for */
+enum { INK_SIDE_LEAST_ID = 4, INK_SIDE_MOST_ID = 24 }; /* that can be requested */
 
 /*
  * The flows of a home are of one of sixteen classes, by the lowest bits of their
@@ -116,7 +115,7 @@ void ink_side_wait(struct ink_side *side);
 /* Its code for a thread that holds nothing, or -1. */
 int ink_side_peek(const struct ink_side *side, uint32_t home, uint64_t id);
 
-/* Is it surely not there? One look, for a thread that holds nothing; 0 also if somebody changes something. */
+/* Is it certainly absent? One probe without the lock; 0 also if a writer interferes. */
 int ink_side_lacks(const struct ink_side *side, uint32_t home, uint64_t id);
 
 /* Stores a flow that is not there; 0 when full. */
@@ -294,7 +293,7 @@ static inline uint32_t ink_side_find(const struct ink_side *side, uint32_t home,
 	return e;
 }
 
-/* For those who look at it beside a writer: what they saw holds if it was steady. */
+/* For readers beside a writer: what they read is valid if the side table was steady. */
 static inline uint32_t ink_side_begin(const struct ink_side *side)
 {
 	return __atomic_load_n(&side->sequence, __ATOMIC_ACQUIRE);

@@ -50,7 +50,7 @@ struct header {
 	uint32_t k, m, counter_bits, threshold, bloom_flags;
 	double unsure; /* planned */
 	uint32_t side_id;
-	unsigned char turn[INK_STATE_CODES]; /* see turn.h */
+	unsigned char epoch[INK_STATE_CODES]; /* by state: epoch.h */
 	uint32_t zero;
 	struct ink_paused paused; /* version 6 */
 	unsigned char reserved[968];
@@ -75,7 +75,7 @@ STANDS_AT(hand, 208);
 STANDS_AT(k, 212);
 STANDS_AT(unsure, 232);
 STANDS_AT(side_id, 240);
-STANDS_AT(turn, 244);
+STANDS_AT(epoch, 244);
 STANDS_AT(zero, 500);
 STANDS_AT(paused, 504);
 STANDS_AT(reserved, 3088);
@@ -123,7 +123,7 @@ static int save(const struct ink_table *t, const struct ink_file_target *to)
 	struct header h = header_of(t);
 
 	for (unsigned state = 0; ink_has_epochs(t) && state <= t->coding.unsure; state++)
-		h.turn[state] = (unsigned char)ink_epoch_of(t, state);
+		h.epoch[state] = (unsigned char)ink_epoch_of(t, state);
 	if (ink_is_paused(t)) {
 		h.version = INK_FILE_EXTRA;
 		h.flags |= PAUSED;
@@ -290,7 +290,7 @@ static int check_shape(const struct ink_file *f, const struct header *h)
 }
 
 /* Only states that an entry can have are turned, and no further than their marks go round. */
-static int check_turns(const struct ink_file *f, const struct header *h)
+static int check_epochs(const struct ink_file *f, const struct header *h)
 {
 	uint32_t unsure = ink_coding(h->states, h->age_bits).unsure;
 	int has_epochs = (ink_kind_find(h->kind)->traits & INK_TRAIT_EPOCHS) != 0;
@@ -299,10 +299,10 @@ static int check_turns(const struct ink_file *f, const struct header *h)
 		int stored = has_epochs && (state < h->states || state == unsure);
 		uint32_t most = stored ? ink_age_top(h->age_bits) : 0;
 
-		if (h->turn[state] > most)
+		if (h->epoch[state] > most)
 			return ink_file_wrong(
-				f, -EBADMSG, "the turn of state %u (byte %zu) is %u; it is %u at the most",
-				state, offsetof(struct header, turn) + state, h->turn[state], most);
+				f, -EBADMSG, "the epoch of state %u (byte %zu) is %u; it is %u at the most",
+				state, offsetof(struct header, epoch) + state, h->epoch[state], most);
 	}
 	return 0;
 }
@@ -363,7 +363,7 @@ static int check_header(const struct ink_file *f, const struct header *h)
 	if (!error)
 		error = check_shape(f, h);
 	if (!error)
-		error = check_turns(f, h);
+		error = check_epochs(f, h);
 	if (!error)
 		error = check_plan(f, h);
 	return error ? error : check_lengths(f, h);
@@ -392,7 +392,7 @@ static int fill_time(const struct ink_file *f, struct ink_table *t, const struct
 	const char *wrong;
 
 	for (unsigned state = 0; ink_has_epochs(t) && state <= t->coding.unsure; state++)
-		ink_epoch_set(t, ink_view_table(t->aging.view), state, h->turn[state]);
+		ink_epoch_set(t, ink_view_table(t->aging.view), state, h->epoch[state]);
 	if (!(h->flags & PAUSED))
 		return 0;
 	wrong = ink_pause_check(t, &h->paused);

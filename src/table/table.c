@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The public calls: making and freeing a table, and the way from a call to its kind. */
-#include "table/epoch.h"
+#include "table/table.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,12 +8,13 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "base/siphash.h"
-#include "base/file.h"
-#include "table/plan.h"
-#include "base/secret.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/grow.h"
+#include "base/secret.h"
+#include "base/siphash.h"
+#include "table/epoch.h"
+#include "table/plan.h"
 
 const char *ink_version(void)
 {
@@ -94,7 +95,7 @@ static int make_body(struct ink_table *t, struct ink_why *why)
 	return t->body ? 0 : ink_fail(why, -ENOMEM, "no memory for %llu bytes", (unsigned long long)bytes);
 }
 
-/* `o` is what was asked for, with defaults in place of what was not. */
+/* `o` is the request with its defaults. */
 static int build(struct ink_table *t, const struct ink_options *o, struct ink_why *why)
 {
 	int error;
@@ -104,7 +105,7 @@ static int build(struct ink_table *t, const struct ink_options *o, struct ink_wh
 	t->ops = ink_kind_ops(&t->plan, o->writers, o->simd);
 	if (!t->ops)
 		return ink_fail(why, -ENOTSUP,
-				   "this processor has not the instructions that were asked for");
+				   "this processor lacks the requested instructions");
 	error = ink_secret_make(o->seed, t->secret, why);
 	if (!error)
 		error = make_body(t, why);
@@ -356,7 +357,7 @@ int ink_step_batch(struct ink_table *t, const struct ink_batch *batch)
 
 enum { CENSUS_TRIES = 20 };
 
-/* Beside a writer who removes flows all the time, some may at last be counted twice or not at all. */
+/* While a writer keeps deleting, after some retries a few flows may be counted twice or not at all. */
 static void count_side(const struct ink_table *t, struct ink_counts *counts)
 {
 	struct ink_side *side = (struct ink_side *)&t->side;

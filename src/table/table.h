@@ -157,7 +157,7 @@ _Static_assert(offsetof(struct ink_table, stripes) % sizeof(uint64_t) == 0 && IN
 
 /* ---------------------------------------------------------- making a table */
 
-/* The operations for a plan, or NULL where the processor lacks the instructions asked for. */
+/* The operations for a plan, or NULL where the processor lacks the requested instructions. */
 const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers, enum ink_simd simd);
 
 /* A table with its plan and allocator; all the rest is zeros. Or NULL. */

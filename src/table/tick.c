@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Time for all kinds: what a tick does to each code is worked out once, at its
- * begin; then the kind sweeps its cells with that table, at once or in portions.
+ * Time for all kinds. When a tick begins, it computes once what it does to each
+ * code; then the kind sweeps its cells with that table, at once or in portions.
  *
- * A tick at once takes all looks that fell due since the last one. In portions
- * it takes at most one, because a flow that is touched while the tick is under
- * way cannot be told from one touched before; whatever a longer jump should
- * have expired goes at the looks that follow.
+ * A tick at once takes all looks that fell due since the last one. A tick in
+ * portions takes at most one: a flow touched while the tick is under way cannot be
+ * told from one touched before. Whatever a longer jump should have expired then
+ * expires at the following looks.
  */
 #include <errno.h>
 #include <string.h>
@@ -114,7 +114,7 @@ static int under_way(const struct ink_table *t)
 	return t->aging.target != t->aging.now;
 }
 
-/* What has expired since it was last told, told and forgotten. */
+/* The expiries since the last call; the counts start again from 0. */
 static struct ink_counts take_expired(struct ink_table *t)
 {
 	uint64_t *expired = t->aging.expired;
