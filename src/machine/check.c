@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names become numbers, and what cannot be meant is reported: errors first, and warnings once the machine is
- * known to be one.
+ * Resolves names to numbers and reports contradictions: errors first, and warnings once the machine is valid.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -192,7 +191,7 @@ static uint32_t star_steps(const struct ink_machine *m)
 	return steps;
 }
 
-/* Every state tries the rows of "*" behind its own. */
+/* Every state tries the rows of "*" after its own. */
 static void add_star_rows(struct ink_machine *m, struct ink_text *text, struct ink_state *s)
 {
 	unsigned n = s->n_own + m->star.n_own;

@@ -2,19 +2,19 @@
 /*
  * From the written machine to rules: plain tables that a state table can use.
  *
- * What is remembered splits states, and only those that need it:
+ * States that remember something are split; the others are not:
  *
  *     written        compiled
- *     opening        opening (low end began), opening (high end began)
+ *     opening        opening (initiator: low end), opening (initiator: high end)
  *     established    established
  *
- * With `remember tail` a state that asks for pictures is six, one for each
- * number of bytes of a start code that can stand at the end of a packet. A
+ * With `remember tail` a state with rows about pictures becomes six, one for each
+ * number of bytes of a start code that a packet can end with. A
  * compiled state is base + initiator * tails + tail.
  *
- * Events are split likewise: by the end that sent the packet, where a row asks
- * for it or an initiator is to be remembered, and by the tail that the packet
- * leaves behind. A compiled event is base + side * tails + tail.
+ * Events are split likewise: by the end that sent the packet, if a row depends
+ * on it or the initiator must be remembered, and by the tail that the packet
+ * leaves. A compiled event is base + side * tails + tail.
  *
  * Then every field of the table (states + absent + unsure) x events is filled
  * with the first written row that fits. The rows of a state are indexed once,
@@ -67,7 +67,7 @@ static int has_split_heir(const struct ink_machine *m, const uint8_t *heirs)
 	return 0;
 }
 
-/* A state remembers the initiator if a row of it asks, or hands it on to a state that remembers. */
+/* A state remembers the initiator if one of its rows needs it, or leads to a state that remembers it. */
 static int find_splits(struct ink_machine *m)
 {
 	uint8_t *heirs = ink_arena_get(&m->arena, m->n_states * INK_MAX_STATES);

@@ -9,12 +9,11 @@
  *     event other = tcp                  1: syn ?  event syn : 2
  *                                        2: tcp ?  event other : none
  *
- * It is as long as the text, but asks whether a packet is TCP twice. So it is
- * walked through once more, from the start, with what is known on the way: a
- * node whose test is already decided is passed over, for the others two paths
- * are tried. What is known are the results of the tests made, and what follows
- * from them (a packet with the flag SYN is TCP; one that is TCP is not UDP;
- * port 80 is in {80, 443}):
+ * It is as long as the text, but tests twice whether a packet is TCP. A second
+ * pass walks it from the start and carries the known facts along: it skips a
+ * node whose test is already decided, and follows both branches of any other.
+ * Facts are the results of earlier tests and what they imply (a packet with the
+ * flag SYN is TCP; a TCP packet is not UDP; port 80 is in {80, 443}):
  *
  *     0: tcp ? 1 : none                  1: syn ? event syn : event other
  *
@@ -57,7 +56,7 @@ struct facts {
 	struct set known, holds;
 };
 
-/* A way that was walked: from this plain node, with these facts, it goes on at `node`. */
+/* A path already walked: from this plain node, with these facts, it continues at `node`. */
 struct walked {
 	int32_t plain, node;
 	struct facts facts;
@@ -176,7 +175,7 @@ static int has_ranges(enum ink_field field)
 	return has_one_value(field) || field == INK_FIELD_PORT || field == INK_FIELD_NAL;
 }
 
-/* Either this or that: there is no third. */
+/* Exactly one of the two holds. */
 static int only_two(const struct ink_test *a, const struct ink_test *b)
 {
 	return (a->field == INK_FIELD_VERSION || a->field == INK_FIELD_FROM_HIGH) && a->field == b->field &&
@@ -254,7 +253,7 @@ static int32_t plain_node(struct decider *d, unsigned test, int32_t yes, int32_t
 	return (int32_t)d->n_plain++;
 }
 
-/* The node at which the condition begins, if it goes on at yes or no. */
+/* The first node of the condition, whose branches continue at `yes` and `no`. */
 static int32_t plain_condition(struct decider *d, const struct ink_condition *c, int32_t yes, int32_t no)
 {
 	if (d->too_large)
@@ -296,7 +295,7 @@ static int32_t plain_program(struct decider *d)
 
 /* ------------------------------------------------------- walked with knowledge */
 
-/* Only what can still be asked matters. */
+/* Only facts about tests that can still follow matter. */
 static struct facts worth_knowing(const struct decider *d, int32_t plain, const struct facts *facts)
 {
 	struct facts f;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Machines, from the text to what users see. */
+/* Machines, from the text to the view that callers use. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

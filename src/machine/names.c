@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The names of a text, each stored once. A name knows what it was given to, so
- * that a row with thousands of events costs one lookup for each of them. Chains
- * are paid for like all work that the text decides (text.h): names that were
- * chosen to collide end in a complaint.
+ * The names of a text, each stored once. A name has the numbers of what it names,
+ * so a row with thousands of events costs one lookup for each of them. Steps along
+ * hash chains count as work (text.h): a text whose names were chosen to collide is
+ * refused.
  */
 #include <string.h>
 

@@ -2,12 +2,12 @@
 /*
  * The items of a machine: its head, its events, its states and their rows.
  *
- * The grammar is that of docs/machine-language.md, and needs to look at two
- * tokens: a state's line is known by the ":" or "," behind its name. After a
- * mistake the parser looks for the next "|" (in a state) or the next line that
- * begins with an item, and continues there; so one run finds many mistakes. A
- * name whose definition is wrong is known all the same, or every use of it would
- * be reported too.
+ * The grammar is that of docs/machine-language.md. It needs a lookahead of two
+ * tokens: the ":" or "," after a name marks a state's line. After an error the
+ * parser skips to the next "|" (in a state) or the next line that
+ * begins with an item, and continues there, so one run finds many errors. A
+ * name with an invalid definition still counts as defined; otherwise every use of
+ * it would be reported too.
  */
 #include <string.h>
 
@@ -259,7 +259,7 @@ static int parse_amount(struct ink_parser *p, struct ink_counting *c)
 	return ink_parser_expected(p, "'I', 'P' or 'B'");
 }
 
-/* A counter comes into being where the text first counts it. */
+/* The first `count` of a name defines the counter. */
 static int counter_number(struct ink_parser *p, struct ink_name *name, uint32_t at, unsigned *number)
 {
 	struct ink_machine *m = p->m;

@@ -9,7 +9,7 @@
 
 /* ------------------------------------------------------------- characters */
 
-/* 0 behind the end: no token goes on there. (The text may hold zeros; they begin no token either.) */
+/* 0 after the end, where no token continues. (The text may contain zeros; no token has one.) */
 static int byte_at(const struct ink_text *t, uint32_t at)
 {
 	return at < t->length ? (unsigned char)t->bytes[at] : 0;

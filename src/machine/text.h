@@ -4,8 +4,8 @@
  * it may cause.
  *
  * A place is an offset into the text; line and column are computed only for a
- * complaint. What is no token (a string without end, a character that begins
- * nothing) is BAD, and its reason is reported when the parser reaches it.
+ * complaint. An invalid token (an unterminated string, an unexpected character)
+ * is BAD, and its reason is reported when the parser reaches it.
  *
  * Work: a loop whose length the text decides, rather than a limit, pays for its
  * steps. When they are used up, the compiler complains and stops: so compiling
@@ -63,7 +63,7 @@ struct ink_text {
  */
 int ink_text_work(struct ink_text *text, uint32_t at, uint32_t steps);
 
-/* The token that begins at `from` or behind the white space and comments there. */
+/* The token that begins at `from` or after the white space and comments there. */
 struct ink_token ink_token_at(const struct ink_text *text, uint32_t from);
 
 /* The characters of an address that begin exactly at `from`, as a NUMBER; END if there are none. */
