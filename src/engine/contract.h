@@ -24,7 +24,7 @@
  *
  * A function that is declared here and not defined is an error that names it. A
  * kind without cells (`exact`, `stateful`, `direct`, `kbf`) defines its verbs at a
- * place itself, and takes two of them from no_lookahead_verbs.h.
+ * place itself, and takes two of them from composed_verbs.h.
  */
 #if defined KIND_DEFINED && !defined INKLING_ENGINE_CONTRACT_H
 #define INKLING_ENGINE_CONTRACT_H

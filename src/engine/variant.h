@@ -32,7 +32,7 @@
 #error "INK_AVX2 needs -mavx2 -mbmi -mbmi2 -mpopcnt"
 #endif
 #if INK_COMMON_SHAPE && !INK_AVX2
-#error "INK_COMMON_SHAPE needs INK_AVX2: nobody measured what it saves without vectors"
+#error "INK_COMMON_SHAPE needs INK_AVX2: there is no portable variant for the common shape"
 #endif
 
 enum { IS_AVX2 = INK_AVX2, IS_SHARED = INK_SHARED, IS_COMMON_SHAPE = INK_COMMON_SHAPE };

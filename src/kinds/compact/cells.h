@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The cells of `compact`, for verbs.h. One writer; a change of a line is framed by its sequence
- * counter (see ink_seq_write_begin), because a shift of entries can show a peek both a
- * false miss and a false hit.
+ * The cells of `compact`, for the engine.
+ *
+ *  1. There is one writer.
+ *  2. It changes a line only inside the line's seqlock (table/seqlock.h): a shift of
+ *     entries could show a peek a false miss or a false hit.
+ *  3. A peek searches copies of the two lines, and retries if a seqlock changed.
  */
 #ifndef INKLING_KINDS_COMPACT_CELLS_H
 #define INKLING_KINDS_COMPACT_CELLS_H

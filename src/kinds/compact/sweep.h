@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The time of `compact`: what a tick does to a line. Part of compact_cells.h,
- * for the sweep works with the cells that are defined there.
+ * The time of `compact`: what a tick does to a line. The codes of a line are bit
+ * planes, so a tick ages all its entries at once.
  */
 #ifndef INKLING_KINDS_COMPACT_SWEEP_H
 #define INKLING_KINDS_COMPACT_SWEEP_H

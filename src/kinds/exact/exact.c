@@ -315,7 +315,7 @@ INK_HOT int begin_at(struct ink_table *t, const struct place *p, uint64_t id, in
 	return modify_at(t, p, NULL, id, (struct ink_change){INK_ANY_STATE, (unsigned)to});
 }
 
-#include "engine/no_lookahead_verbs.h"
+#include "engine/composed_verbs.h"
 
 /* --------------------------------------------------------------------- the time */
 

@@ -12,25 +12,25 @@
  *     and no flow is ever stored twice.
  *  3. Entries are never moved from line to line. A flow that is missed in one
  *     line and then in the other was therefore absent at some moment between.
- *  4. Lookups, peeks, modifies and deletes wait for nobody (but for the side
- *     table's lock where a line's flag sends them there). Inserts wait for
- *     inserts with the same lock (1 of up to 512), and for nothing while they
- *     hold it but the side table's.
- *  5. The sweep of a tick reads, and changes only words in which an entry
- *     expires, by compare-and-swap. So an entry that is touched before that is
- *     looked at again, as touched. When its lines are done, it publishes the
- *     view that has them passed (turn.h).
- *  6. A touch, or a change of state, is written as fresh in a view that was in
- *     force when its word was read: view, word, fresh code, and the same view
- *     still.
- *  7. If looks are taken before the swap succeeds, the word is the one that was
- *     read: because nobody touched it, or because others touched it before and
- *     after a look and the marks went round, and then the swap has taken their
- *     touch back. So whoever finds the view changed after a swap touches the
- *     entry anew. What remains is a thread that stands still twice, before its
- *     swap and again before it looks at the view, with looks in both: those who
- *     touched between may lose one look. An entry that is added in an old view
- *     counts as touched then, at some moment of the call.
+ *  4. Lookups, peeks, modifies and deletes take no lock, except that of the side
+ *     table if a line's flag requires a side probe. Inserts wait for inserts with
+ *     the same lock (1 of up to 512). While an insert holds its lock, it waits for
+ *     the side table's lock alone.
+ *  5. The sweep of a tick changes only words in which an entry expires, by
+ *     compare-and-swap. If the entry is touched first, the swap fails and the
+ *     sweep reads the entry again. After its lines the sweep publishes the epoch
+ *     in which they are passed (table/epoch.h).
+ *  6. A touch or a change of state writes the code that is fresh in the epoch in
+ *     force when the word was read. The thread reads the epoch, the word, computes
+ *     the code, and checks that the epoch is still the same.
+ *  7. The epoch may change between this check and the swap. The swap then succeeds
+ *     if no thread touched the word, or if threads touched it and the age counter
+ *     wrapped; in this case the swap has undone their touch. A thread that finds
+ *     the epoch changed after its swap therefore touches the entry again. One case
+ *     remains: a thread stalls before its swap and again before it reads the epoch,
+ *     with a tick in each stall. Touches between the stalls may then lose one tick.
+ *     An entry that is added in an old epoch counts as touched at that moment,
+ *     which lies within the call.
  */
 #ifndef INKLING_KINDS_LINE_CELLS_H
 #define INKLING_KINDS_LINE_CELLS_H
@@ -193,10 +193,10 @@ static inline int place_seq_unchanged(const struct ink_table *t, const struct pl
 /* -------------------------------------------------------------------- flags */
 
 /*
- * Reads a word. With one writer it is he who reads, or somebody who peeks: in
- * whichever order he sees the changes of two words, what has our fingerprint
- * in one of our lines is ours, and what he misses he looks for again
- * (place_seq_unchanged).
+ * Reads a word. With one writer, the reader is the writer itself, or a peek. A
+ * peek may see the changes of two words in any order: an entry with the flow's
+ * fingerprint in one of its lines is the flow's own, and after a miss the seqlock
+ * makes it retry (place_seq_unchanged).
  */
 INK_HOT uint64_t word_read(const uint64_t *word)
 {
@@ -208,7 +208,7 @@ static inline int flag_is_set(const struct ink_line *line, unsigned flag)
 	return (word_read(&line->word[flag]) & INK_LINE_FLAG) != 0;
 }
 
-/* Writes a word that was read before; 0 if somebody else did meanwhile. */
+/* Writes a word that was read before; 0 if another thread did meanwhile. */
 INK_HOT int word_swap(uint64_t *word, uint64_t seen, uint64_t new)
 {
 	if (IS_SHARED)
@@ -388,7 +388,7 @@ INK_HOT int cell_peek(const struct ink_table *t, const struct place *p, struct s
 	return matches;
 }
 
-/* Not a code: the view has changed, and with it perhaps what was read. */
+/* Sentinel: the epoch changed, retry. */
 #define OUTDATED INK_GONE
 
 INK_HOT unsigned cell_code(const struct ink_table *t, const struct spot *spot, unsigned state)

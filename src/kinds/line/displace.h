@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Displacement in `line`: where both lines of a new flow are full, an entry of
- * theirs moves to its own other line. Part of line_cells.h, like line_sweep.h.
+ * theirs moves to its own other line. store.h calls it.
  */
 #ifndef INKLING_KINDS_LINE_DISPLACE_H
 #define INKLING_KINDS_LINE_DISPLACE_H

@@ -117,7 +117,7 @@ INK_HOT uint32_t first_slot(uint64_t slots)
 	return (uint32_t)_tzcnt_u64(slots);
 }
 
-/* Slots, and bits between them. Packing takes the words in the order of line_slots.h. */
+/* Slots, and bits between them. Packing takes the words in the order of slots.h. */
 INK_HOT uint32_t line_matches(const struct ink_line_shape *s, const struct ink_line *line,
 			      uint32_t fingerprint)
 {

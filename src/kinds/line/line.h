@@ -66,7 +66,7 @@ _Static_assert(sizeof(struct ink_line) == 64, "a line is one cache line");
 struct ink_line_shape {
 	uint64_t tags;      /* the tag bits of every column */
 	uint64_t units;     /* the lowest bit of every column; times x = x in every column */
-	uint64_t slots;     /* all slots of two lines; see line_slots.h */
+	uint64_t slots;     /* all slots of two lines; see slots.h */
 	uint32_t low_mask;  /* of an entry, what stands in its column */
 	uint32_t rest_mask; /* of an entry, what stands in the fourth one, shifted down */
 	uint32_t tag_mask;  /* of a fingerprint, what stands in the column */

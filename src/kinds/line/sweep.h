@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The time of `line`: what a tick does to a line. Part of line_cells.h, for the
- * sweep works with the cells that are defined there; for marks see turn.h.
+ * The time of `line`: what a tick does to a line. Ages are stored relative to an
+ * epoch (table/epoch.h), so a tick writes only words in which an entry expires.
  */
 #ifndef INKLING_KINDS_LINE_SWEEP_H
 #define INKLING_KINDS_LINE_SWEEP_H
@@ -34,7 +34,7 @@ static unsigned fate(const struct ink_table *t, unsigned stored)
 	return INK_EXPIRES | fresh[ink_code_state(c, after & ~INK_EXPIRES)];
 }
 
-/* An entry expires, unless somebody touched it meanwhile. */
+/* An entry expires, unless another thread touched it meanwhile. */
 static void slot_expire(struct ink_table *t, uint32_t line, unsigned slot)
 {
 	const struct ink_line_shape *s = shape_of(t);

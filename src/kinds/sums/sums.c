@@ -302,7 +302,7 @@ INK_HOT int begin_at(struct ink_table *t, const struct place *p, uint64_t id, in
 	return to == INK_ABSENT ? 0 : insert_at(t, p, id, (unsigned)to);
 }
 
-#include "engine/no_lookahead_verbs.h"
+#include "engine/composed_verbs.h"
 
 /* ------------------------------------------------------------- the whole table */
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Set and step for kinds with one writer and without a side table, made of
- * their other verbs (see calls.h), and of
- *
- *   begin_at(t, place, id, to)   a start event, for which the state that was found has no row
+ * Set and step of kinds without cells, composed of the verbs that such a kind
+ * defines itself (contract.h): lookup_at, insert_at, modify_at, delete_at, begin_at.
+ * Such kinds have one writer and no side table, so no verb has to retry.
  */
-#if defined KIND_DEFINED && !defined INKLING_ENGINE_NO_LOOKAHEAD_VERBS_H
-#define INKLING_ENGINE_NO_LOOKAHEAD_VERBS_H
+#if defined KIND_DEFINED && !defined INKLING_ENGINE_COMPOSED_VERBS_H
+#define INKLING_ENGINE_COMPOSED_VERBS_H
+
+#include <errno.h>
 
 INK_HOT int set_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
@@ -15,7 +16,7 @@ INK_HOT int set_at(struct ink_table *t, const struct place *p, uint64_t id, unsi
 	return result == -ENOENT ? insert_at(t, p, id, state) : result;
 }
 
-/* A new flow. Where there is no room for it, it stays absent. */
+/* A new flow. If there is no room for it, it stays absent. */
 INK_HOT int step_new(struct ink_table *t, const struct place *p, uint64_t id, struct ink_move *m)
 {
 	int error = m->to == INK_ABSENT ? 0 : insert_at(t, p, id, (unsigned)m->to);
@@ -25,7 +26,7 @@ INK_HOT int step_new(struct ink_table *t, const struct place *p, uint64_t id, st
 	return error;
 }
 
-/* From one state to another, or out. What cannot be removed at once is left to the tick. */
+/* From one state to another, or removed. An entry that cannot be removed now is left to the tick. */
 INK_HOT int step_on(struct ink_table *t, const struct place *p, uint64_t id, const struct ink_move *m)
 {
 	if (m->to == m->from)
