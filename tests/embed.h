@@ -402,6 +402,29 @@ static void loading_options_that_mean_nothing_are_refused(void **state)
 	}
 }
 
+/* A forged header claims them, too, and they are read into memory of their own. */
+static void the_callers_bytes_count_for_the_limit(void **state)
+{
+	static char much[INK_MAX_EXTRA];
+	const struct ink_save_options s = {sizeof s, much, sizeof much};
+
+	EACH_OBJECT (k) {
+		void *o = k->make(NULL), *loaded;
+		struct ink_load_options l = {.size = sizeof l, .allocator = &allocator, .bytes = sizeof much};
+
+		assert_true(k->bytes(o) < sizeof much / 2);
+		assert_int_equal(k->save_with(o, scratch_file, &s), 0);
+		k->free(o);
+		assert_null(k->load_with(scratch_file, &l));
+		assert_int_equal(errno, EFBIG);
+		l.bytes = 2 * sizeof much;
+		loaded = k->load_with(scratch_file, &l);
+		assert_non_null(loaded);
+		k->free(loaded);
+		assert_int_equal(heap.bytes + heap.blocks, 0);
+	}
+}
+
 /* ------------------------------------------------------------ forged snapshots */
 
 /* Every kind of change with right checksums: refused, or it can be used without harm. */
@@ -470,6 +493,7 @@ static void files_of_every_version_are_read_and_written_again_byte_for_byte(void
 		cmocka_unit_test(all_ways_of_loading_give_the_same_object),                                  \
 		cmocka_unit_test(a_source_that_fails_ends_short_or_says_too_much_is_refused),                \
 		cmocka_unit_test(loading_options_that_mean_nothing_are_refused),                             \
+		cmocka_unit_test(the_callers_bytes_count_for_the_limit),                                     \
 		cmocka_unit_test(forged_bodies_that_are_trusted_do_no_harm),                                 \
 		cmocka_unit_test(files_of_every_version_are_read_and_written_again_byte_for_byte)
 

@@ -226,7 +226,7 @@ struct ink_load_options {
 	enum ink_load how; /* INK_LOAD_MAP: only by path, with the library's own allocator */
 	enum ink_trust trust;
 	enum ink_simd simd; /* of tables */
-	uint64_t bytes;     /* upper limit for what is allocated, else -EFBIG; 0 = none */
+	uint64_t bytes;     /* upper limit for what is allocated, extra bytes too, else -EFBIG; 0 = none */
 	const struct ink_allocator *allocator;
 	void *extra; /* receives the caller's own bytes, at most extra_room of them; or NULL */
 	size_t extra_room;

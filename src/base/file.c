@@ -420,15 +420,20 @@ int ink_file_open(struct ink_file *f, void *header)
 		error = check_head(f, header);
 	if (!error)
 		error = check_extra(f, header);
-	return error ? error : check_size(f, header);
+	if (!error)
+		error = check_size(f, header);
+	f->extra = error ? 0 : ((const struct ink_file_head *)header)->extra_bytes;
+	return error;
 }
 
 int ink_file_limit(const struct ink_file *f, uint64_t bytes)
 {
-	if (!f->options.bytes || bytes <= f->options.bytes)
+	uint64_t limit = f->options.bytes;
+
+	if (!limit || (bytes <= limit && f->extra <= limit - bytes))
 		return 0;
 	return ink_file_wrong(f, -EFBIG, "takes %llu bytes of memory; %llu are allowed",
-			      (unsigned long long)bytes, (unsigned long long)f->options.bytes);
+			      (unsigned long long)(bytes + f->extra), (unsigned long long)limit);
 }
 
 /* -------------------------------------------------------------- loading: the body */

@@ -136,7 +136,8 @@ struct ink_file {
 	int is_open; /* fd */
 	int fd;      /* of a path */
 	uint64_t at;
-	uint64_t size; /* UINT64_MAX: not known */
+	uint64_t size;  /* UINT64_MAX: not known */
+	uint64_t extra; /* the caller's bytes, as the header says */
 };
 
 /* The bytes of an object behind its header. */
@@ -156,7 +157,7 @@ __attribute__((format(printf, 3, 4))) int ink_file_wrong(const struct ink_file *
  */
 int ink_file_open(struct ink_file *f, void *header);
 
-/* Is that much to allocate within the caller's limit? 0, or -EFBIG. */
+/* Is that much to allocate, and room for the extra bytes, within the caller's limit? 0, or -EFBIG. */
 int ink_file_limit(const struct ink_file *f, uint64_t bytes);
 
 /* The body, and the extra bytes to where the caller wants them. On failure body->at is NULL. */
