@@ -80,6 +80,43 @@ static inline uint64_t number_of(struct ink_bytes value)
 	return strtoull(text + 6, NULL, 10);
 }
 
+/* ---------------------------------------------------- what the teardown frees */
+
+static struct ink_kbf *kept_filters[64];
+static struct ink_kbf_dict *kept_dicts[64];
+static size_t filters_kept, dicts_kept;
+
+static inline struct ink_kbf *keep_filter(struct ink_kbf *f)
+{
+	assert_true(filters_kept < sizeof kept_filters / sizeof kept_filters[0]);
+	return kept_filters[filters_kept++] = f;
+}
+
+static inline struct ink_kbf_dict *keep_dict(struct ink_kbf_dict *d)
+{
+	assert_true(dicts_kept < sizeof kept_dicts / sizeof kept_dicts[0]);
+	return kept_dicts[dicts_kept++] = d;
+}
+
+static inline void free_kept(void)
+{
+	while (filters_kept)
+		ink_kbf_free(kept_filters[--filters_kept]);
+	while (dicts_kept)
+		ink_kbf_dict_free(kept_dicts[--dicts_kept]);
+}
+
+static inline int free_all(void **state)
+{
+	free_kept();
+	return 0;
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, free_all)
+
+/* One pass for each variant `v`; what is kept is freed after each. */
+#define EACH_VARIANT(v) for (const struct variant *v = variants; v < variants + VARIANTS; v++, free_kept())
+
 /* ------------------------------------------------------------------ making */
 
 static inline struct ink_kbf_dict *make_dict(enum ink_kbf_encoding encoding, uint32_t values)
@@ -90,7 +127,7 @@ static inline struct ink_kbf_dict *make_dict(enum ink_kbf_encoding encoding, uin
 
 	if (!d)
 		fail_msg("%s", why.text);
-	return d;
+	return keep_dict(d);
 }
 
 static inline struct ink_kbf *make_filter(const struct ink_kbf_options *o)
@@ -100,21 +137,17 @@ static inline struct ink_kbf *make_filter(const struct ink_kbf_options *o)
 
 	if (!f)
 		fail_msg("%s", why.text);
-	return f;
+	return keep_filter(f);
 }
 
-/* A filter of its own dictionary, for up to 500 values; freeing it frees both. */
+/* A filter of its own dictionary, for up to 500 values. */
 static inline struct ink_kbf *make_variant(const struct variant *v, struct ink_kbf_options o)
 {
-	struct ink_kbf *f;
-
 	o.size = sizeof o;
 	o.dict = make_dict(v->encoding, 500);
 	o.decoding = v->decoding;
 	o.counter_bits = v->counter_bits;
-	f = make_filter(&o);
-	ink_kbf_dict_free(o.dict);
-	return f;
+	return make_filter(&o);
 }
 
 /* k = 2, and eight cells in each part. */

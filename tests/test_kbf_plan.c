@@ -22,57 +22,34 @@ struct point {
 	uint32_t links;
 };
 
+#define SUMS INK_KBF_POWER_SUMS
+#define WIDE INK_KBF_POWER_SUMS_WIDE
+#define GREEDY INK_KBF_GREEDY
+#define JOINT INK_KBF_JOINT
+#define PAPER INK_KBF_PAPER
+#define TRIPLES INK_KBF_PAPER_TRIPLES
+
+/* clang-format off */
 static const struct point points[] = {
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 3000, 5, 1.1, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 3000, 6, 1.41, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 3000, 4, 1.2, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 3000, 3, 1.0, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 3000, 8, 2.2, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 300, 4, 1.2, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 300, 3, 0.8, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 50, 4, 1.0, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 10000, 4, 1.2, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 10000, 5, 1.5, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 16381, 5, 1.2, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 1000, 2, 0.5, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_PAPER, 300, 4, 1.2, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_PAPER, 3000, 5, 1.0, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_PAPER, 3000, 10, 1.5, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_PAPER, 3000, 3, 0.7, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_PAPER_TRIPLES, 300, 4, 1.2, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_PAPER_TRIPLES, 3000, 4, 1.3, 1},
-	{INK_KBF_POWER_SUMS_WIDE, INK_KBF_JOINT, 3000, 4, 1.1, 1},
-	{INK_KBF_POWER_SUMS_WIDE, INK_KBF_JOINT, 20000, 3, 0.9, 1},
-	{INK_KBF_POWER_SUMS_WIDE, INK_KBF_PAPER, 100, 3, 0.7, 1},
-	{INK_KBF_GREEDY, INK_KBF_JOINT, 300, 4, 1.2, 1},
-	{INK_KBF_GREEDY, INK_KBF_JOINT, 1000, 4, 1.2, 1},
-	{INK_KBF_GREEDY, INK_KBF_JOINT, 1000, 3, 1.0, 1},
-	{INK_KBF_GREEDY, INK_KBF_PAPER, 500, 4, 0.9, 1},
-	{INK_KBF_GREEDY, INK_KBF_PAPER_TRIPLES, 1000, 4, 1.1, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 3000, 4, 1.0, 2},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 300, 3, 0.7, 3},
-	{INK_KBF_POWER_SUMS, INK_KBF_PAPER, 3000, 5, 0.7, 4},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 3000, 3, 1.5, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 3000, 2, 0.8, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 300, 3, 1.4, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 50, 2, 1.2, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 10000, 3, 1.3, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 16381, 4, 1.6, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 1000, 4, 2.0, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_PAPER, 300, 3, 1.0, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_PAPER, 1000, 4, 1.4, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_PAPER, 3000, 2, 0.5, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_PAPER_TRIPLES, 300, 3, 1.3, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_PAPER_TRIPLES, 3000, 2, 0.9, 1},
-	{INK_KBF_POWER_SUMS_WIDE, INK_KBF_JOINT, 3000, 3, 1.2, 1},
-	{INK_KBF_POWER_SUMS_WIDE, INK_KBF_JOINT, 1000, 2, 0.8, 1},
-	{INK_KBF_POWER_SUMS_WIDE, INK_KBF_PAPER, 1000, 4, 1.3, 1},
-	{INK_KBF_GREEDY, INK_KBF_JOINT, 300, 3, 1.3, 1},
-	{INK_KBF_GREEDY, INK_KBF_JOINT, 1000, 2, 0.9, 1},
-	{INK_KBF_GREEDY, INK_KBF_PAPER, 500, 3, 1.0, 1},
-	{INK_KBF_GREEDY, INK_KBF_PAPER_TRIPLES, 1000, 3, 1.3, 1},
-	{INK_KBF_POWER_SUMS, INK_KBF_JOINT, 1000, 3, 1.3, 2},
+	{SUMS, JOINT, 3000, 5, 1.1, 1}, {SUMS, JOINT, 3000, 6, 1.41, 1}, {SUMS, JOINT, 3000, 4, 1.2, 1},
+	{SUMS, JOINT, 3000, 3, 1.0, 1}, {SUMS, JOINT, 3000, 8, 2.2, 1}, {SUMS, JOINT, 300, 4, 1.2, 1},
+	{SUMS, JOINT, 300, 3, 0.8, 1}, {SUMS, JOINT, 50, 4, 1.0, 1}, {SUMS, JOINT, 10000, 4, 1.2, 1},
+	{SUMS, JOINT, 10000, 5, 1.5, 1}, {SUMS, JOINT, 16381, 5, 1.2, 1}, {SUMS, JOINT, 1000, 2, 0.5, 1},
+	{SUMS, PAPER, 300, 4, 1.2, 1}, {SUMS, PAPER, 3000, 5, 1.0, 1}, {SUMS, PAPER, 3000, 10, 1.5, 1},
+	{SUMS, PAPER, 3000, 3, 0.7, 1}, {SUMS, TRIPLES, 300, 4, 1.2, 1}, {SUMS, TRIPLES, 3000, 4, 1.3, 1},
+	{WIDE, JOINT, 3000, 4, 1.1, 1}, {WIDE, JOINT, 20000, 3, 0.9, 1}, {WIDE, PAPER, 100, 3, 0.7, 1},
+	{GREEDY, JOINT, 300, 4, 1.2, 1}, {GREEDY, JOINT, 1000, 4, 1.2, 1}, {GREEDY, JOINT, 1000, 3, 1.0, 1},
+	{GREEDY, PAPER, 500, 4, 0.9, 1}, {GREEDY, TRIPLES, 1000, 4, 1.1, 1}, {SUMS, JOINT, 3000, 4, 1.0, 2},
+	{SUMS, JOINT, 300, 3, 0.7, 3}, {SUMS, PAPER, 3000, 5, 0.7, 4}, {SUMS, JOINT, 3000, 3, 1.5, 1},
+	{SUMS, JOINT, 3000, 2, 0.8, 1}, {SUMS, JOINT, 300, 3, 1.4, 1}, {SUMS, JOINT, 50, 2, 1.2, 1},
+	{SUMS, JOINT, 10000, 3, 1.3, 1}, {SUMS, JOINT, 16381, 4, 1.6, 1}, {SUMS, JOINT, 1000, 4, 2.0, 1},
+	{SUMS, PAPER, 300, 3, 1.0, 1}, {SUMS, PAPER, 1000, 4, 1.4, 1}, {SUMS, PAPER, 3000, 2, 0.5, 1},
+	{SUMS, TRIPLES, 300, 3, 1.3, 1}, {SUMS, TRIPLES, 3000, 2, 0.9, 1}, {WIDE, JOINT, 3000, 3, 1.2, 1},
+	{WIDE, JOINT, 1000, 2, 0.8, 1}, {WIDE, PAPER, 1000, 4, 1.3, 1}, {GREEDY, JOINT, 300, 3, 1.3, 1},
+	{GREEDY, JOINT, 1000, 2, 0.9, 1}, {GREEDY, PAPER, 500, 3, 1.0, 1}, {GREEDY, TRIPLES, 1000, 3, 1.3, 1},
+	{SUMS, JOINT, 1000, 3, 1.3, 2},
 };
+/* clang-format on */
 
 enum { POINTS = sizeof points / sizeof points[0], KEYS = 100000, STRANGERS = 200000 };
 
@@ -180,7 +157,6 @@ static struct ink_kbf *filter_at(const struct point *p, uint64_t keys, struct in
 	for (uint32_t i = 0; i < p->values; i++)
 		assert_int_equal(ink_kbf_dict_add(o.dict, value_number(i), NULL), 0);
 	*plan = plan_of(&o);
-	ink_kbf_dict_free(o.dict);
 	return f;
 }
 
@@ -198,12 +174,11 @@ static void measure(const struct point *p)
 	judge(p, "live keys in doubt", of_live.unknown, plan.unknown, of_live.asked);
 	judge(p, "strangers with a value", of_strangers.value, plan.false_positives, of_strangers.asked);
 	judge(p, "strangers in doubt", of_strangers.unknown, plan.strangers_unknown, of_strangers.asked);
-	ink_kbf_free(f);
 }
 
 static void every_formula_is_inside_the_interval_of_what_is_measured(void **state)
 {
-	for (unsigned i = 0; i < POINTS; i++)
+	for (unsigned i = 0; i < POINTS; i++, free_kept())
 		measure(&points[i]);
 	print_message("%d points, three formulas each, inside 99 %%\n", POINTS);
 }
@@ -276,8 +251,6 @@ static void a_million_keys_take_what_was_promised(void **state)
 	assert_true((double)live.unknown <= 1e-3 * (double)n + spread(1e-3 * (double)n));
 	assert_true((double)strangers.value <= 2e-5 * 2 * (double)n + spread(4e-5 * (double)n));
 	assert_sound(f);
-	ink_kbf_free(f);
-	ink_kbf_dict_free(o.dict);
 }
 
 /* p = 1e-3, m = -n ln p / (ln 2)^2, k = 10, cells of 3 + 29 bits: strangers that are not absent are 2^-10. */
@@ -301,8 +274,6 @@ static void at_the_papers_parameters_strangers_meet_its_false_positives(void **s
 	assert_true(rate > .9 * exp2(-10) - 3 * sqrt(exp2(-10) / (double)strangers));
 	assert_true(rate < 1.1 * exp2(-10) + 3 * sqrt(exp2(-10) / (double)strangers));
 	assert_sound(f);
-	ink_kbf_free(f);
-	ink_kbf_dict_free(o.dict);
 }
 
 /* ------------------------------------------------------------------ searching */
@@ -347,11 +318,12 @@ static void no_other_k_takes_fewer_cells(void **state)
 	assert_true(best.bits_per_key <= 150);
 }
 
-static void refused(struct ink_kbf_options o, int error)
+static void assert_refused(struct ink_kbf_options o, int error)
 {
 	struct ink_kbf_plan plan = {.size = sizeof plan};
 	struct ink_why why = {""};
 
+	o.size = sizeof o;
 	assert_int_equal(ink_kbf_plan(&o, &plan, &why), error);
 	assert_true(why.text[0]);
 	assert_int_equal(ink_kbf_plan(&o, &plan, NULL), error);
@@ -359,31 +331,36 @@ static void refused(struct ink_kbf_options o, int error)
 	errno = 0;
 	assert_null(ink_kbf_create(&o, NULL));
 	assert_int_equal(errno, -error);
-	ink_kbf_dict_free(o.dict);
 }
 
 static void options_that_mean_nothing_are_refused_with_a_reason(void **state)
 {
-	const size_t size = sizeof(struct ink_kbf_options);
+	static const struct {
+		int error;
+		struct ink_kbf_options o;
+	} bad[] = {
+		{-EINVAL, {0}},
+		{-EINVAL, {.keys = 9, .decoding = 4}},
+		{-EINVAL, {.keys = 9, .encoding = 4}},
+		{-EINVAL, {.keys = 9, .unknown = 1}},
+		{-EINVAL, {.keys = 9, .false_positives = NAN}},
+		{-EINVAL, {.keys = 9, .grow_at = -1}},
+		{-EINVAL, {.keys = 9, .counter_bits = 5}},
+		{-EINVAL, {.keys = 9, .k = 1}},
+		{-EINVAL, {.keys = 9, .k = 33}},
+		{-EINVAL, {.keys = 9, .k = 5, .cells = 4}},
+		{-EINVAL, {.keys = 9, .cells = 1ull << 32}},
+		{-EINVAL, {.keys = 9, .links = 65}},
+		{-EINVAL, {.keys = 9, .pending = UINT32_MAX}},
+		{-ERANGE, {.keys = UINT64_MAX}},
+		{-ERANGE, {.keys = 1ull << 33}},
+		{-ERANGE, {.keys = 9, .values = 16382}},
+		{-ERANGE, {.keys = 1000, .bytes = 40, .unknown = .1}},
+		{-ERANGE, {.bytes = 7}},
+	};
 
-	refused((struct ink_kbf_options){.size = size}, -EINVAL);
-	refused((struct ink_kbf_options){.size = size, .keys = 9, .decoding = 4}, -EINVAL);
-	refused((struct ink_kbf_options){.size = size, .keys = 9, .encoding = 4}, -EINVAL);
-	refused((struct ink_kbf_options){.size = size, .keys = 9, .unknown = 1}, -EINVAL);
-	refused((struct ink_kbf_options){.size = size, .keys = 9, .false_positives = NAN}, -EINVAL);
-	refused((struct ink_kbf_options){.size = size, .keys = 9, .grow_at = -1}, -EINVAL);
-	refused((struct ink_kbf_options){.size = size, .keys = 9, .counter_bits = 5}, -EINVAL);
-	refused((struct ink_kbf_options){.size = size, .keys = 9, .k = 1}, -EINVAL);
-	refused((struct ink_kbf_options){.size = size, .keys = 9, .k = 33}, -EINVAL);
-	refused((struct ink_kbf_options){.size = size, .keys = 9, .k = 5, .cells = 4}, -EINVAL);
-	refused((struct ink_kbf_options){.size = size, .keys = 9, .cells = 1ull << 32}, -EINVAL);
-	refused((struct ink_kbf_options){.size = size, .keys = 9, .links = 65}, -EINVAL);
-	refused((struct ink_kbf_options){.size = size, .keys = 9, .pending = UINT32_MAX}, -EINVAL);
-	refused((struct ink_kbf_options){.size = size, .keys = UINT64_MAX}, -ERANGE);
-	refused((struct ink_kbf_options){.size = size, .keys = 1ull << 33}, -ERANGE);
-	refused((struct ink_kbf_options){.size = size, .keys = 9, .values = 16382}, -ERANGE);
-	refused((struct ink_kbf_options){.size = size, .keys = 1000, .bytes = 40, .unknown = .1}, -ERANGE);
-	refused((struct ink_kbf_options){.size = size, .bytes = 7}, -ERANGE);
+	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
+		assert_refused(bad[i].o, bad[i].error);
 }
 
 static void a_filter_without_dictionary_is_refused(void **state)
@@ -402,14 +379,14 @@ static void a_filter_without_dictionary_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_formula_is_inside_the_interval_of_what_is_measured),
-		cmocka_unit_test(without_triples_the_plan_is_the_papers_corrected_formula),
-		cmocka_unit_test(a_million_keys_take_what_was_promised),
-		cmocka_unit_test(at_the_papers_parameters_strangers_meet_its_false_positives),
-		cmocka_unit_test(a_plan_keeps_its_ceilings_and_leads_back),
-		cmocka_unit_test(no_other_k_takes_fewer_cells),
-		cmocka_unit_test(options_that_mean_nothing_are_refused_with_a_reason),
-		cmocka_unit_test(a_filter_without_dictionary_is_refused),
+		TEST(every_formula_is_inside_the_interval_of_what_is_measured),
+		TEST(without_triples_the_plan_is_the_papers_corrected_formula),
+		TEST(a_million_keys_take_what_was_promised),
+		TEST(at_the_papers_parameters_strangers_meet_its_false_positives),
+		TEST(a_plan_keeps_its_ceilings_and_leads_back),
+		TEST(no_other_k_takes_fewer_cells),
+		TEST(options_that_mean_nothing_are_refused_with_a_reason),
+		TEST(a_filter_without_dictionary_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
