@@ -295,7 +295,7 @@ static int find_slowly(const struct ink_line_shape *s, const struct ink_line *li
 	return -1;
 }
 
-/* Slots have four bits a word, in the order in which line_slots.h has the words. */
+/* Slots have four bits a word, in the order in which slots.h has the words. */
 static const unsigned word_order[INK_LINE_WORDS] = {0, 1, 4, 5, 2, 3, 6, 7};
 
 static uint32_t slots_slowly(const struct ink_line_shape *s, const struct ink_line *line,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Many threads at one table: the thread rules of inkling.h and the laws of
- * line_cells.h, under load.
+ * kinds/line/cells.h, under load.
  *
  *   one writer changes, others peek and count     line, compact
  *   two writers step and delete the same flows    line, many writers

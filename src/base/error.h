@@ -19,7 +19,7 @@ static inline const char *ink_are(unsigned long long n)
 	return n == 1 ? "is" : "are";
 }
 
-/* Writes the reason, if anybody wants it, and passes the error on. */
+/* Writes the reason, unless `why` is NULL, and passes the error on. */
 __attribute__((format(printf, 3, 4))) static inline int ink_fail(struct ink_why *why, int error,
 								    const char *format, ...)
 {

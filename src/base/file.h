@@ -29,7 +29,7 @@
  *
  * Saving to a path is all or nothing. The object goes into a new file in the same
  * directory; fsync brings that to the disk before it takes the old one's name
- * (rename), and the name is on the disk before the call returns. Whoever opens the
+ * (rename), and the name is on the disk before the call returns. A process that opens the
  * path finds the whole old file or the whole new one, also after a power cut. A
  * save holds a lock (flock) on its new file. One without a lock is left
  * from a save that was killed: the next save to the same path removes it.

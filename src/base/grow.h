@@ -29,8 +29,8 @@ struct ink_struct {
 };
 
 /*
- * Copies the caller's struct into ours. `theirs` must not be NULL. 0, or -EINVAL
- * with the struct's name.
+ * Copies the caller's struct into ours. 0, or -EINVAL with the struct's name, also if
+ * `theirs` is NULL.
  */
 int ink_struct_read(const struct ink_struct *s, void *ours, const void *theirs, struct ink_why *why);
 

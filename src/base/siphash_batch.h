@@ -21,8 +21,8 @@ struct ink_id_ops {
 	void (*batch)(const uint64_t secret[2], const struct ink_keys *keys, uint64_t *ids);
 };
 
-extern const struct ink_id_ops ink_id_portable; /* src/id.c */
-extern const struct ink_id_ops ink_id_avx2;     /* src/id_avx2.c: the processor must have AVX2 and BMI2 */
+extern const struct ink_id_ops ink_id_portable; /* siphash.c */
+extern const struct ink_id_ops ink_id_avx2;     /* siphash_avx2.c: the processor must have AVX2 and BMI2 */
 
 /* Key i. With length 0 all keys are in one place, which may be NULL: nothing may be added to that. */
 static inline const uint8_t *ink_key_at(const struct ink_keys *keys, size_t i)

@@ -94,26 +94,24 @@ static int verb_step(struct ink_table *t, uint64_t id, unsigned event, struct in
 /* ------------------------------------------------------------------ batches */
 
 /*
- * While one block of items is worked on, the memory of the next one is on its
- * way. Asked for all at once, eight are enough to hide a miss to memory behind
- * the others' work, and few enough that what was fetched is still there. Where
- * the work on an item is so short that the memory would be idle before the
- * block is done, it is asked for in turns with the work, and further ahead
- * (make bench, at 1M and 16M flows).
+ * While one block of items is worked on, the memory of the next one is prefetched.
+ * In one burst, eight items are enough to hide a cache miss behind the work on the
+ * others, and few enough that their lines are still cached when they are needed.
+ * For kinds of two lines the work on an item is so short that memory would be idle
+ * before the block is done. There prefetches alternate with the work, and reach
+ * further ahead (make bench, at 1M and 16M flows).
  *
- * Tables that are far (ink_is_far) are asked for three blocks ahead, and into the
- * second cache: the first one has so few misses under way at once that they, and
- * not the memory, would be the limit.
+ * Far tables (ink_is_far) are prefetched three blocks ahead, and into L2 only: L1
+ * has so few miss buffers that they, and not the memory, would be the limit.
  */
 enum { BLOCK = TWO_LINES ? INK_BLOCK : 8 };
 
-enum reach { NEAR = 1, FAR = 3 }; /* so many blocks are under way before the one that is worked on */
+enum reach { NEAR = 1, FAR = 3 }; /* blocks that are prefetched ahead of the current one */
 
 /*
- * What the caller gives comes from memory too, if it was not just computed, and
- * the processor does not see in time where it goes on: a third of the time of
- * such batches went by waiting for ids (make bench; 32 to 128 items ahead are
- * alike).
+ * The caller's arrays come from memory too, unless they were just computed, and the
+ * hardware prefetcher is too late for them: such batches spent a third of their time
+ * waiting for ids (make bench; 32 to 128 items ahead are alike).
  */
 enum { GIVEN_AHEAD = 64, IDS_IN_A_LINE = 64 / sizeof(uint64_t) };
 
@@ -165,17 +163,17 @@ INK_HOT int is_seen_ahead(struct batch_way way)
 	return way.ahead == AHEAD_STORE ? FINDS_ROOM : way.ahead == AHEAD_LOOK;
 }
 
-/* What of an item of a later block is asked for: lines, one bit each. */
+/* The lines of an item of a later block that are prefetched, one bit each. */
 enum lines { NO_LINE = 0, FIRST_LINE = 1, SECOND_LINE = 2, BOTH_LINES = 3 };
 
 /*
- * A later block is asked for in turns with the look at this one, and with the work
- * on it. What is asked for in a burst waits, so mostly each asks for one line
- * (modifies and deletes at 1M flows 3 % less time than if the look asks for both; two
- * threads that churn 1M flows 3 to 8 % less, where inserts do so, too, though one alone
- * takes 5 % more). Where one thread stores alone, looking for room, which is as long as
- * to store, asks for both. Where memory is far, the longer of look and work does: a
- * sixth less for modifies and deletes at 16M flows.
+ * Prefetches of a later block alternate with looking at the current block, and with
+ * the work on it. Bursts of prefetches stall, so usually look and work fetch one line
+ * each. Modifies and deletes at 1M flows then take 3 % less time than if the look
+ * fetches both. Two threads that churn 1M flows take 3 to 8 % less if inserts do the
+ * same, one thread alone takes 5 % more. So with one writer, where looking for room
+ * takes as long as storing, the look fetches both. In far tables the longer of look and
+ * work fetches both: a sixth less for modifies and deletes at 16M flows.
  */
 INK_HOT enum lines look_asks(struct batch_way way)
 {
@@ -213,7 +211,7 @@ INK_HOT void places_fetch(const struct ink_table *t, const struct ink_batch *b, 
 	}
 }
 
-/* Of n items, from that one on; to ask for what lies behind the last one is no error. */
+/* Of n items, from that one on; to prefetch what lies behind the last one is no error. */
 INK_HOT void given_fetch(const struct ink_batch *b, size_t from, size_t n, enum besides besides)
 {
 	uintptr_t ids = (uintptr_t)b->ids;
@@ -226,7 +224,7 @@ INK_HOT void given_fetch(const struct ink_batch *b, size_t from, size_t n, enum 
 		__builtin_prefetch((const void *)((uintptr_t)b->events + from * sizeof b->events[0]));
 }
 
-/* The items from that one on, and their places; where memory is not asked for in turns, it is asked for here. */
+/* The items from that one on, and their places; if prefetches do not alternate with the work, all are made here. */
 INK_HOT void block_begin(const struct ink_table *t, const struct ink_batch *b, struct block *x, size_t from,
 			 struct batch_way way)
 {
@@ -247,7 +245,7 @@ INK_HOT void item_see(const struct ink_table *t, struct block *x, size_t i, stru
 		x->hints[i] = cell_look(t, p);
 }
 
-/* What is done with a block ahead, while a later one is asked for. */
+/* What is done with a block ahead, while a later one is prefetched. */
 INK_HOT void see_ahead(const struct ink_table *t, struct block *x, const struct block *later,
 		       struct batch_way way)
 {
@@ -310,7 +308,7 @@ INK_HOT int block_work(struct ink_table *t, const struct ink_batch *b, const str
 	return first_error;
 }
 
-/* The blocks that are under way before the loop begins. */
+/* The blocks that are prefetched before the loop begins. */
 INK_HOT void first_blocks(struct ink_table *t, const struct ink_batch *b, struct block *blocks,
 			  struct batch_way way)
 {
@@ -321,7 +319,7 @@ INK_HOT void first_blocks(struct ink_table *t, const struct ink_batch *b, struct
 	}
 }
 
-/* What is done with a block, while a later one is asked for; `into` is what comes of it. */
+/* What is done with a block, while a later one is prefetched; `into` receives the result. */
 typedef void block_fn(struct ink_table *t, const struct ink_batch *b, struct block *x,
 		      const struct block *later, void *into);
 

@@ -2,7 +2,7 @@
 /*
  * Set and step of kinds without cells, composed of the verbs that such a kind
  * defines itself (contract.h): lookup_at, insert_at, modify_at, delete_at, begin_at.
- * Such kinds have one writer and no side table, so no verb has to retry.
+ * Such kinds have one writer, so no verb has to retry.
  */
 #if defined KIND_DEFINED && !defined INKLING_ENGINE_COMPOSED_VERBS_H
 #define INKLING_ENGINE_COMPOSED_VERBS_H

@@ -195,7 +195,7 @@ INK_HOT int cell_unsure(const struct ink_table *t, const struct spot *s)
 }
 #endif
 
-/* A peek answers if the sequence was even before it, and unchanged after it (table/table.h). */
+/* A peek answers if the sequence was even before it, and unchanged after it (table/seqlock.h). */
 #if KIND_SEQLOCK
 static inline uint64_t place_seq_read(const struct ink_table *t, const struct place *p);
 static inline int place_seq_unchanged(const struct ink_table *t, const struct place *p, uint64_t before);
@@ -313,13 +313,14 @@ static void flag_overflow(struct ink_table *t, const struct place *p);
 
 /* ------------------------------------------------------------ the whole table */
 
-/* As in struct ink_ops; cells_check need not look at the side table. */
+/* As in struct ink_ops; the two checks need not look at the side table. */
 static void cells_shape(struct ink_table *t);
 static uint64_t cells_units(const struct ink_table *t);
 static uint32_t cells_in_unit(const struct ink_table *t);
 static void cells_sweep(struct ink_table *t, uint64_t from, uint64_t to);
 static void cells_count(const struct ink_table *t, struct ink_counts *counts);
 static const char *cells_check(const struct ink_table *t);
+static const char *cells_check_bounds(const struct ink_table *t);
 static const char *cells_check_bounds(const struct ink_table *t);
 
 #else

@@ -26,8 +26,8 @@ INK_HOT int is_sent_aside(const struct ink_table *t, const struct place *p, uint
 }
 
 /*
- * The flow's side entry, with the side table entered; 0, and not entered, if there is none. Most are sent
- * here in vain, and see that without the lock, which another thread may have had last.
+ * The flow's side entry, with the side table entered; 0, and not entered, if there is none. Usually there
+ * is none, so the side table is probed before the lock is taken.
  */
 static uint32_t side_open(struct ink_table *t, uint32_t home, uint64_t id)
 {
@@ -42,7 +42,7 @@ static uint32_t side_open(struct ink_table *t, uint32_t home, uint64_t id)
 	return e;
 }
 
-/* Nearly always there is nothing to ask for, and one flag of a line that is needed anyway says so. */
+/* Nearly always the flow has no side entry, and a flag of a line that is read anyway says so. */
 INK_HOT uint32_t side_entry(struct ink_table *t, const struct place *p, uint64_t id)
 {
 	return __builtin_expect(is_sent_aside(t, p, id), 0) ? side_open(t, place_home(p), id) : 0;
@@ -86,8 +86,9 @@ static void side_drop(struct ink_table *t, uint32_t e)
 }
 
 /*
- * With many writers -EEXIST: another thread has put one there that it cannot be told from. Where few bits
- * of ids are kept, such flows may have other second lines, and not the same lock (law 2 in line_cells.h).
+ * -EEXIST, with many writers: another thread has stored a flow that the side table cannot tell from this
+ * one. If it keeps few bits of an id, the two may have different second lines, and so different locks (law 2
+ * in kinds/line/cells.h).
  */
 static int side_put(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
@@ -104,7 +105,7 @@ static int side_put(struct ink_table *t, const struct place *p, uint64_t id, uns
 	return exists ? -EEXIST : e ? 0 : -ENOSPC;
 }
 
-/* Like the hand of a clock, so that the search does not begin at the same entries each time. */
+/* A clock hand: each search begins where the last one ended. */
 static int side_drop_expendable(struct ink_table *t)
 {
 	struct ink_side *s = &t->side;
@@ -119,7 +120,7 @@ static int side_drop_expendable(struct ink_table *t)
 		    ink_is_expendable(t, ink_side_code(s, e))) {
 			side_drop(t, e);
 			dropped = 1;
-			s->hand = s->width ? e - 1 : s->hand; /* another one has closed ranks */
+			s->hand = s->width ? e - 1 : s->hand; /* backward-shift deletion may have filled the slot */
 		}
 	}
 	ink_side_leave(s);
@@ -199,11 +200,11 @@ INK_HOT ink_answer peek_cells(const struct ink_table *t, const struct place *p)
 INK_HOT ink_answer peek_at(const struct ink_table *t, const struct place *p, uint64_t id)
 {
 	for (;;) {
-		uint64_t calm = place_seq_read(t, p);
+		uint64_t before = place_seq_read(t, p);
 		int code = is_sent_aside(t, p, id) ? ink_side_peek(&t->side, place_home(p), id) : -1;
 		ink_answer a = code < 0 ? peek_cells(t, p) : ink_code_answer(coding_of(t), (unsigned)code);
 
-		if (place_seq_unchanged(t, p, calm))
+		if (place_seq_unchanged(t, p, before))
 			return a;
 	}
 }
@@ -248,7 +249,7 @@ INK_HOT int put_new(struct ink_table *t, const struct place *p, uint64_t id, uns
 	return 0;
 }
 
-/* Another flow's entry cannot be told from ours: by id, or, where there is no room, nobody knows any more. */
+/* Another flow's entry matches. Ours goes to the side table; if that is full, the policy decides. */
 static int put_collision(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
 	int error = side_put(t, p, id, state);
@@ -382,12 +383,12 @@ static int several(struct ink_table *t, const struct place *p, int mark)
 }
 
 /*
- * For flows that are sent aside, and where one look was not enough: there are two
- * matches, or with many writers it has changed since, or was absent when it was
- * looked for, perhaps ahead of its turn. (Cells may be looked at before the side
- * table: nothing moves from one to the other, so who is missed in both was absent
- * at some moment.) The change is not given as a struct: that would be put together
- * for every flow, before it is known whether it comes here.
+ * For flows with a side flag, and where one look was not enough: there are two
+ * matches, or with many writers the entry has changed since, or the flow was absent
+ * at a look that may have been ahead of its turn. (Cells may be searched before the
+ * side table: nothing moves from one to the other, so a flow that is missed in both
+ * was absent at some moment.) The change is passed as two numbers: a struct would be
+ * built for every flow, also for those that do not come here.
  */
 SELDOM int modify_slowly(struct ink_table *t, uint64_t id, int from, unsigned to)
 {
@@ -494,7 +495,7 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct h
 
 /* -------------------------------------------------------------------- step */
 
-/* Found by id: a start event without a row begins the flow anew, in place. */
+/* Found by id: a start event without a row restarts the flow, in place. */
 static int step_side(struct ink_table *t, uint32_t e, unsigned event, struct ink_move *m)
 {
 	ink_answer from = ink_code_answer(coding_of(t), ink_side_code(&t->side, e));
@@ -594,7 +595,7 @@ static void sweep_side_entry(struct ink_table *t, uint32_t e)
 		ink_side_recode(&t->side, e, after & ~INK_EXPIRES);
 }
 
-/* Downwards, and round: what goes may move those behind it, which have been looked at. */
+/* Downward from a safe start: a removal moves only entries behind it, which have been visited. */
 static void verb_sweep_side(struct ink_table *t)
 {
 	uint32_t last, e;
@@ -602,9 +603,11 @@ static void verb_sweep_side(struct ink_table *t)
 	ink_side_enter(&t->side);
 	last = ink_side_last(&t->side);
 	e = ink_side_top(&t->side);
-	for (uint32_t i = 0; i<last; i++, e = e> 1 ? e - 1 : last)
+	for (uint32_t i = 0; i < last; i++) {
 		if (ink_side_used(&t->side, e))
 			sweep_side_entry(t, e);
+		e = e > 1 ? e - 1 : last;
+	}
 	ink_side_leave(&t->side);
 }
 

@@ -197,7 +197,7 @@ static inline uint64_t bloom_cell_at(const struct ink_bloom_shape *s, uint64_t c
 
 /*
  * A cell after the tick. Whether it is empty, what it holds and what becomes of
- * it is anybody's guess, so there is no branch but for those whose time is over.
+ * it cannot be predicted, so there is no branch but for those whose time is over.
  * (An empty cell looks like state 0 at age 0, which may be.)
  */
 INK_HOT uint64_t bloom_aged(struct ink_table *t, const struct bloom_aging *g, uint32_t cell)

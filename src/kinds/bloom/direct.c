@@ -7,10 +7,9 @@
  *
  *     (X, 0) -> cells 7, 12, 31      (X, 1) -> cells 2, 18, 25      ...
  *
- * Whoever knows the state to expect asks for one pair (ink_lookup_in) and is
- * mistaken as often as a Bloom filter is. Whoever does not (ink_lookup) has to
- * ask for the pairs with every state there is, and if more than one of them
- * seems to be there, nobody knows which is true. A change of state takes one
+ * A caller that knows the state to expect tests one pair (ink_lookup_in), with the
+ * error of a Bloom filter. Without it (ink_lookup), the pairs with all states are
+ * tested, and if more than one seems to be there, the answer is "don't know". A change of state takes one
  * pair out and puts another one in.
  *
  * The cell, from its lowest bit:
@@ -26,7 +25,7 @@
  * down all the same is an option: less is left behind, but a cell may come to
  * be empty while pairs that are there need it, and their flows read absent.
  *
- * Time: a cell does not know whose it is, so all states have one period.
+ * Time: a cell does not know its flow, so all states have one period.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -267,7 +266,7 @@ INK_HOT int begin_at(struct ink_table *t, const struct place *p, uint64_t id, in
 
 /* --------------------------------------------------------------------- the time */
 
-/* Nobody knows in which state. */
+/* The cells do not tell in which state. */
 static void note_gone(struct ink_table *t, uint32_t cell)
 {
 	(void)cell;

@@ -13,7 +13,7 @@
  *     a stranger            [3] [ ] [?]          absent: its own cell would not be empty
  *     a stranger            [?] [?] [3]          3: a false positive
  *
- * As long as nobody takes out what was not put in, an answer about a flow that
+ * As long as no flow is deleted that was not inserted, an answer about a flow that
  * is stored is right or "don't know".
  *
  * The cell, from its lowest bit:
@@ -43,7 +43,7 @@
  *
  * Without counters a cell with a state has one owner, since every second flow
  * makes it "don't know"; so to change or to clear it is safe. A "don't know"
- * has nobody who could clear it, and ends by time.
+ * has no single owner that could clear it, and ends by time.
  *
  * Time. A cell in a state rests for the period of that state. A cell that is
  * "don't know" is part of flows in any state; were it emptied before they are,

@@ -141,8 +141,8 @@ static inline uint64_t bit_close(uint64_t bits, unsigned at)
 /*
  * Which classes of a line's flows are sent to the side table, one bit each. Few
  * lines have a flow there, and very few have two; so the four flags together are a
- * number that names one class, or all. (A flag for every fourth class sent twice
- * as many flows there in vain.) Two of the names stand for two classes.
+ * number that names one class, or all. (A flag for every fourth class made
+ * twice as many flows probe the side table without an entry there.) Two of the names stand for two classes.
  */
 static const uint16_t compact_sent[1 << COMPACT_SIDE_BITS] = {
 	0,      0x4001, 0x8002, 0x0004, 0x0008, 0x0010, 0x0020, 0x0040,
@@ -328,7 +328,7 @@ struct place {
 	uint32_t bucket, remainder;
 };
 
-/* Their own numbers, for those who need no hurry. */
+/* Their own numbers, for code that is not hot. */
 static inline uint32_t first_line(const struct place *p)
 {
 	return p->words[0] / COMPACT_WORDS;

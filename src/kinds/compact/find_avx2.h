@@ -83,7 +83,7 @@ INK_HOT uint64_t window_from(const uint64_t *w, unsigned at)
 }
 
 /*
- * In the usual shape the metadata begin with half a word. They are read from
+ * In the common shape the metadata begin with half a word. They are read from
  * there on, not by words: then no bits of others are among them but the flags,
  * which are last.
  */
@@ -372,7 +372,7 @@ INK_HOT void code_put(const struct ink_compact_shape *s, uint64_t *w, unsigned s
 /* ---------------------------------------------------------------------- entries */
 
 /*
- * In the usual shape the second half of a line is eight lanes of 32 bits: the
+ * In the common shape the second half of a line is eight lanes of 32 bits: the
  * planes, then the metadata with the flags on top. So to put an entry in or to
  * take one out is to move bits in all lanes from a place on, which is the slot
  * in a plane and slot + bucket in the metadata, where a bit that leaves one

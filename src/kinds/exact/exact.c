@@ -27,7 +27,7 @@
  * pass a flow by, and flows move in two ways between its portions:
  *
  *   - Back into a hole, past the cursor: the tick meets the flow right there.
- *   - Into a larger table, when it grows: the cursor begins anew.
+ *   - Into a larger table, when it grows: the cursor starts again at 0.
  *
  * One slot at least stays empty, or searches would not end. The table doubles
  * when 7/8 of the slots are taken; where there is no memory for that, it goes
@@ -307,7 +307,7 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct h
 	return 0;
 }
 
-/* The flow was found by its full id, so it is this one that begins anew, in place. */
+/* The flow was found by its full id, so it restarts, in place. */
 INK_HOT int begin_at(struct ink_table *t, const struct place *p, uint64_t id, ink_answer to)
 {
 	if (to == INK_ABSENT)

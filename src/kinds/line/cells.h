@@ -125,7 +125,7 @@ INK_HOT struct place place_of(const struct ink_table *t, uint64_t id)
 	return (struct place){line_place(shape_of(t), id)};
 }
 
-/* Its lines; and their numbers, for those who need no hurry. */
+/* Its lines; and their numbers, for code that is not hot. */
 INK_HOT struct ink_line *place_line(const struct ink_table *t, const struct place *p, unsigned which)
 {
 	return (struct ink_line *)(void *)((uint64_t *)t->body + p->at.words[which]);
@@ -183,11 +183,11 @@ static inline uint64_t place_seq_read(const struct ink_table *t, const struct pl
 	return IS_SHARED ? 0 : ink_seq_read(t, stripe, stripe);
 }
 
-static inline int place_seq_unchanged(const struct ink_table *t, const struct place *p, uint64_t calm)
+static inline int place_seq_unchanged(const struct ink_table *t, const struct place *p, uint64_t before)
 {
 	uint32_t stripe = moving_stripe(p->at.fingerprint);
 
-	return IS_SHARED || ink_seq_unchanged(t, stripe, stripe, calm);
+	return IS_SHARED || ink_seq_unchanged(t, stripe, stripe, before);
 }
 
 /* -------------------------------------------------------------------- flags */
@@ -400,7 +400,7 @@ INK_HOT unsigned cell_code(const struct ink_table *t, const struct spot *spot, u
 	return IS_SHARED && ink_view(t) != spot->view ? OUTDATED : fresh;
 }
 
-/* Law 7: looks were taken around a swap. If the entry is still there in that state, it is touched anew. */
+/* Law 7: looks were taken around a swap. If the entry is still there in that state, it is touched again. */
 __attribute__((noinline, unused)) static void touch_again(struct ink_table *t, struct spot s, unsigned state)
 {
 	const struct ink_line_shape *shape = shape_of(t);

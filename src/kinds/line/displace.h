@@ -65,9 +65,9 @@ INK_HOT void move_victim(struct ink_table *t, struct victim who, unsigned slot, 
 			 ours);
 }
 
-/* ------------------------------------------------------------------ who moves */
+/* ------------------------------------------------------------------ the victim */
 
-/* A word of a full line, whose entries are asked to move, and the other lines of these. */
+/* A word of a full line, whose entries are candidates to move, and their other lines. */
 struct asked {
 	uint64_t *word, seen;
 	uint32_t line;
@@ -75,9 +75,9 @@ struct asked {
 };
 
 /*
- * The first word that is asked, and the next ones after it. It is not the same for
- * all: who got its place by displacement stands there, and its other line was full,
- * so that the next who asks would most likely ask in vain.
+ * The i-th word to try. Which one is first depends on the fingerprint: an entry that
+ * got its place by displacement stands in that word, and its other line was full, so
+ * the next insert that tried the same word would most likely fail.
  */
 INK_HOT void ask_word(const struct ink_table *t, const struct place *p, unsigned i, struct asked *a)
 {
@@ -98,8 +98,8 @@ INK_HOT void others_fetch(const struct ink_table *t, const struct asked *a, enum
 
 /*
  * Moves an entry of the word, and puts ours in its place; 0 if none can move. All
- * its entries are asked together: one by one, each answer would be a branch
- * mispredicted. The one whose other line has most room moves, for the more evenly
+ * its entries are examined together: one by one, each would be a mispredicted
+ * branch. The one whose other line has most room moves, for the more evenly
  * room is spread, the fewer lines are full.
  */
 INK_HOT int displace_one(struct ink_table *t, const struct asked *a, uint32_t fingerprint, unsigned state)

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Batches of inserts into `line`, with one writer. Part of calls.h.
+ * Batches of inserts into `line`, with one writer.
  *
- * At full load one flow in seven finds both its lines full, and an entry has to
- * move. Done when it is the flow's turn, that takes five times as long as another
- * insert: it is one long chain, from an entry to its other line, to the room there
- * and back, and fills the processor's queues with what waits for it. So flows that
- * have no room wait for each other, and each step is taken for dozens of them:
+ * At full load one insert in seven finds both candidate lines full and must displace
+ * an entry. Done inline, that takes five times as long as a plain insert. It is a chain
+ * of dependent loads: the victim, its other line, the free slot there. While the chain
+ * is outstanding, the reorder buffer fills and later inserts stall. So inserts without
+ * room are deferred, and each step is taken for dozens of them together:
  *
- *     a block:   look for room ---> store who has it
- *                                        |
- *                                        +---> waiting: ask words ---> move, and store
+ *     a block:   look for room ---> room: store
+ *                              |
+ *                              +--> none: defer ---> read words ---> displace, and store
  *
- * Who waits is overtaken by others, but never by the same flow, or by one that the
- * lines cannot tell from it: these have the same two lines, and full lines stay full
- * as long as the batch goes on, for whoever makes room takes it.
+ * Deferred inserts complete after later ones. They keep their order among inserts of
+ * the same flow, and of flows that the lines cannot tell from it: those have the same
+ * two lines, and full lines stay full while the batch runs, because an insert that
+ * makes room takes it.
  */
 #ifndef INKLING_KINDS_LINE_INSERT_H
 #define INKLING_KINDS_LINE_INSERT_H
@@ -27,14 +28,14 @@
 
 _Static_assert(!IS_SHARED, "nothing here takes a lock");
 
-/* Those who wait; a block more than may be left of them when one has been worked on. */
+/* Deferred inserts: room for a block more than may remain after a block. */
 struct waiting {
 	size_t n;
 	size_t items[INK_WAITING + BLOCK]; /* their numbers in the batch */
 	struct place places[INK_WAITING + BLOCK];
 };
 
-/* What comes of a batch: the first item that has an error, and who waits. */
+/* The result of a batch: the first item that has an error, and the deferred inserts. */
 struct inserts {
 	size_t item;
 	int error;
@@ -51,9 +52,9 @@ static void note_error(const struct ink_batch *b, size_t item, int error, struct
 	}
 }
 
-/* --------------------------------------------------------------- who has room */
+/* --------------------------------------------------------------- with room */
 
-/* In tables that are far, the lines for making room are asked for at once. */
+/* In far tables, the lines for making room are prefetched at once. */
 INK_HOT void join(const struct ink_table *t, struct waiting *w, size_t item, const struct place *p)
 {
 	struct asked a;
@@ -66,7 +67,7 @@ INK_HOT void join(const struct ink_table *t, struct waiting *w, size_t item, con
 	}
 }
 
-/* Nothing looks like it, neither in its lines nor in the side table. */
+/* It matches nothing, neither in its lines nor in the side table. */
 INK_HOT int is_plain(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
 	return state < t->states && !is_sent_aside(t, p, id) && !cell_may_match(t, p);
@@ -87,7 +88,7 @@ SELDOM void insert_carefully(struct ink_table *t, const struct ink_batch *b, siz
 		note_error(b, item, error, into);
 }
 
-/* Keeps the compiler from reckoning an address anew wherever it is used. */
+/* Keeps the compiler from recomputing an address at each use. */
 #define IN_A_REGISTER(address) __asm__("" : "+r"(address))
 
 INK_HOT void store_roomy(struct ink_table *t, const struct ink_batch *b, const struct block *x,
@@ -111,9 +112,9 @@ INK_HOT void store_roomy(struct ink_table *t, const struct ink_batch *b, const s
 	}
 }
 
-/* ------------------------------------------------------------------- who waits */
+/* ------------------------------------------------------------------- deferred */
 
-/* What was asked is not as it was, or nobody can move, or it is not for want of room alone that it waits. */
+/* The word has changed since it was read, or no entry of it can move, or the flow matches an entry. */
 SELDOM int insert_at_last(struct ink_table *t, struct place *p, uint64_t id, unsigned state)
 {
 	p->at.room = LINE_NO_ROOM;
@@ -157,7 +158,7 @@ INK_HOT void insert_block(struct ink_table *t, const struct ink_batch *b, struct
 {
 	struct inserts *inserts = into;
 
-	(void)later; /* asked for while room was looked for */
+	(void)later; /* prefetched while room was looked for */
 	store_roomy(t, b, x, inserts);
 	if (inserts->waiting.n > INK_WAITING)
 		insert_all_waiting(t, b, inserts);

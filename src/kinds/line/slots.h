@@ -3,8 +3,8 @@
  * Slots: what a search finds in a line, gathered into 32 bits. There are four
  * bits for each word, in them one for each 16 bits, at a column's first; the
  * words stand in the order 0 1 4 5 2 3 6 7, in which vector instructions pack
- * the halves of a line. Everybody keeps to it, so that tables and snapshots do
- * not depend on the instructions.
+ * the halves of a line. Portable code keeps to this order too, so tables and
+ * snapshots do not depend on the instructions.
  *
  * The slots of a flow's two lines make one word, those of the first line below:
  * one test says whether there is any, and one scan finds it.
@@ -19,7 +19,7 @@
 /*
  * Where a flow may stand, as a search wants it: not the numbers of its lines,
  * but of their first words, which lead to them without another shift. Room for a
- * new entry is told as its slot; no slot has the bit of LINE_NO_ROOM, which alone
+ * new entry is given as its slot; no slot has the bit of LINE_NO_ROOM, which alone
  * says that both lines were seen full.
  */
 enum { LINE_NO_ROOM = 64, LINE_NOT_SEEN = 128 + LINE_NO_ROOM };
@@ -71,10 +71,11 @@ static inline uint32_t slot_column(uint32_t slot)
 }
 
 /*
- * What a tick looks for in lines: entries that expire. Marks are turned (see
- * turn.h), so the look itself changes nothing, and most lines are only read.
+ * What a tick looks for in lines: entries that expire. Ages are stored relative to an
+ * epoch (table/epoch.h), so a look changes no entry that stays, and most lines are
+ * only read.
  *
- * Whether an entry expires follows from its stored code. The usual tick looks
+ * Whether an entry expires follows from its stored code. The common tick looks
  * at all states alike, and then one stored age expires, in whichever state.
  * Otherwise it is a table of codes that says so. Empty lanes look like code 0,
  * which may be one that expires; they have to be told apart by their tags.
