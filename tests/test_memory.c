@@ -74,35 +74,40 @@ static void assert_filled(const struct ink_table *t)
 
 /* ---------------------------------------------------------------- making a table */
 
+/* The k-th request of one call fails: NULL with ENOMEM and a reason, and nothing is left behind. */
+#define EACH_REQUEST(k, made, call, why, before)                                                             \
+	for (unsigned k = 1; fail_at(k), errno = 0, made = (call), !made; k++)                               \
+	assert_out_of_memory(&(why), before)
+
+static void assert_out_of_memory(struct ink_why *why, struct held before)
+{
+	int error = errno;
+
+	fail_never();
+	if (error != ENOMEM || !why->text[0])
+		fail_msg("errno %d, \"%s\"", error, why->text);
+	why->text[0] = '\0';
+	assert_held(before);
+}
+
 /* Returns how many requests there were to fail. */
 static unsigned create_failing(const struct ink_options *o)
 {
-	for (unsigned k = 1;; k++) {
-		struct held before = held_now();
-		struct ink_why why = {""};
-		struct ink_table *t;
+	struct held before = held_now();
+	struct ink_why why = {""};
+	struct ink_table *t;
+	unsigned requests;
 
-		fail_at(k);
-		errno = 0;
-		t = ink_create(o, k % 2 ? &why : NULL);
-		if (given.requests < k) {
-			fail_never();
-			assert_non_null(t);
-			ink_free(t);
-			assert_held(before);
-			return k - 1;
-		}
-		fail_never();
-		assert_null(t);
-		assert_int_equal(errno, ENOMEM);
-		assert_true(k % 2 == 0 || why.text[0]);
-		assert_held(before);
-	}
+	EACH_REQUEST(k, t, ink_create(o, &why), why, before);
+	requests = given.requests;
+	fail_never();
+	ink_free(t);
+	assert_held(before);
+	return requests;
 }
 
 static void a_table_is_made_or_nothing_is_left_of_it(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < KINDS; i++)
 		assert_int_equal(create_failing(&kinds[i]),
 				 4); /* the table, its secret, its body, its rules */
@@ -112,7 +117,6 @@ static void a_seed_needs_no_random_numbers(void **state)
 {
 	struct ink_options o = kinds[0];
 
-	(void)state;
 	o.seed = 1;
 	assert_int_equal(create_failing(&o), 3);
 }
@@ -123,7 +127,6 @@ static void a_refused_plan_asks_for_nothing_that_it_keeps(void **state)
 	struct held before = held_now();
 	struct ink_rules wrong = rules;
 
-	(void)state;
 	o.error = 1e-12;
 	assert_null(ink_create(&o, NULL));
 	assert_held(before);
@@ -139,7 +142,6 @@ static void the_old_rules_stay_where_there_is_no_memory_for_new_ones(void **stat
 	static const struct ink_row others[] = {{0, 17}, {1, 18}, {1, 19}, {INK_NO_ROW, 0}};
 	struct ink_rules new = rules;
 
-	(void)state;
 	new.rows = others;
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct ink_table *t = make(&kinds[i]);
@@ -167,7 +169,6 @@ static void the_old_rules_stay_where_there_is_no_memory_for_new_ones(void **stat
 /* What a data path calls never asks for memory. */
 static void verbs_and_ticks_need_no_memory(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct ink_table *t = make(&kinds[i]);
 		struct ink_counts counts;
@@ -201,7 +202,6 @@ static void exact_goes_on_until_it_is_full_where_it_cannot_grow(void **state)
 	struct held before = held_now();
 	uint64_t slots, i;
 
-	(void)state;
 	fill(t);
 	ink_stats(t, &stats);
 	slots = stats.cells;
@@ -229,7 +229,6 @@ static void exact_goes_on_until_it_is_full_where_it_cannot_grow(void **state)
 /* -EUCLEAN would say that the table is damaged. */
 static void a_check_that_lacks_memory_does_not_call_the_table_damaged(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct ink_table *t = make(&kinds[i]);
 		struct ink_why why = {""};
@@ -261,21 +260,15 @@ static struct ink_count *make_count(enum ink_count_kind kind)
 static void a_counting_set_is_made_or_nothing_is_left_of_it(void **state)
 {
 	struct ink_count_options o = {.size = sizeof o, .items = 1000};
+	struct held before = held_now();
+	struct ink_why why = {""};
+	struct ink_count *c;
 
-	(void)state;
-	for (unsigned k = 1; k <= 4; k++) {
-		struct held before = held_now();
-		struct ink_why why = {""};
-		struct ink_count *c;
-
-		fail_at(k);
-		c = ink_count_create(&o, &why);
-		fail_never();
-		assert_int_equal(c == NULL, k < 4); /* the set, its secret, its body */
-		assert_int_equal(why.text[0] != 0, k < 4);
-		ink_count_free(c);
-		assert_held(before);
-	}
+	EACH_REQUEST(k, c, ink_count_create(&o, &why), why, before);
+	assert_int_equal(given.requests, 3); /* the set, its secret, its body */
+	fail_never();
+	ink_count_free(c);
+	assert_held(before);
 }
 
 /* The d-left filter merges into a copy; the standard one in place. */
@@ -285,7 +278,6 @@ static void a_merge_without_memory_changes_nothing(void **state)
 	struct held before = held_now();
 	struct ink_why why = {""};
 
-	(void)state;
 	fail_always();
 	assert_int_equal(ink_count_merge(dleft, dleft, &why), -ENOMEM);
 	assert_int_equal(ink_count_merge(standard, standard, NULL), 0);
@@ -336,36 +328,24 @@ static void save_failing(const struct ink_table *t)
 
 static void load_failing(enum ink_load how)
 {
-	for (unsigned k = 1;; k++) {
-		struct held before = held_now();
-		struct ink_why why = {""};
-		struct ink_table *t;
+	struct held before = held_now();
+	struct ink_why why = {""};
+	struct ink_table *t;
 
-		fail_at(k);
-		errno = 0;
-		t = ink_load(scratch_file, how, &why);
-		fail_at(0);
-		if (t) {
-			assert_true(k > 2);
-			assert_filled(t);
-			ink_free(t);
-			assert_held(before);
-			return;
-		}
-		if (errno != ENOMEM)
-			fail_msg("request %u: errno %d, %s", k, errno, why.text);
-		assert_true(why.text[0]);
-		assert_held(before);
-	}
+	EACH_REQUEST(k, t, ink_load(scratch_file, how, &why), why, before);
+	assert_true(given.requests > 1);
+	fail_never();
+	assert_filled(t);
+	ink_free(t);
+	assert_held(before);
 }
 
 static void a_snapshot_is_saved_and_loaded_or_nothing_has_happened(void **state)
 {
-	(void)state;
+	SKIP_WITHOUT_SNAPSHOTS();
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct ink_table *t = make(&kinds[i]);
 
-	SKIP_WITHOUT_SNAPSHOTS();
 		fill(t);
 		assert_int_equal(ink_save(t, scratch_file, NULL), 0);
 		save_failing(t);
@@ -379,33 +359,21 @@ static void a_snapshot_is_saved_and_loaded_or_nothing_has_happened(void **state)
 /* Machines of every size, with a file and without. */
 static void a_machine_is_made_or_nothing_is_left_of_it(void **state)
 {
-	(void)state;
-	for (unsigned i = 0; ink_bundled(i); i++)
-		for (unsigned k = 1;; k++) {
-			struct held before = held_now();
-			struct ink_why why = {""};
-			struct ink_machine *m;
-			char *drawing;
-			int error;
+	for (unsigned i = 0; ink_bundled(i); i++) {
+		struct held before = held_now();
+		struct ink_why why = {""};
+		struct ink_machine *m;
+		char *drawing;
 
-			fail_at(k);
-			errno = 0;
-			m = ink_machine_load(ink_bundled(i)->name, NULL, &why);
-			error = errno;
-			fail_at(0);
-			if (m) {
-				drawing = ink_machine_draw(m);
-				assert_non_null(drawing);
-				__real_free(drawing); /* given by the C library */
-				ink_machine_free(m);
-				assert_held(before);
-				assert_true(k > 8);
-				break;
-			}
-			assert_int_equal(error, ENOMEM);
-			assert_true(why.text[0]);
-			assert_held(before);
-		}
+		EACH_REQUEST(k, m, ink_machine_load(ink_bundled(i)->name, NULL, &why), why, before);
+		assert_true(given.requests > 7);
+		fail_never();
+		drawing = ink_machine_draw(m);
+		assert_non_null(drawing);
+		__real_free(drawing); /* given by the C library */
+		ink_machine_free(m);
+		assert_held(before);
+	}
 }
 
 static void a_tracker_is_made_or_nothing_is_left_of_it(void **state)
@@ -415,20 +383,12 @@ static void a_tracker_is_made_or_nothing_is_left_of_it(void **state)
 	struct ink_options o = {.size = sizeof o, .flows = 10, .states = v->rules->states, .rules = v->rules};
 	struct ink_track_options k = {.size = sizeof k, .machine = m, .table = ink_create(&o, NULL)};
 	struct held before = held_now();
-	struct ink_track *track = NULL;
+	struct ink_why why = {""};
+	struct ink_track *track;
 
-	(void)state;
-	for (unsigned i = 1; !track; i++) {
-		struct ink_why why = {""};
-
-		fail_at(i);
-		track = ink_track_open(&k, &why);
-		fail_at(0);
-		assert_true(track ? i == 5
-				  : why.text[0] && errno == ENOMEM); /* sensor, classifier, a map of ports, tracker */
-		if (!track)
-			assert_held(before);
-	}
+	EACH_REQUEST(n, track, ink_track_open(&k, &why), why, before);
+	assert_int_equal(given.requests, 4); /* sensor, classifier, a map of ports, tracker */
+	fail_never();
 	ink_track_close(track);
 	assert_held(before);
 	ink_free(k.table);
