@@ -1,34 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A table that was saved and loaded is the same table; a file that is not what
- * ink_save wrote is refused with a reason, or, if somebody forged it well, is
+ * ink_save wrote is refused with a reason, or, if it was forged well, is
  * at least a sound table.
  *
  * The first half runs for every kind of table in turn. tests/document.h takes the
  * files apart by the offsets of docs/format.md, not by the structs of the library.
  */
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include <inkling/inkling.h>
 
 #include "tests/document.h"
 #include "tests/scratch.h"
@@ -100,97 +87,104 @@ struct sort {
 	struct ink_geometry small;
 };
 
+#define SORT(...)                                                                                            \
+	{                                                                                                    \
+		__VA_ARGS__                                                                                  \
+	}
+
 static const struct sort sorts[] = {
-	{"line, 2 lanes",
-	 {.kind = INK_LINE, .states = 200, .age_bits = 2, .geometry = {.h = 16}},
-	 {.b = 12, .h = 16, .side = 7}},
-	{"line, 3 lanes",
-	 {.kind = INK_LINE, .states = 15, .age_bits = 1, .geometry = {.h = 24}},
-	 {.b = 13, .h = 24, .side = 40}},
-	{"line, 4 lanes",
-	 {.kind = INK_LINE,
-	  .states = 3,
-	  .age_bits = 1,
-	  .full = INK_REPLACE,
-	  .error = .05,
-	  .geometry = {.h = 32}},
-	 {.b = 11, .h = 32, .side = 30}},
-	{"line, 4 lanes, portable, no ages",
-	 {.kind = INK_LINE,
-	  .states = 31,
-	  .full = INK_REFUSE,
-	  .simd = INK_SIMD_NONE,
-	  .error = .2,
-	  .geometry = {.h = 32}},
-	 {.b = 7, .h = 32, .side = 20}},
-	{"line, many writers",
-	 {.kind = INK_LINE, .states = 15, .age_bits = 1, .writers = 4},
-	 {.b = 9, .h = 24, .side = 50}},
-	{"line, many writers, portable, without side table",
-	 {.kind = INK_LINE,
-	  .states = 7,
-	  .writers = 2,
-	  .simd = INK_SIMD_NONE,
-	  .geometry = {.side = INK_NO_SIDE}},
-	 {.b = 8, .h = 24, .side = INK_NO_SIDE}},
-	{"compact, 8 bits",
-	 {.kind = INK_COMPACT, .states = 15, .age_bits = 1, .error = .01, .geometry = {.f = 8}},
-	 {.b = 10, .h = 32, .f = 8, .side = 60}},
-	{"compact, 8 bits, portable",
-	 {.kind = INK_COMPACT,
-	  .states = 15,
-	  .age_bits = 1,
-	  .error = .01,
-	  .simd = INK_SIMD_NONE,
-	  .geometry = {.f = 8}},
-	 {.b = 10, .h = 32, .f = 8, .side = 60}},
-	{"compact, 11 bits",
-	 {.kind = INK_COMPACT,
-	  .states = 6,
-	  .age_bits = 2,
-	  .error = .01,
-	  .full = INK_REPLACE,
-	  .geometry = {.f = 11}},
-	 {.b = 9, .h = 28, .f = 11, .side = 8}},
-	{"compact, 16 bits",
-	 {.kind = INK_COMPACT, .states = 40, .full = INK_REFUSE, .geometry = {.f = 16, .side = INK_NO_SIDE}},
-	 {.b = 14, .h = 20, .f = 16, .side = INK_NO_SIDE}},
-	{"dleft",
-	 {.kind = INK_DLEFT, .states = 10, .age_bits = 1, .full = INK_REFUSE},
-	 {.d = 3, .b = 11, .h = 6, .f = 10}},
-	{"dleft with overflow bits and side table",
-	 {.kind = INK_DLEFT, .states = 10, .age_bits = 1, .geometry = {.side = 200}},
-	 {.d = 4, .b = 9, .h = 5, .f = 6, .side = 12}},
-	{"dleft by the paper's other choices",
-	 {.kind = INK_DLEFT,
-	  .states = 5,
-	  .full = INK_REPLACE,
-	  .geometry = {.dleft_flags = INK_DLEFT_COPY | INK_DLEFT_REINSERT | INK_DLEFT_KEEP}},
-	 {.d = 2, .b = 20, .h = 4, .f = 5, .dleft_flags = 7}},
-	{"exact", {.kind = INK_EXACT, .states = 255, .age_bits = 1}, {.side = 0}},
-	{"stateful with counters", {.kind = INK_STATEFUL, .states = 15, .error = .02}, {.k = 3, .m = 1501}},
-	{"stateful without counters",
-	 {.kind = INK_STATEFUL, .states = 255, .age_bits = 2, .error = .02},
-	 {.k = 4, .m = 1503, .threshold = 2}},
-	{"stateful, blocked",
-	 {.kind = INK_STATEFUL,
-	  .states = 6,
-	  .age_bits = 1,
-	  .full = INK_REFUSE,
-	  .error = .02,
-	  .geometry = {.counter_bits = 3, .bloom_flags = INK_BLOOM_BLOCKED}},
-	 {.k = 5, .m = 1500, .counter_bits = 3, .bloom_flags = INK_BLOOM_BLOCKED}},
-	{"direct", {.kind = INK_DIRECT, .states = 15, .age_bits = 1, .error = .02}, {.k = 7, .m = 3001}},
-	{"direct without counters",
-	 {.kind = INK_DIRECT,
-	  .states = 2,
-	  .age_bits = 2,
-	  .error = .02,
-	  .geometry = {.counter_bits = INK_NO_COUNTERS}},
-	 {.k = 2, .m = 999, .counter_bits = INK_NO_COUNTERS}},
-	{"direct, counting down",
-	 {.kind = INK_DIRECT, .states = 4, .error = .02, .geometry = {.bloom_flags = INK_BLOOM_DECREMENT}},
-	 {.k = 3, .m = 1000, .counter_bits = 8, .bloom_flags = INK_BLOOM_DECREMENT}},
+	SORT("line, 2 lanes", {.kind = INK_LINE, .states = 200, .age_bits = 2, .geometry = {.h = 16}},
+	     {.b = 12, .h = 16, .side = 7}),
+	SORT("line, 3 lanes", {.kind = INK_LINE, .states = 15, .age_bits = 1, .geometry = {.h = 24}},
+	     {.b = 13, .h = 24, .side = 40}),
+	SORT("line, 4 lanes",
+	     {.kind = INK_LINE,
+	      .states = 3,
+	      .age_bits = 1,
+	      .full = INK_REPLACE,
+	      .error = .05,
+	      .geometry = {.h = 32}},
+	     {.b = 11, .h = 32, .side = 30}),
+	SORT("line, 4 lanes, portable, no ages",
+	     {.kind = INK_LINE,
+	      .states = 31,
+	      .full = INK_REFUSE,
+	      .simd = INK_SIMD_NONE,
+	      .error = .2,
+	      .geometry = {.h = 32}},
+	     {.b = 7, .h = 32, .side = 20}),
+	SORT("line, many writers", {.kind = INK_LINE, .states = 15, .age_bits = 1, .writers = 4},
+	     {.b = 9, .h = 24, .side = 50}),
+	SORT("line, many writers, portable, without side table",
+	     {.kind = INK_LINE,
+	      .states = 7,
+	      .writers = 2,
+	      .simd = INK_SIMD_NONE,
+	      .geometry = {.side = INK_NO_SIDE}},
+	     {.b = 8, .h = 24, .side = INK_NO_SIDE}),
+	SORT("compact, 8 bits",
+	     {.kind = INK_COMPACT, .states = 15, .age_bits = 1, .error = .01, .geometry = {.f = 8}},
+	     {.b = 10, .h = 32, .f = 8, .side = 60}),
+	SORT("compact, 8 bits, portable",
+	     {.kind = INK_COMPACT,
+	      .states = 15,
+	      .age_bits = 1,
+	      .error = .01,
+	      .simd = INK_SIMD_NONE,
+	      .geometry = {.f = 8}},
+	     {.b = 10, .h = 32, .f = 8, .side = 60}),
+	SORT("compact, 11 bits",
+	     {.kind = INK_COMPACT,
+	      .states = 6,
+	      .age_bits = 2,
+	      .error = .01,
+	      .full = INK_REPLACE,
+	      .geometry = {.f = 11}},
+	     {.b = 9, .h = 28, .f = 11, .side = 8}),
+	SORT("compact, 16 bits",
+	     {.kind = INK_COMPACT,
+	      .states = 40,
+	      .full = INK_REFUSE,
+	      .geometry = {.f = 16, .side = INK_NO_SIDE}},
+	     {.b = 14, .h = 20, .f = 16, .side = INK_NO_SIDE}),
+	SORT("dleft", {.kind = INK_DLEFT, .states = 10, .age_bits = 1, .full = INK_REFUSE},
+	     {.d = 3, .b = 11, .h = 6, .f = 10}),
+	SORT("dleft with overflow bits and side table",
+	     {.kind = INK_DLEFT, .states = 10, .age_bits = 1, .geometry = {.side = 200}},
+	     {.d = 4, .b = 9, .h = 5, .f = 6, .side = 12}),
+	SORT("dleft by the paper's other choices",
+	     {.kind = INK_DLEFT,
+	      .states = 5,
+	      .full = INK_REPLACE,
+	      .geometry = {.dleft_flags = INK_DLEFT_COPY | INK_DLEFT_REINSERT | INK_DLEFT_KEEP}},
+	     {.d = 2, .b = 20, .h = 4, .f = 5, .dleft_flags = 7}),
+	SORT("exact", {.kind = INK_EXACT, .states = 255, .age_bits = 1}, {.side = 0}),
+	SORT("stateful with counters", {.kind = INK_STATEFUL, .states = 15, .error = .02},
+	     {.k = 3, .m = 1501}),
+	SORT("stateful without counters", {.kind = INK_STATEFUL, .states = 255, .age_bits = 2, .error = .02},
+	     {.k = 4, .m = 1503, .threshold = 2}),
+	SORT("stateful, blocked",
+	     {.kind = INK_STATEFUL,
+	      .states = 6,
+	      .age_bits = 1,
+	      .full = INK_REFUSE,
+	      .error = .02,
+	      .geometry = {.counter_bits = 3, .bloom_flags = INK_BLOOM_BLOCKED}},
+	     {.k = 5, .m = 1500, .counter_bits = 3, .bloom_flags = INK_BLOOM_BLOCKED}),
+	SORT("direct", {.kind = INK_DIRECT, .states = 15, .age_bits = 1, .error = .02}, {.k = 7, .m = 3001}),
+	SORT("direct without counters",
+	     {.kind = INK_DIRECT,
+	      .states = 2,
+	      .age_bits = 2,
+	      .error = .02,
+	      .geometry = {.counter_bits = INK_NO_COUNTERS}},
+	     {.k = 2, .m = 999, .counter_bits = INK_NO_COUNTERS}),
+	SORT("direct, counting down",
+	     {.kind = INK_DIRECT,
+	      .states = 4,
+	      .error = .02,
+	      .geometry = {.bloom_flags = INK_BLOOM_DECREMENT}},
+	     {.k = 3, .m = 1000, .counter_bits = 8, .bloom_flags = INK_BLOOM_DECREMENT}),
 };
 
 static const struct sort *sort = sorts; /* under test */
@@ -583,43 +577,11 @@ static uint64_t odd_value(unsigned which, uint64_t was)
 	return values[which % (sizeof values / sizeof values[0])];
 }
 
-static void a_forged_header_is_refused_or_means_a_sound_table(void **state)
-{
-	struct image original = small_image(), i = image_copy(original);
-
-	for (size_t at = AT_VERSION; at < AT_EPOCH + 8; at += 4) {
-		for (unsigned which = 0; which < 18; which++) {
-			size_t bytes = at >= AT_FLOWS && at % 8 == 0 && which % 2 ? 8 : 4;
-
-			memcpy(i.bytes, original.bytes, original.size);
-			put(i, at, bytes, odd_value(which, get(i, at, bytes)));
-			put_sum(i, AT_HEADER_SUM, 0, AT_HEADER_SUM);
-			try_forged(i, which % 2 ? INK_LOAD_READ : INK_LOAD_MAP);
-		}
-	}
-}
-
-static void several_forged_fields_are_refused_or_mean_a_sound_table(void **state)
-{
-	struct image original = small_image(), i = image_copy(original);
-
-	for (size_t round = 0; round < scaled(5000); round++) {
-		memcpy(i.bytes, original.bytes, original.size);
-		for (uint64_t n = 2 + random_below(3); n > 0; n--) {
-			size_t at = AT_KIND + 4 * random_below(14);
-
-			put(i, at, 4,
-			    random_below(4) ? random_below(40) : odd_value(random_below(18), get32(i, at)));
-		}
-		seal(i);
-		try_forged(i, round % 2 ? INK_LOAD_READ : INK_LOAD_MAP);
-	}
-}
-
 /* Some bits, some words, or all of the body become others. */
-static void spoil_body(struct image i, unsigned how)
+static void spoil_body(struct image i, size_t round)
 {
 	size_t body = i.size - AT_BODY;
+	unsigned how = random_below(11);
 
 	for (uint64_t n = 1 + random_below(how % 2 ? 3 : 40); n > 0; n--) {
 		size_t at = AT_BODY + random_below(body), word = AT_BODY + random_below(body / 8) * 8;
@@ -635,16 +597,42 @@ static void spoil_body(struct image i, unsigned how)
 		i.bytes[at] = (unsigned char)random_word();
 }
 
-static void a_forged_body_is_refused_or_means_a_sound_table(void **state)
+/* One field after the other, with every odd value. */
+static void spoil_field(struct image i, size_t round)
+{
+	size_t at = AT_VERSION + round / 18 * 4, bytes = at >= AT_FLOWS && at % 8 == 0 && round % 2 ? 8 : 4;
+
+	put(i, at, bytes, odd_value((unsigned)(round % 18), get(i, at, bytes)));
+}
+
+static void spoil_fields(struct image i, size_t round)
+{
+	for (uint64_t n = 2 + random_below(3); n > 0; n--) {
+		size_t at = AT_KIND + 4 * random_below(14);
+
+		put(i, at, 4, random_below(4) ? random_below(40) : odd_value(random_below(18), get32(i, at)));
+	}
+}
+
+static void assert_spoilt(void (*spoil)(struct image i, size_t round), size_t rounds)
 {
 	struct image original = small_image(), i = image_copy(original);
 
-	for (size_t round = 0; round < scaled(8000); round++) {
+	for (size_t round = 0; round < rounds; round++) {
 		memcpy(i.bytes, original.bytes, original.size);
-		spoil_body(i, random_below(11));
-		seal(i);
+		spoil(i, round);
+		if (spoil != spoil_field)
+			put_sum(i, AT_BODY_SUM, AT_BODY, i.size);
+		put_sum(i, AT_HEADER_SUM, 0, AT_HEADER_SUM);
 		try_forged(i, round % 2 ? INK_LOAD_READ : INK_LOAD_MAP);
 	}
+}
+
+static void what_is_forged_is_refused_or_means_a_sound_table(void **state)
+{
+	assert_spoilt(spoil_field, (AT_EPOCH + 8 - AT_VERSION) / 4 * 18);
+	assert_spoilt(spoil_fields, scaled(5000));
+	assert_spoilt(spoil_body, scaled(8000));
 }
 
 /* ------------------------------------------------------ the numbers of a header */
@@ -1096,7 +1084,7 @@ static const struct forgery line_forgeries[] = {
 	{{{AT_BODY, 0, LANE, 1 | 10 << 11}}, "state"},
 	{{{AT_BODY, 4 * WORD + COLUMN, LANE, 1 << 11}}, "not empty"},
 	{{{AT_BODY + 5 * LINE, 5 * WORD + 47, 1, 1}}, "spare bit"},
-	{{{AT_BODY + 2 * LINE, 5 * WORD + 63, 1, 1}}, "spare bit"}, /* a lock that nobody would open */
+	{{{AT_BODY + 2 * LINE, 5 * WORD + 63, 1, 1}}, "spare bit"}, /* a lock that no thread would open */
 	{{{AT_BODY + 2 * LINE, 63, 1, 1}}, "side table"},           /* there is none */
 	{{{AT_BODY + 2 * LINE, 3 * WORD + 63, 1, 1}}, "side table"},
 	{{{AT_BODY + 3 * LINE, 0, LANE, 77},
@@ -1336,29 +1324,24 @@ static void doubts_end_with_the_next_tick(void **state)
 
 static void what_is_no_snapshot_is_refused(void **state)
 {
-	const char *text = "This is some text, and not at all a snapshot.\n";
-	struct image page = image_new(8192);
+	static const struct {
+		size_t size;
+		int byte;
+		const char *word;
+	} files[] = {{0, 0, "too short"}, {47, 'x', "too short"}, {8192, 'x', "magic"}, {8192, 0, "magic"}};
 
-	image_write((struct image){page.bytes, 0}, path_of("empty file"));
-	assert_refused(path_of("empty file"), EBADMSG, "too short");
-	image_write((struct image){(unsigned char *)(uintptr_t)text, strlen(text)}, path_of("text"));
-	assert_refused(path_of("text"), EBADMSG, "too short");
-	memset(page.bytes, 'x', page.size);
-	image_write(page, path_of("long text"));
-	assert_refused(path_of("long text"), EBADMSG, "magic");
-	memset(page.bytes, 0, page.size);
-	image_write(page, path_of("zeros"));
-	assert_refused(path_of("zeros"), EBADMSG, "magic");
+	for (unsigned n = 0; n < sizeof files / sizeof files[0]; n++) {
+		struct image i = image_new(files[n].size);
+
+		memset(i.bytes, files[n].byte, i.size);
+		assert_image_refused(i, files[n].word);
+	}
 	assert_refused(path_of("nothing there"), ENOENT, "cannot open");
 	assert_refused(scratch, EISDIR, "directory");
 	assert_refused("/dev/zero", EBADMSG, "regular");
 	assert_refused("/dev/null", EBADMSG, "regular");
-}
-
-static void a_pipe_is_refused_without_waiting(void **state)
-{
 	assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
-	assert_refused(path_of("pipe"), EBADMSG, "regular");
+	assert_refused(path_of("pipe"), EBADMSG, "regular"); /* without waiting for a writer */
 	unlink(path_of("pipe"));
 }
 
@@ -1399,18 +1382,23 @@ static void assert_save_fails(const struct ink_table *t, const char *path, int e
 
 static void a_save_goes_only_where_a_file_can_be(void **state)
 {
+	static const struct {
+		const char *path;
+		int error;
+		const char *word;
+	} bad[] = {
+		{"missing/file", -ENOENT, "directory"}, {"pipe/file", -ENOTDIR, "directory"},
+		{"directory", -EISDIR, "directory"},    {"directory/", -EISDIR, "directory"},
+		{"directory/..", -EISDIR, "directory"}, {"pipe", -EEXIST, "regular"},
+	};
 	struct ink_table *t = plain_table();
 	size_t files;
 
 	assert_int_equal(mkdir(path_of("directory"), 0700), 0);
 	assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
 	files = scratch_count();
-	assert_save_fails(t, path_of("missing/file"), -ENOENT, "directory");
-	assert_save_fails(t, path_of("pipe/file"), -ENOTDIR, "directory");
-	assert_save_fails(t, path_of("directory"), -EISDIR, "directory");
-	assert_save_fails(t, path_of("directory/"), -EISDIR, "directory");
-	assert_save_fails(t, path_of("directory/.."), -EISDIR, "directory");
-	assert_save_fails(t, path_of("pipe"), -EEXIST, "regular");
+	for (unsigned n = 0; n < sizeof bad / sizeof bad[0]; n++)
+		assert_save_fails(t, path_of(bad[n].path), bad[n].error, bad[n].word);
 	assert_int_equal(scratch_count(), files);
 	unlink(path_of("pipe"));
 	rmdir(path_of("directory"));
@@ -1498,7 +1486,7 @@ static void in_an_unwritable_directory(const struct ink_table *t, const char *pa
 	OR_ELSE(chmod(scratch, 0755) == 0);
 	if (geteuid() == 0)
 		OR_ELSE(seteuid(65534) == 0);
-	if (eaccess(path, R_OK)) /* nobody may go to $TMPDIR */
+	if (eaccess(path, R_OK)) /* user 65534 cannot enter $TMPDIR */
 		_exit(77);
 	fails_and_leaves_the_old(t, path, -EACCES, "cannot create");
 }
@@ -1597,7 +1585,7 @@ struct changer {
 	int stop;
 };
 
-/* What nobody should do: writes to the file that others are reading. */
+/* What no program should do: writes to a file that others are reading. */
 static void *change_in_place(void *of)
 {
 	struct changer *c = of;
@@ -1703,9 +1691,7 @@ static int failures_of(const struct sort *which)
 		TEST(fields_out_of_range_are_named),
 		TEST(an_unknown_version_or_kind_is_not_supported),
 		TEST(the_parts_are_checked_one_by_one),
-		TEST(a_forged_header_is_refused_or_means_a_sound_table),
-		TEST(several_forged_fields_are_refused_or_mean_a_sound_table),
-		TEST(a_forged_body_is_refused_or_means_a_sound_table),
+		TEST(what_is_forged_is_refused_or_means_a_sound_table),
 	};
 
 	sort = which;
@@ -1742,7 +1728,6 @@ int main(void)
 		TEST(a_table_without_rules_ticks_at_once),
 		TEST(doubts_end_with_the_next_tick),
 		TEST(what_is_no_snapshot_is_refused),
-		TEST(a_pipe_is_refused_without_waiting),
 		TEST(an_unknown_way_of_loading_is_refused),
 		TEST(a_long_path_is_cut_and_the_reason_stays),
 		TEST(a_save_goes_only_where_a_file_can_be),
