@@ -50,57 +50,68 @@ static int has_failed(void)
 	return __atomic_load_n(&failure.noted, __ATOMIC_RELAXED);
 }
 
-static int no_failure_yet(void **state)
-{
-	memset(&failure, 0, sizeof failure);
-	return 0;
-}
-
-struct crew {
-	pthread_t threads[8];
-	size_t n;
-};
-
-static void crew_add(struct crew *c, void *(*work)(void *), void *with)
-{
-	assert_true(c->n < sizeof c->threads / sizeof c->threads[0]);
-	assert_int_equal(pthread_create(&c->threads[c->n++], NULL, work, with), 0);
-}
-
-/* Waits for those that came after the first `from`. */
-static void crew_wait(struct crew *c, size_t from)
-{
-	while (c->n > from)
-		assert_int_equal(pthread_join(c->threads[--c->n], NULL), 0);
-}
-
 static void assert_no_failure(void)
 {
 	if (has_failed())
 		fail_msg("%s", failure.text);
 }
 
-/* Two threads do the same work, and meet at a barrier as often as they like. */
-static void do_both(pthread_barrier_t *meet, void *(*work)(void *), void *one, void *other)
-{
-	struct crew crew = {.n = 0};
+/* The threads of a test, where they meet, and whether those that have no end of their own are to end. */
+static struct {
+	pthread_t threads[8];
+	size_t n;
+	pthread_barrier_t meet;
+	int over;
+} crew;
 
-	pthread_barrier_init(meet, NULL, 2);
-	crew_add(&crew, work, one);
-	crew_add(&crew, work, other);
-	crew_wait(&crew, 0);
-	pthread_barrier_destroy(meet);
+static int goes_on(void)
+{
+	return !__atomic_load_n(&crew.over, __ATOMIC_ACQUIRE) && !has_failed();
+}
+
+static void end_all(void)
+{
+	__atomic_store_n(&crew.over, 1, __ATOMIC_RELEASE);
+}
+
+static void meet(void)
+{
+	pthread_barrier_wait(&crew.meet);
+}
+
+/* So many threads meet each time. */
+static void crew_new(unsigned meeting)
+{
+	crew.n = 0;
+	crew.over = 0;
+	assert_int_equal(pthread_barrier_init(&crew.meet, NULL, meeting), 0);
+}
+
+static void crew_add(void *(*work)(void *), void *with)
+{
+	assert_true(crew.n < sizeof crew.threads / sizeof crew.threads[0]);
+	assert_int_equal(pthread_create(&crew.threads[crew.n++], NULL, work, with), 0);
+}
+
+/* Waits for those that came after the first `endless`; these are ended then. */
+static void crew_wait(size_t endless)
+{
+	while (crew.n > endless)
+		assert_int_equal(pthread_join(crew.threads[--crew.n], NULL), 0);
+	end_all();
+	while (crew.n)
+		assert_int_equal(pthread_join(crew.threads[--crew.n], NULL), 0);
+	pthread_barrier_destroy(&crew.meet);
 	assert_no_failure();
 }
 
-static int flag_up(const int *flag)
+/* Two threads do the same work, and meet as often as they like. */
+static void do_both(void *(*work)(void *), void *one, void *other)
 {
-	return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
-}
-
-static void raise_flag(int *flag)
-{
-	__atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+	crew_new(2);
+	crew_add(work, one);
+	crew_add(work, other);
+	crew_wait(0);
 }
 
 /* ----------------------------------------------------------------- tables */
@@ -118,12 +129,33 @@ static int same_place(const struct ink_line_place *a, const struct ink_line_plac
 	return a->fingerprint == b->fingerprint && (a->first == b->first || a->first == b->second);
 }
 
-static uint64_t *ids_new(size_t n)
-{
-	uint64_t *ids = calloc(n ? n : 1, sizeof *ids);
+/* What a test has allocated and made; its teardown frees it. */
+static void *kept[8];
+static size_t things_kept;
+static struct ink_table *table;
 
-	assert_non_null(ids);
-	return ids;
+static void *keep_new(size_t n, size_t size)
+{
+	void *new = calloc(n ? n : 1, size);
+
+	assert_non_null(new);
+	assert_true(things_kept < sizeof kept / sizeof kept[0]);
+	return kept[things_kept++] = new;
+}
+
+static int no_failure_yet(void **state)
+{
+	memset(&failure, 0, sizeof failure);
+	return 0;
+}
+
+static int free_all(void **state)
+{
+	while (things_kept)
+		free(kept[--things_kept]);
+	ink_free(table);
+	table = NULL;
+	return 0;
 }
 
 /* ------------------------------------------------- one writer, many readers */
@@ -159,8 +191,6 @@ struct scene {
 	uint64_t clock;   /* a STILL flow of its own, whose state is `time` % STILL_STATES */
 	uint32_t time;
 	size_t fading, most_fading;
-	pthread_barrier_t start;
-	int over;
 	uint64_t peeks;
 };
 
@@ -238,12 +268,11 @@ static struct ink_table *scene_table(const struct table_case *c, unsigned writer
 				.seed = 1,
 				.rules = &rules,
 				.geometry = c->geometry};
-	struct ink_table *t;
 
 	scene_rules(c->states, rows, timings);
-	t = table_with(&o);
-	t->is_far = c->far;
-	return t;
+	table = table_with(&o);
+	table->is_far = c->far;
+	return table;
 }
 
 static void scene_insert(struct scene *s, enum group group, size_t i)
@@ -278,16 +307,9 @@ static void scene_new(struct scene *s, const struct table_case *c)
 	for (int g = 0; g < PASSING; g++)
 		s->n[PASSING] -= s->n[g];
 	for (int g = 0; g < GROUPS; g++)
-		s->ids[g] = ids_new(s->n[g]);
+		s->ids[g] = keep_new(s->n[g], sizeof(uint64_t));
 	scene_fill(s);
 	s->changes = scaled(c->changes);
-}
-
-static void scene_free(struct scene *s)
-{
-	for (int g = 0; g < GROUPS; g++)
-		free(s->ids[g]);
-	ink_free(s->t);
 }
 
 static void pass_one(struct scene *s)
@@ -380,7 +402,7 @@ static void *write_all_the_time(void *with)
 {
 	struct scene *s = with;
 
-	pthread_barrier_wait(&s->start);
+	meet();
 	for (uint64_t i = 0; i < s->changes && !has_failed(); i++) {
 		pass_one(s);
 		if (i % 2)
@@ -395,7 +417,7 @@ static void *write_all_the_time(void *with)
 			scene_tick(s);
 	}
 	scene_tick_out(s);
-	raise_flag(&s->over);
+	end_all();
 	return NULL;
 }
 
@@ -453,8 +475,8 @@ static void *peek_all_the_time(void *with)
 	struct scene *s = with;
 	uint64_t peeks = 0, dice = 1 + __atomic_fetch_add(&s->peeks, 1, __ATOMIC_RELAXED);
 
-	pthread_barrier_wait(&s->start);
-	while (!flag_up(&s->over) && !has_failed()) {
+	meet();
+	while (goes_on()) {
 		for (unsigned i = 0; i < 2000; i++)
 			peek_one(s, &dice);
 		for (unsigned i = 0; i < 200; i++)
@@ -487,21 +509,17 @@ static void assert_all_there(struct scene *s, int coarse)
 static void a_peek_beside_the_writer_is_right(void **state)
 {
 	const struct table_case *c = *state;
-	struct crew crew = {.n = 0};
 	struct scene s;
 
 	skip_what_is_portable_anyway(c->simd);
 	scene_new(&s, c);
-	pthread_barrier_init(&s.start, NULL, 3);
-	crew_add(&crew, write_all_the_time, &s);
-	crew_add(&crew, peek_all_the_time, &s);
-	crew_add(&crew, peek_all_the_time, &s);
-	crew_wait(&crew, 0);
-	pthread_barrier_destroy(&s.start);
-	assert_no_failure();
+	crew_new(3);
+	crew_add(write_all_the_time, &s);
+	crew_add(peek_all_the_time, &s);
+	crew_add(peek_all_the_time, &s);
+	crew_wait(0);
 	assert_sound(s.t);
 	assert_all_there(&s, c->coarse);
-	scene_free(&s);
 }
 
 /*
@@ -520,34 +538,24 @@ static uint64_t id_of_turn(unsigned flow)
 	return (uint64_t)flow << 58 | flow * 0x50000000ull;
 }
 
-struct turns {
-	struct ink_table *t;
-	pthread_barrier_t start;
-	int over;
-};
-
 static void *take_turns(void *with)
 {
-	struct turns *s = with;
-
-	pthread_barrier_wait(&s->start);
+	meet();
 	for (unsigned i = 0; i < TURNS && !has_failed(); i++) {
 		unsigned flow = i % 2 ? THE_SECOND : THE_FIRST;
 
-		if (ink_insert(s->t, id_of_turn(flow), flow) || ink_delete(s->t, id_of_turn(flow)))
+		if (ink_insert(table, id_of_turn(flow), flow) || ink_delete(table, id_of_turn(flow)))
 			complain("turn %u was not taken", i);
 	}
-	raise_flag(&s->over);
+	end_all();
 	return NULL;
 }
 
 static void *peek_for_the_first(void *with)
 {
-	struct turns *s = with;
-
-	pthread_barrier_wait(&s->start);
-	while (!flag_up(&s->over) && !has_failed()) {
-		ink_answer a = ink_peek(s->t, id_of_turn(THE_FIRST));
+	meet();
+	while (goes_on()) {
+		ink_answer a = ink_peek(table, id_of_turn(THE_FIRST));
 
 		if (a != THE_FIRST && a != INK_ABSENT)
 			complain("the first flow reads %d", a);
@@ -555,18 +563,12 @@ static void *peek_for_the_first(void *with)
 	return NULL;
 }
 
-static void write_and_peek(struct ink_table *t, void *(*write)(void *), void *(*peek)(void *))
+static void write_and_peek(void *(*write)(void *), void *(*peek)(void *))
 {
-	struct crew crew = {.n = 0};
-	struct turns s = {.t = t, .over = 0};
-
-	pthread_barrier_init(&s.start, NULL, 2);
-	crew_add(&crew, write, &s);
-	crew_add(&crew, peek, &s);
-	crew_wait(&crew, 0);
-	pthread_barrier_destroy(&s.start);
-	assert_no_failure();
-	ink_free(t);
+	crew_new(2);
+	crew_add(write, NULL);
+	crew_add(peek, NULL);
+	crew_wait(0);
 }
 
 static void a_peek_does_not_read_the_flow_that_took_the_place(void **state)
@@ -574,7 +576,8 @@ static void a_peek_does_not_read_the_flow_that_took_the_place(void **state)
 	const struct table_case *c = *state;
 
 	skip_what_is_portable_anyway(c->simd);
-	write_and_peek(scene_table(c, 1), take_turns, peek_for_the_first);
+	scene_table(c, 1);
+	write_and_peek(take_turns, peek_for_the_first);
 }
 
 /*
@@ -591,24 +594,20 @@ static uint64_t id_in_bucket(uint64_t bucket, uint64_t remainder)
 
 static void *come_and_go(void *with)
 {
-	struct turns *s = with;
-
-	pthread_barrier_wait(&s->start);
+	meet();
 	for (unsigned i = 0; i < TURNS && !has_failed(); i++)
-		if (ink_insert(s->t, id_in_bucket(58, 9), THE_SECOND) ||
-		    ink_delete(s->t, id_in_bucket(58, 9)))
+		if (ink_insert(table, id_in_bucket(58, 9), THE_SECOND) ||
+		    ink_delete(table, id_in_bucket(58, 9)))
 			complain("turn %u was not taken", i);
-	raise_flag(&s->over);
+	end_all();
 	return NULL;
 }
 
 static void *peek_for_a_stranger(void *with)
 {
-	struct turns *s = with;
-
-	pthread_barrier_wait(&s->start);
-	while (!flag_up(&s->over) && !has_failed())
-		if (ink_peek(s->t, id_in_bucket(5, 200)) != INK_ABSENT)
+	meet();
+	while (goes_on())
+		if (ink_peek(table, id_in_bucket(5, 200)) != INK_ABSENT)
 			complain("a stranger is not absent");
 	return NULL;
 }
@@ -622,11 +621,11 @@ static void a_peek_needs_no_side_table(void **state)
 				.age_bits = 1,
 				.error = .5,
 				.geometry = {.b = 1, .h = 32, .f = 8, .side = INK_NO_SIDE}};
-	struct ink_table *t = table_with(&o);
 
+	table = table_with(&o);
 	for (uint64_t i = 0; i < 31; i++)
-		assert_int_equal(ink_insert(t, id_in_bucket(i < 20 ? i : 57, i), THE_FIRST), 0);
-	write_and_peek(t, come_and_go, peek_for_a_stranger);
+		assert_int_equal(ink_insert(table, id_in_bucket(i < 20 ? i : 57, i), THE_FIRST), 0);
+	write_and_peek(come_and_go, peek_for_a_stranger);
 }
 
 /* ------------------------------------------- many writers step the same flows */
@@ -673,7 +672,7 @@ static struct ink_table *machine_table(struct ink_options *o, const uint8_t *sta
 	o->size = sizeof *o;
 	o->seed = 1;
 	o->rules = &rules;
-	return table_with(o);
+	return table = table_with(o);
 }
 
 struct round_case {
@@ -711,12 +710,10 @@ struct ring {
 	size_t set_size[FLOWS];
 	struct book books[WRITERS][FLOWS];
 	uint64_t operations; /* of each writer, between two checks */
-	pthread_barrier_t meet;
 	int doubles;
 	unsigned tickers;
 	struct ink_counts expired[TICKERS];
 	uint64_t now;
-	int over;
 };
 
 struct member {
@@ -753,21 +750,14 @@ static struct ring *ring_new(const struct round_case *c)
 				.writers = WRITERS,
 				.simd = c->simd,
 				.geometry = c->geometry};
-	struct ring *r = calloc(1, sizeof *r);
+	struct ring *r = keep_new(1, sizeof *r);
 
-	assert_non_null(r);
 	r->t = machine_table(&o, starts);
 	r->operations = scaled(c->operations) / WRITERS / CHECKS;
 	r->tickers = c->tickers;
 	r->doubles = c->doubles;
 	ring_name_flows(r);
 	return r;
-}
-
-static void ring_free(struct ring *r)
-{
-	ink_free(r->t);
-	free(r);
 }
 
 static void step_one(struct ring *r, struct book *book, size_t i, unsigned event)
@@ -980,10 +970,10 @@ static void *go_round_all_the_time(void *with)
 	uint64_t dice = me->number + 1;
 
 	for (unsigned check = 0; check < CHECKS; check++) {
-		pthread_barrier_wait(&r->meet);
+		meet();
 		for (uint64_t i = 0; i < r->operations && !has_failed(); i++)
 			go_round(r, me->number, &dice);
-		pthread_barrier_wait(&r->meet);
+		meet();
 		if (me->number == 0 && !r->tickers)
 			check_ring(r);
 	}
@@ -1014,7 +1004,7 @@ static void *tick_all_the_time(void *with)
 	struct ring *r = me->ring;
 	uint64_t dice = 100 + me->number;
 
-	while (!flag_up(&r->over) && !has_failed()) {
+	while (goes_on()) {
 		struct ink_counts expired;
 		int result = tick_somehow(r, &dice, &expired);
 
@@ -1028,34 +1018,21 @@ static void *tick_all_the_time(void *with)
 	return NULL;
 }
 
-static void ring_run(struct ring *r)
-{
-	struct member members[WRITERS + TICKERS];
-	struct crew crew = {.n = 0};
-
-	pthread_barrier_init(&r->meet, NULL, WRITERS);
-	for (unsigned i = 0; i < r->tickers; i++) {
-		members[WRITERS + i] = (struct member){r, i};
-		crew_add(&crew, tick_all_the_time, &members[WRITERS + i]);
-	}
-	for (unsigned i = 0; i < WRITERS; i++) {
-		members[i] = (struct member){r, i};
-		crew_add(&crew, go_round_all_the_time, &members[i]);
-	}
-	crew_wait(&crew, r->tickers);
-	raise_flag(&r->over);
-	crew_wait(&crew, 0);
-	pthread_barrier_destroy(&r->meet);
-}
-
 static struct ring *run_ring(const struct round_case *c)
 {
+	struct member members[WRITERS + TICKERS];
 	struct ring *r;
 
 	skip_what_is_portable_anyway(c->simd);
 	r = ring_new(c);
-	ring_run(r);
-	assert_no_failure();
+	crew_new(WRITERS);
+	for (unsigned i = 0; i < WRITERS + TICKERS; i++)
+		members[i] = (struct member){r, i % WRITERS};
+	for (unsigned i = 0; i < r->tickers; i++)
+		crew_add(tick_all_the_time, &members[WRITERS + i]);
+	for (unsigned i = 0; i < WRITERS; i++)
+		crew_add(go_round_all_the_time, &members[i]);
+	crew_wait(r->tickers);
 	return r;
 }
 
@@ -1065,7 +1042,6 @@ static void two_threads_step_and_delete_the_same_flows(void **state)
 	struct ring *r = run_ring(c);
 
 	assert_true(!c->geometry.side || stats_of(r->t).overflowed > 0 || stats_of(r->t).collisions > 0);
-	ring_free(r);
 }
 
 static void two_threads_tick_while_two_step(void **state)
@@ -1076,23 +1052,21 @@ static void two_threads_tick_while_two_step(void **state)
 	assert_no_failure();
 	assert_true(r->expired[0].total + r->expired[1].total > 0);
 	assert_int_equal(stats_of(r->t).expired, r->expired[0].total + r->expired[1].total);
-	ring_free(r);
 }
 
 /* Whether two threads meet in a tick is chance, so the test plays one of them. */
 static void a_tick_beside_another_is_busy(void **state)
 {
 	struct ink_options o = {.size = sizeof o, .states = 2, .flows = 100, .writers = 2, .seed = 1};
-	struct ink_table *t = table_with(&o);
 
-	t->aging.busy = 1;
-	assert_int_equal(ink_tick(t, 1, NULL), -EBUSY);
-	assert_int_equal(ink_tick_portion(t, 1, 1, NULL), -EBUSY);
-	t->aging.busy = 0;
-	assert_int_equal(stats_of(t).now, 0);
-	assert_int_equal(ink_tick(t, 1, NULL), 0);
-	assert_int_equal(stats_of(t).now, 1);
-	ink_free(t);
+	table = table_with(&o);
+	table->aging.busy = 1;
+	assert_int_equal(ink_tick(table, 1, NULL), -EBUSY);
+	assert_int_equal(ink_tick_portion(table, 1, 1, NULL), -EBUSY);
+	table->aging.busy = 0;
+	assert_int_equal(stats_of(table).now, 0);
+	assert_int_equal(ink_tick(table, 1, NULL), 0);
+	assert_int_equal(stats_of(table).now, 1);
 }
 
 /* ------------------------------------------------ many writers, flows of their own */
@@ -1104,8 +1078,6 @@ struct estate {
 	size_t n_still;
 	uint64_t fading, most_fading;
 	uint64_t changes; /* of each owner */
-	pthread_barrier_t start;
-	int over;
 };
 
 struct owner {
@@ -1208,7 +1180,7 @@ static void *own_all_the_time(void *with)
 
 	for (size_t i = 0; i < o->n; i++)
 		own_insert(o, i);
-	pthread_barrier_wait(&o->estate->start);
+	meet();
 	for (uint64_t k = 0; k < o->estate->changes && !has_failed(); k++) {
 		size_t i = below_from(&o->dice, o->n);
 
@@ -1234,8 +1206,8 @@ static void *tick_and_peek_all_the_time(void *with)
 	struct ink_counts expired;
 	uint64_t dice = 5;
 
-	pthread_barrier_wait(&e->start);
-	while (!flag_up(&e->over) && !has_failed()) {
+	meet();
+	while (goes_on()) {
 		uint64_t now = stats_of(e->t).now + 1;
 		int more = below_from(&dice, 8) ? ink_tick_portion(e->t, now, 300, &expired)
 						: ink_tick(e->t, now + 3, &expired);
@@ -1257,7 +1229,7 @@ static void estate_new(struct estate *e, const struct table_case *c)
 	*e = (struct estate){.t = scene_table(c, 3), .flows = c->flows, .changes = scaled(c->changes)};
 	e->n_still = c->flows / 10;
 	e->most_fading = c->flows / 20;
-	e->still = ids_new(e->n_still);
+	e->still = keep_new(e->n_still, sizeof(uint64_t));
 	for (size_t i = 0; i < e->n_still; i++) {
 		e->still[i] = id_number(i);
 		assert_int_equal(ink_insert(e->t, e->still[i], state_of(STILL, i)), 0);
@@ -1269,9 +1241,8 @@ static struct owner owner_new(struct estate *e, unsigned number)
 	struct owner o = {.estate = e, .n = (e->flows - e->n_still - e->most_fading) / 2, .dice = number};
 
 	o.next_id = (uint64_t)number << 32;
-	o.ids = ids_new(o.n);
-	o.states = calloc(o.n, 1);
-	assert_non_null(o.states);
+	o.ids = keep_new(o.n, sizeof(uint64_t));
+	o.states = keep_new(o.n, 1);
 	return o;
 }
 
@@ -1280,31 +1251,24 @@ static void assert_owned(struct owner *o)
 	for (size_t i = 0; i < o->n; i++)
 		own_answer(o, i, ink_lookup(o->estate->t, o->ids[i]));
 	assert_no_failure();
-	free(o->ids);
-	free(o->states);
 }
 
 static void every_writer_finds_its_own_flows_as_it_left_them(void **state)
 {
 	const struct table_case *c = *state;
-	struct crew crew = {.n = 0};
 	struct owner owners[2];
 	struct ink_stats stats;
 	struct estate e;
 
 	skip_what_is_portable_anyway(c->simd);
 	estate_new(&e, c);
-	pthread_barrier_init(&e.start, NULL, 3);
-	crew_add(&crew, tick_and_peek_all_the_time, &e);
+	crew_new(3);
+	crew_add(tick_and_peek_all_the_time, &e);
 	for (unsigned i = 0; i < 2; i++) {
 		owners[i] = owner_new(&e, i + 1);
-		crew_add(&crew, own_all_the_time, &owners[i]);
+		crew_add(own_all_the_time, &owners[i]);
 	}
-	crew_wait(&crew, 1);
-	raise_flag(&e.over);
-	crew_wait(&crew, 0);
-	pthread_barrier_destroy(&e.start);
-	assert_no_failure();
+	crew_wait(1);
 	assert_sound(e.t);
 	stats = stats_of(e.t);
 	assert_int_equal(stats.flows, owners[0].n + owners[1].n + e.n_still + e.fading);
@@ -1312,8 +1276,6 @@ static void every_writer_finds_its_own_flows_as_it_left_them(void **state)
 	assert_true(stats.expired > 0 && (stats.side_flows > 100 || !c->coarse));
 	assert_owned(&owners[0]);
 	assert_owned(&owners[1]);
-	free(e.still);
-	ink_free(e.t);
 }
 
 /* ------------------------------------------- the same flow at the same moment */
@@ -1336,7 +1298,6 @@ struct twice {
 	uint64_t rounds;
 	uint64_t stored, removed; /* in this round, as the calls said */
 	uint64_t steps[2];        /* how far each thread is */
-	pthread_barrier_t meet;
 };
 
 struct one_of_two {
@@ -1455,19 +1416,19 @@ static void *do_the_same(void *with)
 			__atomic_fetch_add(&b->stored, store_one(b, b->ids[me->number][i], me->number),
 					   __ATOMIC_RELAXED);
 		}
-		pthread_barrier_wait(&b->meet);
+		meet();
 		if (me->number == 0)
 			check_stored(b);
-		pthread_barrier_wait(&b->meet);
+		meet();
 		for (size_t i = 0; i < TWICE; i++) {
 			keep_step(me);
 			__atomic_fetch_add(&b->removed, remove_one(b, b->ids[me->number][i]),
 					   __ATOMIC_RELAXED);
 		}
-		pthread_barrier_wait(&b->meet);
+		meet();
 		if (me->number == 0)
 			check_removed(b);
-		pthread_barrier_wait(&b->meet);
+		meet();
 	}
 	return NULL;
 }
@@ -1488,7 +1449,8 @@ static int met_before(const struct twice *b, size_t n, uint64_t id)
 /* The same fingerprint, and the lines the other way round. */
 static uint64_t twin_of(const struct ink_table *t, uint64_t id)
 {
-	uint64_t lines = ink_line_shape_of(t)->lines, second = ink_line_place(ink_line_shape_of(t), id).second;
+	uint64_t lines = ink_line_shape_of(t)->lines,
+		 second = ink_line_place(ink_line_shape_of(t), id).second;
 
 	return ((second << 32) + lines - 1) / lines << 32 | (id & 0xffffffff);
 }
@@ -1516,8 +1478,7 @@ static void two_threads_do_the_same_to_the_same_flows(void **state)
 	skip_what_is_portable_anyway(c->simd);
 	b.t = machine_table(&o, NULL);
 	twice_name_flows(&b, c->twins);
-	do_both(&b.meet, do_the_same, &threads[0], &threads[1]);
-	ink_free(b.t);
+	do_both(do_the_same, &threads[0], &threads[1]);
 }
 
 /* ------------------------------------------------------- a narrow side table */
@@ -1526,18 +1487,7 @@ static void two_threads_do_the_same_to_the_same_flows(void **state)
  * Where the side table keeps four bits of an id, flows that it cannot tell apart have other second lines, and so
  * other locks. Two threads insert such flows into tables that are full; none must be there twice.
  */
-struct narrow {
-	struct ink_table *t;
-	uint64_t rounds;
-	pthread_barrier_t meet;
-};
-
-struct one_of_narrow {
-	struct narrow *n;
-	unsigned mine;
-};
-
-static struct ink_table *narrow_table(void)
+static void narrow_table(void)
 {
 	struct ink_options o = {.size = sizeof o,
 				.kind = INK_LINE,
@@ -1545,48 +1495,44 @@ static struct ink_table *narrow_table(void)
 				.writers = 2,
 				.seed = 1,
 				.geometry = {.b = 5, .h = 16, .side = 200, .side_id = 4}};
-	struct ink_table *t = ink_create(&o, NULL);
 
-	for (uint64_t i = 0; t && i < 80; i++)
-		ink_insert(t, id_number(1000000 + i), 1);
-	return t;
+	ink_free(table);
+	table = ink_create(&o, NULL);
+	for (uint64_t i = 0; table && i < 80; i++)
+		ink_insert(table, id_number(1000000 + i), 1);
 }
 
-static void *insert_narrowly(void *given)
+/* `with`: the number of the thread. */
+static void *insert_narrowly(void *with)
 {
-	struct one_of_narrow *o = given;
-	struct narrow *n = o->n;
+	unsigned mine = *(const unsigned *)with;
 	struct ink_why why = {""};
 
-	for (uint64_t round = 0; round < n->rounds; round++) {
-		if (o->mine == 0)
-			n->t = narrow_table();
-		pthread_barrier_wait(&n->meet);
-		for (uint64_t i = 0; n->t && i < 100; i++)
-			ink_insert(n->t, id_number(200 * round + 100 * o->mine + i), 2);
-		pthread_barrier_wait(&n->meet);
-		if (o->mine == 0 && (!n->t || ink_check(n->t, &why)))
-			complain("round %llu: %s", (unsigned long long)round, n->t ? why.text : "no table");
-		if (o->mine == 0)
-			ink_free(n->t);
+	for (uint64_t round = 0; round < scaled(2000); round++) {
+		if (mine == 0)
+			narrow_table();
+		meet();
+		for (uint64_t i = 0; table && i < 100; i++)
+			ink_insert(table, id_number(200 * round + 100 * mine + i), 2);
+		meet();
+		if (mine == 0 && (!table || ink_check(table, &why)))
+			complain("round %llu: %s", (unsigned long long)round, table ? why.text : "no table");
 	}
 	return NULL;
 }
 
 static void flows_that_a_narrow_side_table_cannot_tell_apart_are_there_once(void **state)
 {
-	struct narrow n = {.rounds = scaled(2000)};
-	struct one_of_narrow threads[2] = {{&n, 0}, {&n, 1}};
-
-	do_both(&n.meet, insert_narrowly, &threads[0], &threads[1]);
+	do_both(insert_narrowly, &(unsigned){0}, &(unsigned){1});
 }
 
 /* ------------------------------------------------------------------ all of it */
 
 /* clang-format off */
-#define CASE(test, about, of, ...) {#test ": " about, test, no_failure_yet, NULL, &(struct of){__VA_ARGS__}}
+#define CASE(test, about, of, ...) {#test ": " about, test, no_failure_yet, free_all, &(struct of){__VA_ARGS__}}
 /* clang-format on */
 
+#define ALONE(test) cmocka_unit_test_setup_teardown(test, no_failure_yet, free_all)
 #define PEEK(about, ...) CASE(a_peek_beside_the_writer_is_right, about, table_case, __VA_ARGS__)
 #define TURN(about, ...)                                                                                     \
 	CASE(a_peek_does_not_read_the_flow_that_took_the_place, about, table_case, __VA_ARGS__, 0)
@@ -1635,7 +1581,7 @@ int main(void)
 		TURN("line, portable", INK_SIMD_NONE, LINE, 0),
 		TURN("line, best", INK_SIMD_BEST, LINE, 0),
 		TURN("compact, best", INK_SIMD_BEST, FULL_COMPACT(8, 32, 13), 0),
-		cmocka_unit_test_setup(a_peek_needs_no_side_table, no_failure_yet),
+		ALONE(a_peek_needs_no_side_table),
 		STEP("best", INK_SIMD_BEST, M_STATES, {0}, 50 * M, 0, 0),
 		STEP("portable", INK_SIMD_NONE, M_STATES, {0}, 4 * M, 0, 0),
 		STEP("beyond the caches, best", INK_SIMD_BEST, M_STATES, {LARGE}, 2 * M, 0, 0),
@@ -1646,7 +1592,7 @@ int main(void)
 		STEP("confused, portable", INK_SIMD_NONE, 250, {CONFUSED}, 2 * M, 0, 1),
 		TICK("wide, best", INK_SIMD_BEST, M_STATES, {WIDE}, 4 * M, TICKERS, 0),
 		TICK("crowded, portable", INK_SIMD_NONE, M_STATES, {CROWDED}, 2 * M, TICKERS, 0),
-		cmocka_unit_test_setup(a_tick_beside_another_is_busy, no_failure_yet),
+		ALONE(a_tick_beside_another_is_busy),
 		OWN("portable", INK_SIMD_NONE, LINE, 700 * K, 0),
 		OWN("portable, large", INK_SIMD_NONE, LINE, 300 * K, 1),
 		OWN("best", INK_SIMD_BEST, LINE, 700 * K, 0),
@@ -1667,8 +1613,7 @@ int main(void)
 		BOTH("step, portable", INK_SIMD_NONE, BY_STEP, {0}, 0),
 		BOTH("step, twins, portable", INK_SIMD_NONE, BY_STEP, {0}, 1),
 		BOTH("step, crowded", INK_SIMD_BEST, BY_STEP, {CROWDED}, 0),
-		cmocka_unit_test_setup(flows_that_a_narrow_side_table_cannot_tell_apart_are_there_once,
-				       no_failure_yet),
+		ALONE(flows_that_a_narrow_side_table_cannot_tell_apart_are_there_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
