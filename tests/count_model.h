@@ -220,6 +220,7 @@ static inline void count_batch(struct count_program *p, unsigned set)
 	uint64_t ids[64];
 	int errors[64];
 	struct ink_count_batch b = {.n = what / 4, .ids = ids, .found = found, .errors = errors};
+	int result = 0, first = 0;
 
 	for (size_t i = 0; i < b.n; i++) {
 		items[i] = count_byte(p) % MODEL_ITEMS;
@@ -228,10 +229,11 @@ static inline void count_batch(struct count_program *p, unsigned set)
 	if (what % 4 == 0)
 		ink_count_contains_batch(p->sets[set], &b);
 	else if (what % 4 == 1)
-		ink_count_remove_batch(p->sets[set], &b);
+		result = ink_count_remove_batch(p->sets[set], &b);
 	else
-		ink_count_add_batch(p->sets[set], &b);
-	for (size_t i = 0; i < b.n; i++)
+		result = ink_count_add_batch(p->sets[set], &b);
+	for (size_t i = 0; i < b.n; i++) {
+		first = first || what % 4 == 0 ? first : errors[i];
 		if (what % 4 == 0)
 			count_must(p, found[i] == (model_count(&p->models[set], ids[i]) != 0),
 				   "a batch finds other items");
@@ -239,6 +241,8 @@ static inline void count_batch(struct count_program *p, unsigned set)
 			count_removed(p, set, items[i], errors[i]);
 		else
 			count_added(p, set, items[i], errors[i]);
+	}
+	count_must(p, result == first, "a batch does not return its first error");
 }
 
 static inline void count_merged(struct count_program *p, unsigned into, unsigned from)
