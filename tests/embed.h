@@ -183,6 +183,31 @@ static void memory_that_runs_out_at_any_point_leaves_nothing(void **state)
 	}
 }
 
+/* As malloc would give it to an allocator that forgets the alignment. */
+static void *crooked_alloc(size_t bytes, size_t alignment, void *user)
+{
+	char *at = heap_alloc(bytes + 16, alignment, user);
+
+	return at ? at + 16 : NULL;
+}
+
+static void crooked_free(void *at, size_t bytes, void *user)
+{
+	heap_free((char *)at - 16, bytes + 16, user);
+}
+
+static void memory_that_is_not_aligned_is_given_back(void **state)
+{
+	static const struct ink_allocator crooked = {crooked_alloc, crooked_free, &heap};
+
+	EACH_OBJECT (k) {
+		errno = 0;
+		assert_null(k->make(&crooked));
+		assert_int_equal(errno, ENOMEM);
+		assert_int_equal(heap.bytes + heap.blocks, 0);
+	}
+}
+
 static void a_save_without_memory_says_so_and_changes_nothing(void **state)
 {
 	EACH_OBJECT (k) {
@@ -486,6 +511,7 @@ static void files_of_every_version_are_read_and_written_again_byte_for_byte(void
 #define EMBED_TESTS                                                                                          \
 	cmocka_unit_test(everything_comes_from_the_allocator_and_goes_back),                                 \
 		cmocka_unit_test(memory_that_runs_out_at_any_point_leaves_nothing),                          \
+		cmocka_unit_test(memory_that_is_not_aligned_is_given_back),                                  \
 		cmocka_unit_test(a_save_without_memory_says_so_and_changes_nothing),                         \
 		cmocka_unit_test(a_copy_lives_on_its_own),                                                   \
 		cmocka_unit_test(all_ways_of_saving_write_the_same_bytes),                                   \

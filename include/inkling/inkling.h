@@ -160,7 +160,8 @@ struct ink_why {
  * struct: `user` must outlive them, the struct itself need not.
  *
  * alloc: `bytes` (> 0) at a multiple of `alignment` (a power of two, at most 64),
- * with any contents, or NULL. free: what alloc returned, with the same `bytes`.
+ * with any contents, or NULL; memory that is not aligned is freed at once and
+ * counts as NULL. free: what alloc returned, with the same `bytes`.
  * The thread that calls the library calls both, possibly with locks held: they must
  * not call the library for the same object. NULL instead of a struct selects the
  * library's own allocator, which uses huge pages for large objects.

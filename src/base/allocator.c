@@ -92,9 +92,15 @@ int ink_allocator_copy(struct ink_allocator *ours, const struct ink_allocator *t
 	return 0;
 }
 
+/* Lines are read by instructions that end the process where they are not aligned. */
 void *ink_alloc_unset(const struct ink_allocator *a, size_t bytes)
 {
-	return a->alloc(bytes, INK_ALIGNMENT, a->user);
+	void *at = a->alloc(bytes, INK_ALIGNMENT, a->user);
+
+	if ((uintptr_t)at % INK_ALIGNMENT == 0)
+		return at;
+	a->free(at, bytes, a->user);
+	return NULL;
 }
 
 /* Pages of the system are zeros; writing zeros to them would only make it provide them. */
