@@ -448,6 +448,37 @@ static void a_counter_at_its_limit_sticks_and_says_so(void **state)
 	}
 }
 
+/* ---------------------------------------------------------------------- batches */
+
+static void a_batch_of_any_length_does_what_single_calls_do(void **state)
+{
+	EACH_KIND(kind)
+	{
+		struct ink_count_options o = options_for(kind, 300, planned);
+		struct ink_count *c = make(&o), *single = make(&o);
+		uint64_t ids[200];
+		int errors[200];
+
+		for (size_t round = 0; round < 400; round++) {
+			struct ink_count_batch b = {.n = random_below(200), .ids = ids, .errors = errors};
+			int first = 0, result, add = random_below(2) == 0;
+
+			for (size_t i = 0; i < b.n; i++)
+				ids[i] = id_number(random_below(400));
+			result = add ? ink_count_add_batch(c, &b) : ink_count_remove_batch(c, &b);
+			for (size_t i = 0; i < b.n; i++) {
+				int error = add ? ink_count_add(single, ids[i])
+						: ink_count_remove(single, ids[i]);
+
+				assert_int_equal(error, errors[i]);
+				first = first ? first : error;
+			}
+			assert_int_equal(result, first);
+		}
+		assert_memory_equal(c->body, single->body, c->body_bytes);
+	}
+}
+
 /* ------------------------------------------------------------------------- merging */
 
 static void a_merged_set_counts_what_both_count(void **state)
@@ -1068,6 +1099,7 @@ int main(void)
 		TEST(the_least_loaded_bucket_is_taken_and_ties_go_left),
 		TEST(the_planned_load_holds_in_churn),
 		TEST(a_counter_at_its_limit_sticks_and_says_so),
+		TEST(a_batch_of_any_length_does_what_single_calls_do),
 		TEST(a_merged_set_counts_what_both_count),
 		TEST(sets_that_do_not_fit_are_not_merged),
 		TEST(ids_are_those_of_the_seed),
