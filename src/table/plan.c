@@ -68,12 +68,13 @@ static void list_fields(unsigned mask, char text[120])
 static int check_fields(const struct ink_options *o, struct ink_why *why)
 {
 	const struct ink_kind_info *info = &ink_kind_find(o->kind)->info;
+	struct ink_geometry given = o->geometry;
 	uint32_t fields[GEOMETRY_FIELDS];
 	char taken[120];
 
-	memcpy(fields, &o->geometry, sizeof fields);
-	if (o->geometry.side == INK_NO_SIDE)
-		fields[5] = 0;
+	if (given.side == INK_NO_SIDE)
+		given.side = 0;
+	memcpy(fields, &given, sizeof fields);
 	for (unsigned i = 0; i < GEOMETRY_FIELDS; i++)
 		if (fields[i] && !(info->geometry >> i & 1)) {
 			list_fields(info->geometry, taken);
