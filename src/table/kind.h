@@ -6,7 +6,7 @@
  *     request     which options it takes, and the best plan for them
  *     sizes       what a plan costs in memory
  *     snapshot    the range of each number in the header of a snapshot
- *     ops         the operations, chosen by plan and instruction set
+ *     ops         the operations; with variants, chosen by plan and instruction set
  *
  * A kind lives in src/kinds/NAME/. src/kinds/list.c names all of them; nothing
  * else in src/ compares kinds. The code shared by all kinds reaches a kind only
@@ -112,8 +112,10 @@ struct ink_kind_def {
 	/* Each number of a snapshot's header is in its range; do they fit together? */
 	int (*fits)(const struct ink_plan *plan, unsigned states);
 
-	/* The operations for a plan. `avx2`: those instructions may be used. */
-	const struct ink_ops *(*ops)(const struct ink_plan *plan, unsigned writers, int avx2);
+	/* The operations; NULL if the kind has variants. */
+	const struct ink_ops *ops;
+	/* The variant for a plan. `avx2`: those instructions may be used. */
+	const struct ink_ops *(*choose_ops)(const struct ink_plan *plan, unsigned writers, int avx2);
 };
 
 /* The definition of a kind, or NULL. INK_KIND_DEFAULT is that of `line`. Defined in kinds/list.c. */

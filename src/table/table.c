@@ -25,11 +25,13 @@ const char *ink_version(void)
 
 const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers, enum ink_simd simd)
 {
+	const struct ink_kind_def *kind = ink_kind_of(plan);
+
 	if (!ink_cpu_has(simd))
 		return NULL;
 	if (simd == INK_SIMD_BEST)
 		simd = ink_cpu_best();
-	return ink_kind_of(plan)->ops(plan, writers, simd == INK_SIMD_AVX2);
+	return kind->ops ? kind->ops : kind->choose_ops(plan, writers, simd == INK_SIMD_AVX2);
 }
 
 /* --------------------------------------------------------------- making, freeing */

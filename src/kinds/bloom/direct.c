@@ -344,14 +344,6 @@ static int direct_fits(const struct ink_plan *plan, unsigned states)
 	return !(plan->geometry.bloom_flags & INK_BLOOM_BLOCKED) && ink_bloom_fits(plan, states);
 }
 
-static const struct ink_ops *direct_ops(const struct ink_plan *plan, unsigned writers, int avx2)
-{
-	(void)plan;
-	(void)writers;
-	(void)avx2;
-	return &direct;
-}
-
 const struct ink_kind_def ink_kind_direct = {
 	.info = {.size = sizeof(struct ink_kind_info),
 		 .kind = INK_DIRECT,
@@ -371,5 +363,5 @@ const struct ink_kind_def ink_kind_direct = {
 		   .counter_bits = {0, INK_BLOOM_MOST_COUNTER_BITS},
 		   .bloom_flags = {0, INK_BLOOM_DECREMENT}},
 	.fits = direct_fits,
-	.ops = direct_ops,
+	.ops = &direct,
 };

@@ -378,14 +378,6 @@ static unsigned stateful_state_bits(unsigned states, uint32_t counter_bits)
 	return ink_coding(counter_bits ? states : states + 1, 0).state_bits;
 }
 
-static const struct ink_ops *stateful_ops(const struct ink_plan *plan, unsigned writers, int avx2)
-{
-	(void)plan;
-	(void)writers;
-	(void)avx2;
-	return &stateful;
-}
-
 const struct ink_kind_def ink_kind_stateful = {
 	.info = {.size = sizeof(struct ink_kind_info),
 		 .kind = INK_STATEFUL,
@@ -405,5 +397,5 @@ const struct ink_kind_def ink_kind_stateful = {
 		   .threshold = {1, INK_BLOOM_MOST_K},
 		   .bloom_flags = {0, INK_BLOOM_BLOCKED}},
 	.fits = ink_bloom_fits,
-	.ops = stateful_ops,
+	.ops = &stateful,
 };

@@ -103,5 +103,5 @@ const struct ink_kind_def ink_kind_compact = {
 		   .side = {0, INK_SIDE_MOST},
 		   .side_id = {0, INK_SIDE_MOST_ID}},
 	.fits = compact_fits,
-	.ops = compact_ops,
+	.choose_ops = compact_ops,
 };

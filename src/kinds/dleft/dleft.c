@@ -527,14 +527,6 @@ static int dleft_fits(const struct ink_plan *plan, unsigned states)
 	return plan->geometry.f + plan->state_bits + plan->age_bits <= MOST_CELL_BITS;
 }
 
-static const struct ink_ops *dleft_ops(const struct ink_plan *plan, unsigned writers, int avx2)
-{
-	(void)plan;
-	(void)writers;
-	(void)avx2;
-	return &verbs;
-}
-
 const struct ink_kind_def ink_kind_dleft = {
 	.info = {.size = sizeof(struct ink_kind_info),
 		 .kind = INK_DLEFT,
@@ -556,5 +548,5 @@ const struct ink_kind_def ink_kind_dleft = {
 		   .side = {0, INK_SIDE_MOST},
 		   .dleft_flags = {0, INK_DLEFT_COPY | INK_DLEFT_REINSERT | INK_DLEFT_KEEP}},
 	.fits = dleft_fits,
-	.ops = dleft_ops,
+	.ops = &verbs,
 };

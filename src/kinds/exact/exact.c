@@ -477,14 +477,6 @@ static int exact_fits(const struct ink_plan *plan, unsigned states)
 	return (plan->geometry.b & (plan->geometry.b - 1)) == 0;
 }
 
-static const struct ink_ops *exact_ops(const struct ink_plan *plan, unsigned writers, int avx2)
-{
-	(void)plan;
-	(void)writers;
-	(void)avx2;
-	return &exact;
-}
-
 const struct ink_kind_def ink_kind_exact = {
 	.info = {.size = sizeof(struct ink_kind_info),
 		 .kind = INK_EXACT,
@@ -505,5 +497,5 @@ const struct ink_kind_def ink_kind_exact = {
 		   .h = {1, 1},
 		   .f = {64, 64}},
 	.fits = exact_fits,
-	.ops = exact_ops,
+	.ops = &exact,
 };

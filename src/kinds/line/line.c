@@ -92,5 +92,5 @@ const struct ink_kind_def ink_kind_line = {
 		   .side = {0, INK_SIDE_MOST},
 		   .side_id = {0, INK_SIDE_MOST_ID}},
 	.fits = line_fits,
-	.ops = line_ops,
+	.choose_ops = line_ops,
 };

@@ -447,14 +447,6 @@ static int sums_fits(const struct ink_plan *plan, unsigned states)
 	return g->h == multisets.mask_bytes && g->f == multisets.max_count;
 }
 
-static const struct ink_ops *sums_ops(const struct ink_plan *plan, unsigned writers, int avx2)
-{
-	(void)plan;
-	(void)writers;
-	(void)avx2;
-	return &kbf;
-}
-
 const struct ink_kind_def ink_kind_sums = {
 	.info = {.size = sizeof(struct ink_kind_info),
 		 .kind = INK_KBF,
@@ -473,5 +465,5 @@ const struct ink_kind_def ink_kind_sums = {
 		   .k = {1, INK_SUMS_MAX_K},
 		   .m = {1, UINT32_MAX}},
 	.fits = sums_fits,
-	.ops = sums_ops,
+	.ops = &kbf,
 };
