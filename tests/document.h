@@ -10,86 +10,52 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
-#include <xxhash.h>
 
 #include <inkling/inkling.h>
 
+#include "tests/image.h"
+
 /* ------------------------------------------------------------------ the file */
 
-struct image {
-	unsigned char *bytes;
-	size_t size;
-};
-
 /* All images of a test; its teardown frees them. */
-static void *images[160];
+static struct image images[160];
 static size_t n_images;
 
-static inline struct image image_new(size_t size)
+static inline struct image *image_new(size_t size)
 {
-	struct image i = {malloc(size + 1), size};
-
-	assert_non_null(i.bytes);
 	assert_true(n_images < sizeof images / sizeof images[0]);
-	images[n_images++] = i.bytes;
-	return i;
+	image_resize(&images[n_images], size);
+	return &images[n_images++];
 }
 
 static inline int free_images(void **state)
 {
-	while (n_images > 0)
-		free(images[--n_images]);
+	for (; n_images > 0; images[n_images] = (struct image){0})
+		free(images[--n_images].bytes);
 	return 0;
 }
 
-static inline struct image image_copy(struct image of)
+static inline struct image *image_like(const struct image *of)
 {
-	struct image i = image_new(of.size);
+	struct image *i = image_new(of->size);
 
-	memcpy(i.bytes, of.bytes, of.size);
+	memcpy(i->bytes, of->bytes, of->size);
 	return i;
 }
 
-static inline struct image image_read(const char *path)
+static inline struct image *image_at(const char *path)
 {
-	FILE *file = fopen(path, "rb");
-	struct image i;
+	struct image *i = image_new(0);
 
-	assert_non_null(file);
-	fseek(file, 0, SEEK_END);
-	i = image_new((size_t)ftell(file));
-	rewind(file);
-	assert_int_equal(fread(i.bytes, 1, i.size, file), i.size);
-	fclose(file);
+	assert_true(image_read(i, path));
 	return i;
-}
-
-static inline void image_write(struct image i, const char *path)
-{
-	FILE *file = fopen(path, "wb");
-
-	assert_non_null(file);
-	assert_int_equal(fwrite(i.bytes, 1, i.size, file), i.size);
-	assert_int_equal(fclose(file), 0);
-}
-
-static inline int image_equal(struct image a, struct image b)
-{
-	return a.size == b.size && memcmp(a.bytes, b.bytes, a.size) == 0;
 }
 
 /* ----------------------------------------- what stands where: docs/format.md */
 
-enum at {
-	AT_VERSION = 8,
-	AT_HEADER_LENGTH = 12,
-	AT_KIND = 16,
+enum {
 	AT_STATES = 20,
 	AT_AGE_BITS = 24,
 	AT_WRITERS = 28,
@@ -110,8 +76,6 @@ enum at {
 	AT_NOW = 112,
 	AT_COUNTERS = 120,
 	AT_CELLS_LENGTH = 176,
-	AT_BODY_LENGTH = 184,
-	AT_BODY_SUM = 192,
 	AT_HAND = 208,
 	AT_K = 212,
 	AT_M = 216,
@@ -121,88 +85,44 @@ enum at {
 	AT_UNSURE = 232,
 	AT_SIDE_ID = 240,
 	AT_EPOCH = 244,
-	AT_RESERVED = 500,
-	AT_HEADER_SUM = 4080,
-	AT_BODY = 4096
+	AT_RESERVED = 500
 };
-
-static inline uint64_t get(struct image i, size_t at, size_t bytes)
-{
-	uint64_t value = 0;
-
-	assert_true(at + bytes <= i.size);
-	for (size_t k = bytes; k-- > 0;)
-		value = value << 8 | i.bytes[at + k];
-	return value;
-}
-
-static inline uint32_t get32(struct image i, size_t at)
-{
-	return (uint32_t)get(i, at, 4);
-}
-
-static inline uint64_t get64(struct image i, size_t at)
-{
-	return get(i, at, 8);
-}
-
-static inline void put(struct image i, size_t at, size_t bytes, uint64_t value)
-{
-	assert_true(at + bytes <= i.size);
-	for (size_t k = 0; k < bytes; k++)
-		i.bytes[at + k] = (unsigned char)(value >> 8 * k);
-}
-
-static inline void put_sum(struct image i, size_t at, size_t from, size_t to)
-{
-	XXH128_hash_t sum = XXH3_128bits(i.bytes + from, to - from);
-
-	put(i, at, 8, sum.low64);
-	put(i, at + 8, 8, sum.high64);
-}
-
-/* Makes both checksums right, as a forger would. */
-static inline void seal(struct image i)
-{
-	put_sum(i, AT_BODY_SUM, AT_BODY, i.size);
-	put_sum(i, AT_HEADER_SUM, 0, AT_HEADER_SUM);
-}
 
 /* ------------------------------------------------- a reader by docs/format.md alone */
 
 __extension__ typedef unsigned __int128 uint128;
 
 /* n bits of the body from bit `at` on, counted from byte `base` of the file. */
-static inline uint64_t bits(struct image i, size_t base, uint64_t at, unsigned n)
+static inline uint64_t bits(const struct image *i, size_t base, uint64_t at, unsigned n)
 {
 	uint64_t value = 0;
 
 	for (unsigned k = 0; k < n; k++)
-		value |= (uint64_t)(i.bytes[base + (at + k) / 8] >> (at + k) % 8 & 1) << k;
+		value |= (uint64_t)(i->bytes[base + (at + k) / 8] >> (at + k) % 8 & 1) << k;
 	return value;
 }
 
-static inline ink_answer answer_of(struct image i, uint64_t code)
+static inline ink_answer answer_of(const struct image *i, uint64_t code)
 {
-	uint32_t state = (uint32_t)code >> get32(i, AT_AGE_BITS),
-		 unsure = (1u << get32(i, AT_STATE_BITS)) - 1;
+	uint32_t state = (uint32_t)code >> image_get32(i, AT_AGE_BITS),
+		 unsure = (1u << image_get32(i, AT_STATE_BITS)) - 1;
 
 	return state == unsure ? INK_DONT_KNOW : (ink_answer)state;
 }
 
-static inline size_t side_base(struct image i)
+static inline size_t side_base(const struct image *i)
 {
-	return AT_BODY + (size_t)get64(i, AT_CELLS_LENGTH);
+	return AT_BODY + (size_t)image_get64(i, AT_CELLS_LENGTH);
 }
 
-static inline size_t side_entry(struct image i, uint32_t number)
+static inline size_t side_entry(const struct image *i, uint32_t number)
 {
-	return side_base(i) + 16 + (get32(i, AT_SIDE) * (size_t)4 + 15) / 16 * 16 + number * (size_t)16;
+	return side_base(i) + 16 + (image_get32(i, AT_SIDE) * (size_t)4 + 15) / 16 * 16 + number * (size_t)16;
 }
 
-static inline size_t side_chain(struct image i, uint32_t home)
+static inline size_t side_chain(const struct image *i, uint32_t home)
 {
-	uint64_t chain = ((uint64_t)(home * 0x9e3779b1u) * get32(i, AT_SIDE)) >> 32;
+	uint64_t chain = ((uint64_t)(home * 0x9e3779b1u) * image_get32(i, AT_SIDE)) >> 32;
 
 	return side_base(i) + 16 + chain * 4;
 }
@@ -217,32 +137,35 @@ static inline uint32_t bits_for(uint32_t many)
 	return bits;
 }
 
-static inline uint32_t side_id_bits(struct image i)
+static inline uint32_t side_id_bits(const struct image *i)
 {
-	uint32_t taken = bits_for(get32(i, AT_B)) + get32(i, AT_STATE_BITS) + get32(i, AT_AGE_BITS);
+	uint32_t taken =
+		bits_for(image_get32(i, AT_B)) + image_get32(i, AT_STATE_BITS) + image_get32(i, AT_AGE_BITS);
 
-	if (get32(i, AT_SIDE_ID))
-		return get32(i, AT_SIDE_ID);
+	if (image_get32(i, AT_SIDE_ID))
+		return image_get32(i, AT_SIDE_ID);
 	return taken < 15 ? 48 : 63 - taken;
 }
 
-static inline size_t side_word_size(struct image i)
+static inline size_t side_word_size(const struct image *i)
 {
-	return bits_for(get32(i, AT_B)) + get32(i, AT_STATE_BITS) + get32(i, AT_AGE_BITS) + side_id_bits(i) >
+	return bits_for(image_get32(i, AT_B)) + image_get32(i, AT_STATE_BITS) + image_get32(i, AT_AGE_BITS) +
+				       side_id_bits(i) >
 			       32
 		       ? 8
 		       : 4;
 }
 
 /* Words from that of the home on, as far as they are used. */
-static inline ink_answer read_words(struct image i, uint32_t home, uint64_t id)
+static inline ink_answer read_words(const struct image *i, uint32_t home, uint64_t id)
 {
-	uint32_t code_bits = get32(i, AT_STATE_BITS) + get32(i, AT_AGE_BITS), id_bits = side_id_bits(i);
-	uint64_t side = get32(i, AT_SIDE), words = side + side / 4 + 1, w = side_word_size(i);
+	uint32_t code_bits = image_get32(i, AT_STATE_BITS) + image_get32(i, AT_AGE_BITS),
+		 id_bits = side_id_bits(i);
+	uint64_t side = image_get32(i, AT_SIDE), words = side + side / 4 + 1, w = side_word_size(i);
 	uint64_t key = (uint64_t)home << id_bits | (id & ((1ull << id_bits) - 1));
 	uint64_t n = (uint64_t)(home * 0x9e3779b1u) * words >> 32, word;
 
-	while ((word = get(i, side_base(i) + 16 + n * w, (unsigned)w))) {
+	while ((word = image_get(i, side_base(i) + 16 + n * w, (unsigned)w))) {
 		if ((word - 1) >> code_bits == key)
 			return answer_of(i, (word - 1) & ((1u << code_bits) - 1));
 		n = (n + 1) % words;
@@ -260,14 +183,15 @@ struct side_flags {
 	unsigned fours, name;
 };
 
-static inline struct side_flags side_flags(struct image i, uint32_t home)
+static inline struct side_flags side_flags(const struct image *i, uint32_t home)
 {
-	uint64_t side = get32(i, AT_SIDE), words = side + side / 4 + 1, w = side_word_size(i);
-	uint32_t code_bits = get32(i, AT_STATE_BITS) + get32(i, AT_AGE_BITS), id_bits = side_id_bits(i);
+	uint64_t side = image_get32(i, AT_SIDE), words = side + side / 4 + 1, w = side_word_size(i);
+	uint32_t code_bits = image_get32(i, AT_STATE_BITS) + image_get32(i, AT_AGE_BITS),
+		 id_bits = side_id_bits(i);
 	struct side_flags f = {0, 0};
 
 	for (uint64_t k = 0; k < words; k++) {
-		uint64_t word = get(i, side_base(i) + 16 + k * w, (unsigned)w);
+		uint64_t word = image_get(i, side_base(i) + 16 + k * w, (unsigned)w);
 		unsigned class = (word - 1) >> code_bits & 15, name = 1 + class % 14;
 
 		if (!word || (word - 1) >> code_bits >> id_bits != home)
@@ -278,40 +202,40 @@ static inline struct side_flags side_flags(struct image i, uint32_t home)
 	return f;
 }
 
-static inline void assert_flags(struct image i, uint32_t home)
+static inline void assert_flags(const struct image *i, uint32_t home)
 {
 	struct side_flags f = side_flags(i, home);
 
-	if (get32(i, AT_KIND) == INK_COMPACT)
+	if (image_get32(i, AT_KIND) == INK_COMPACT)
 		assert_int_equal(bits(i, line_base(home), 507, 4), f.name);
-	for (unsigned k = 0; k < 4 && get32(i, AT_KIND) == INK_LINE; k++)
+	for (unsigned k = 0; k < 4 && image_get32(i, AT_KIND) == INK_LINE; k++)
 		assert_int_equal(bits(i, line_base(home), k * 64 + 63, 1), f.fours >> k & 1);
 }
 
-static inline ink_answer read_chain(struct image i, uint32_t home, uint64_t id)
+static inline ink_answer read_chain(const struct image *i, uint32_t home, uint64_t id)
 {
-	uint32_t link = get32(i, side_chain(i, home));
+	uint32_t link = image_get32(i, side_chain(i, home));
 
-	for (; link; link = get32(i, side_entry(i, link - 1) + 8))
-		if (get64(i, side_entry(i, link - 1)) == id)
-			return answer_of(i, get(i, side_entry(i, link - 1) + 12, 2));
+	for (; link; link = image_get32(i, side_entry(i, link - 1) + 8))
+		if (image_get64(i, side_entry(i, link - 1)) == id)
+			return answer_of(i, image_get(i, side_entry(i, link - 1) + 12, 2));
 	return INK_ABSENT;
 }
 
-static inline ink_answer read_side(struct image i, uint32_t home, uint64_t id)
+static inline ink_answer read_side(const struct image *i, uint32_t home, uint64_t id)
 {
-	if (!get32(i, AT_SIDE))
+	if (!image_get32(i, AT_SIDE))
 		return INK_ABSENT;
-	if (get32(i, AT_KIND) == INK_DLEFT)
+	if (image_get32(i, AT_KIND) == INK_DLEFT)
 		return read_chain(i, home, id);
 	assert_flags(i, home);
 	return read_words(i, home, id);
 }
 
 /* The other line, from either; `mixed` comes of what is stored. */
-static inline uint32_t other_line(struct image i, uint32_t line, uint32_t mixed)
+static inline uint32_t other_line(const struct image *i, uint32_t line, uint32_t mixed)
 {
-	uint32_t lines = get32(i, AT_B);
+	uint32_t lines = image_get32(i, AT_B);
 	uint64_t sum = ((uint64_t)mixed * lines) >> 32;
 
 	return (uint32_t)((sum + lines - line) % lines);
@@ -328,37 +252,37 @@ static inline uint32_t compact_mixed(uint64_t stored)
 }
 
 /* Of an entry's bits, those in its own column; the rest stands in the fourth one. */
-static inline unsigned line_low_bits(struct image i)
+static inline unsigned line_low_bits(const struct image *i)
 {
-	return get32(i, AT_H) == 16 ? 31 : get32(i, AT_H) == 24 ? 16 : 15;
+	return image_get32(i, AT_H) == 16 ? 31 : image_get32(i, AT_H) == 24 ? 16 : 15;
 }
 
-static inline uint64_t line_entry(struct image i, uint32_t line, unsigned slot)
+static inline uint64_t line_entry(const struct image *i, uint32_t line, unsigned slot)
 {
-	unsigned lanes = get32(i, AT_H) / 8, lane = slot % lanes, word = slot / lanes * 64;
+	unsigned lanes = image_get32(i, AT_H) / 8, lane = slot % lanes, word = slot / lanes * 64;
 	uint64_t low = bits(i, line_base(line), word + lane * (lanes == 2 ? 32 : 16), line_low_bits(i));
 
 	return lanes == 3 ? low | bits(i, line_base(line), word + 48 + lane * 5, 5) << 16 : low;
 }
 
-static inline uint64_t line_fingerprint(struct image i, uint64_t id)
+static inline uint64_t line_fingerprint(const struct image *i, uint64_t id)
 {
-	unsigned f = get32(i, AT_F), tag = f < line_low_bits(i) ? f : line_low_bits(i);
+	unsigned f = image_get32(i, AT_F), tag = f < line_low_bits(i) ? f : line_low_bits(i);
 	uint64_t product = (id & 0xffffffff) * ((1ull << tag) - 1);
 
 	return 1 + (product >> 32) + (((product & 0xffffffff) >> (32 - (f - tag))) << tag);
 }
 
-static inline uint32_t line_first(struct image i, uint64_t id)
+static inline uint32_t line_first(const struct image *i, uint64_t id)
 {
-	return (uint32_t)(((id >> 32) * get32(i, AT_B)) >> 32);
+	return (uint32_t)(((id >> 32) * image_get32(i, AT_B)) >> 32);
 }
 
-static inline ink_answer read_line(struct image i, uint32_t line, uint64_t fingerprint)
+static inline ink_answer read_line(const struct image *i, uint32_t line, uint64_t fingerprint)
 {
-	unsigned f = get32(i, AT_F);
+	unsigned f = image_get32(i, AT_F);
 
-	for (unsigned slot = 0; slot < get32(i, AT_H); slot++) {
+	for (unsigned slot = 0; slot < image_get32(i, AT_H); slot++) {
 		uint64_t entry = line_entry(i, line, slot);
 
 		if ((entry & ((1ull << f) - 1)) == fingerprint)
@@ -368,22 +292,23 @@ static inline ink_answer read_line(struct image i, uint32_t line, uint64_t finge
 }
 
 /* The looks that the flow will outlive, by its age in the file; -1: it is not in these lines. */
-static inline int read_age(struct image i, uint64_t id)
+static inline int read_age(const struct image *i, uint64_t id)
 {
-	uint64_t fingerprint = line_fingerprint(i, id), f = get32(i, AT_F), entry;
-	uint32_t ages = 1u << get32(i, AT_AGE_BITS), first = line_first(i, id), h = get32(i, AT_H);
+	uint64_t fingerprint = line_fingerprint(i, id), f = image_get32(i, AT_F), entry;
+	uint32_t ages = 1u << image_get32(i, AT_AGE_BITS), first = line_first(i, id),
+		 h = image_get32(i, AT_H);
 	uint32_t second = other_line(i, first, line_mixed(fingerprint));
 
 	for (unsigned slot = 0; slot < 2 * h; slot++) {
 		entry = line_entry(i, slot < h ? first : second, slot % h);
 		if ((entry & ((1ull << f) - 1)) == fingerprint)
-			return (int)((entry >> f) + ages - i.bytes[AT_EPOCH + (entry >> f) / ages]) &
+			return (int)((entry >> f) + ages - i->bytes[AT_EPOCH + (entry >> f) / ages]) &
 			       (int)(ages - 1);
 	}
 	return -1;
 }
 
-static inline ink_answer read_as_line(struct image i, uint64_t id)
+static inline ink_answer read_as_line(const struct image *i, uint64_t id)
 {
 	uint64_t fingerprint = line_fingerprint(i, id);
 	uint32_t first = line_first(i, id), second = other_line(i, first, line_mixed(fingerprint));
@@ -399,10 +324,10 @@ static inline ink_answer read_as_line(struct image i, uint64_t id)
 }
 
 /* Plane j holds bit j of every code. */
-static inline ink_answer read_planes(struct image i, uint32_t line, unsigned slot)
+static inline ink_answer read_planes(const struct image *i, uint32_t line, unsigned slot)
 {
-	unsigned h = get32(i, AT_H), r = get32(i, AT_F);
-	unsigned planes = get32(i, AT_STATE_BITS) + get32(i, AT_AGE_BITS);
+	unsigned h = image_get32(i, AT_H), r = image_get32(i, AT_F);
+	unsigned planes = image_get32(i, AT_STATE_BITS) + image_get32(i, AT_AGE_BITS);
 	uint64_t code = 0;
 
 	for (unsigned j = 0; j < planes; j++)
@@ -411,9 +336,10 @@ static inline ink_answer read_planes(struct image i, uint32_t line, unsigned slo
 }
 
 /* A 1 for each entry, a 0 for the end of each bucket. */
-static inline ink_answer read_compact_line(struct image i, uint32_t line, uint32_t bucket, uint32_t remainder)
+static inline ink_answer read_compact_line(const struct image *i, uint32_t line, uint32_t bucket,
+					   uint32_t remainder)
 {
-	unsigned h = get32(i, AT_H), r = get32(i, AT_F), q = get32(i, AT_Q), slot = 0;
+	unsigned h = image_get32(i, AT_H), r = image_get32(i, AT_F), q = image_get32(i, AT_Q), slot = 0;
 	uint32_t at_bucket = 0;
 
 	for (unsigned at = 507 - (h + q); at_bucket < q; at++) {
@@ -428,10 +354,11 @@ static inline ink_answer read_compact_line(struct image i, uint32_t line, uint32
 	return INK_ABSENT;
 }
 
-static inline ink_answer read_as_compact(struct image i, uint64_t id)
+static inline ink_answer read_as_compact(const struct image *i, uint64_t id)
 {
-	unsigned r = get32(i, AT_F);
-	uint128 digits = (uint128)id * get32(i, AT_B), rest = (uint128)(uint64_t)digits * get32(i, AT_Q);
+	unsigned r = image_get32(i, AT_F);
+	uint128 digits = (uint128)id * image_get32(i, AT_B),
+		rest = (uint128)(uint64_t)digits * image_get32(i, AT_Q);
 	uint32_t first = (uint32_t)(digits >> 64), bucket = (uint32_t)(rest >> 64);
 	uint32_t remainder = (uint32_t)((uint64_t)rest >> (64 - r));
 	uint32_t second = other_line(i, first, compact_mixed((uint64_t)bucket << r | remainder));
@@ -454,10 +381,12 @@ static inline uint64_t dleft_draw(uint64_t id, uint32_t n, uint64_t end)
 	return ((n % 2 ? x >> 32 : x & 0xffffffff) * end) >> 32;
 }
 
-static inline ink_answer read_as_dleft(struct image i, uint64_t id)
+static inline ink_answer read_as_dleft(const struct image *i, uint64_t id)
 {
-	uint32_t d = get32(i, AT_D), b = get32(i, AT_B), h = get32(i, AT_H), f = get32(i, AT_F);
-	uint32_t code = get32(i, AT_STATE_BITS) + get32(i, AT_AGE_BITS), matches = 0, overflows = 0;
+	uint32_t d = image_get32(i, AT_D), b = image_get32(i, AT_B), h = image_get32(i, AT_H),
+		 f = image_get32(i, AT_F);
+	uint32_t code = image_get32(i, AT_STATE_BITS) + image_get32(i, AT_AGE_BITS), matches = 0,
+		 overflows = 0;
 	uint64_t fingerprint = 1 + dleft_draw(id, 0, (1ull << f) - 1);
 	size_t flags = AT_BODY + ((uint64_t)d * b * h * (f + code) + 63) / 64 * 8 + 8;
 	ink_answer side = read_side(i, (uint32_t)(id >> 32), id), found = INK_ABSENT;
@@ -465,7 +394,7 @@ static inline ink_answer read_as_dleft(struct image i, uint64_t id)
 	for (uint32_t s = 0; s < d; s++) {
 		uint64_t bucket = (uint64_t)s * b + dleft_draw(id, s + 1, b);
 
-		overflows += get32(i, AT_FULL) != INK_REFUSE && bits(i, flags, bucket, 1);
+		overflows += image_get32(i, AT_FULL) != INK_REFUSE && bits(i, flags, bucket, 1);
 		for (uint64_t cell = bucket * h; cell < (bucket + 1) * h; cell++) {
 			if (bits(i, AT_BODY, cell * (f + code), f) != fingerprint)
 				continue;
@@ -478,33 +407,34 @@ static inline ink_answer read_as_dleft(struct image i, uint64_t id)
 	return matches > 1 || (!matches && overflows == d) ? INK_DONT_KNOW : found;
 }
 
-static inline ink_answer read_as_exact(struct image i, uint64_t id)
+static inline ink_answer read_as_exact(const struct image *i, uint64_t id)
 {
-	uint64_t slots = get32(i, AT_B), slot = ((id >> 32) * slots) >> 32;
+	uint64_t slots = image_get32(i, AT_B), slot = ((id >> 32) * slots) >> 32;
 
 	for (;; slot = (slot + 1) % slots) {
-		uint64_t stamp = get64(i, AT_BODY + slot * 16 + 8);
+		uint64_t stamp = image_get64(i, AT_BODY + slot * 16 + 8);
 
-		if (!stamp || get64(i, AT_BODY + slot * 16) == id)
+		if (!stamp || image_get64(i, AT_BODY + slot * 16) == id)
 			return stamp ? (ink_answer)((stamp & 0xff) - 1) : INK_ABSENT;
 	}
 }
 
-static inline uint32_t bloom_cell_bits(struct image i)
+static inline uint32_t bloom_cell_bits(const struct image *i)
 {
-	uint32_t counter = get32(i, AT_COUNTER_BITS);
+	uint32_t counter = image_get32(i, AT_COUNTER_BITS);
 
-	return get32(i, AT_AGE_BITS) + get32(i, AT_STATE_BITS) +
-	       (get32(i, AT_KIND) == 6 && counter == 0 ? 1 : counter);
+	return image_get32(i, AT_AGE_BITS) + image_get32(i, AT_STATE_BITS) +
+	       (image_get32(i, AT_KIND) == 6 && counter == 0 ? 1 : counter);
 }
 
 /* The j-th cell by draws that begin with n. */
-static inline uint64_t bloom_cell(struct image i, uint64_t id, uint32_t n, uint32_t j)
+static inline uint64_t bloom_cell(const struct image *i, uint64_t id, uint32_t n, uint32_t j)
 {
-	uint32_t w = bloom_cell_bits(i), k = get32(i, AT_K), cells = get32(i, AT_M), in_line = 512 / w;
+	uint32_t w = bloom_cell_bits(i), k = image_get32(i, AT_K), cells = image_get32(i, AT_M),
+		 in_line = 512 / w;
 	uint64_t base = 0, larger, share;
 
-	if (get32(i, AT_BLOOM_FLAGS) & 1) {
+	if (image_get32(i, AT_BLOOM_FLAGS) & 1) {
 		base = dleft_draw(id, 0, cells / in_line) * 512;
 		cells = in_line;
 		n = 2;
@@ -515,12 +445,12 @@ static inline uint64_t bloom_cell(struct image i, uint64_t id, uint32_t n, uint3
 	return bits(i, AT_BODY, base, w);
 }
 
-static inline ink_answer read_as_stateful(struct image i, uint64_t id)
+static inline ink_answer read_as_stateful(const struct image *i, uint64_t id)
 {
-	uint32_t s = get32(i, AT_STATE_BITS), a = get32(i, AT_AGE_BITS), know = 0;
+	uint32_t s = image_get32(i, AT_STATE_BITS), a = image_get32(i, AT_AGE_BITS), know = 0;
 	uint64_t top = (1ull << s) - 1, state = top;
 
-	for (uint32_t j = 0; j < get32(i, AT_K); j++) {
+	for (uint32_t j = 0; j < image_get32(i, AT_K); j++) {
 		uint64_t cell = bloom_cell(i, id, 0, j), value = cell >> a & top;
 
 		if (cell == 0 || (value != top && know && value != state))
@@ -528,29 +458,29 @@ static inline ink_answer read_as_stateful(struct image i, uint64_t id)
 		know += value != top;
 		state = value != top ? value : state;
 	}
-	if (know < get32(i, AT_THRESHOLD))
+	if (know < image_get32(i, AT_THRESHOLD))
 		return INK_DONT_KNOW;
-	return (ink_answer)(get32(i, AT_COUNTER_BITS) ? state : state - 1);
+	return (ink_answer)(image_get32(i, AT_COUNTER_BITS) ? state : state - 1);
 }
 
-static inline ink_answer read_as_direct(struct image i, uint64_t id)
+static inline ink_answer read_as_direct(const struct image *i, uint64_t id)
 {
 	ink_answer found = INK_ABSENT;
 
-	for (uint32_t state = 0; state < get32(i, AT_STATES); state++) {
+	for (uint32_t state = 0; state < image_get32(i, AT_STATES); state++) {
 		uint32_t cells = 0;
 
-		for (uint32_t j = 0; j < get32(i, AT_K); j++)
+		for (uint32_t j = 0; j < image_get32(i, AT_K); j++)
 			cells += bloom_cell(i, id, 32 * state, j) != 0;
-		if (cells == get32(i, AT_K))
+		if (cells == image_get32(i, AT_K))
 			found = found == INK_ABSENT ? (ink_answer)state : INK_DONT_KNOW;
 	}
 	return found;
 }
 
-static inline ink_answer read_by_the_document(struct image i, uint64_t id)
+static inline ink_answer read_by_the_document(const struct image *i, uint64_t id)
 {
-	switch (get32(i, AT_KIND)) {
+	switch (image_get32(i, AT_KIND)) {
 	case 1:
 		return read_as_line(i, id);
 	case 2:

@@ -103,10 +103,10 @@ static struct image *image_of(const struct object *k, const void *o, const struc
 	static struct image images[3];
 	static unsigned next;
 	struct image *i = &images[next++ % 3];
-	struct ink_buffer b = {.bytes = i->bytes, .room = sizeof i->bytes};
+	struct ink_buffer b = image_buffer(i);
 
 	assert_int_equal(k->save_buffer(o, &b, s), 0);
-	i->size = b.used;
+	image_resize(i, b.used);
 	return i;
 }
 
@@ -263,8 +263,8 @@ static int sink_write(const void *bytes, size_t n, void *user)
 
 	if (++s->writes == s->fail_at)
 		return -EPIPE;
-	memcpy(s->into->bytes + s->into->size, bytes, n);
-	s->into->size += n;
+	image_resize(s->into, s->into->size + n);
+	memcpy(s->into->bytes + s->into->size - n, bytes, n);
 	return 0;
 }
 
@@ -475,7 +475,7 @@ static void forged_bodies_that_are_trusted_do_no_harm(void **state)
 			if (o)
 				k->use(o);
 			k->free(o);
-			*i = *good;
+			image_copy(i, good);
 		}
 	}
 	assert_true(taken > 10);

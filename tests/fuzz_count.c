@@ -31,11 +31,6 @@ enum { AT_D = 20, AT_K = 36, AT_M = 40, AT_COUNTER_BITS = 48, AT_PLANNED = 56, A
 
 /* -------------------------------------------------------------- making a file */
 
-static void put(struct image *i, size_t at, uint64_t value, size_t bytes)
-{
-	memcpy(i->bytes + at, &value, bytes);
-}
-
 static void choose(const uint8_t *choice, struct ink_count_plan *p)
 {
 	struct ink_count_geometry *g = &p->geometry;
@@ -76,20 +71,21 @@ static void make_of_geometry(struct image *i, const uint8_t *data, size_t size)
 	memcpy(choice, data, chosen);
 	choose(choice, &p);
 	ink_count_expect(&p);
-	memset(i->bytes, 0, sizeof i->bytes);
+	image_resize(i, MOST_IMAGE);
+	memset(i->bytes, 0, i->size);
 	memcpy(i->bytes, "\x89INK\r\n\x1a\n\5\0\0\0\0\x10\0", 16);
-	put(i, AT_KIND, p.kind == INK_COUNT_DLEFT ? 16 : 17, 4);
+	image_put(i, AT_KIND, 4, p.kind == INK_COUNT_DLEFT ? 16 : 17);
 	memcpy(i->bytes + AT_D, &p.geometry, 16);
-	put(i, AT_K, p.geometry.k, 4);
-	put(i, AT_M, p.geometry.m, 8);
-	put(i, AT_COUNTER_BITS, p.geometry.counter_bits, 4);
-	put(i, AT_PLANNED, 1, 8);
-	put(i, AT_BODY_LENGTH, p.bytes - sizeof(struct ink_count), 8);
-	i->size = AT_BODY + p.bytes - sizeof(struct ink_count);
-	insist(i->size <= MOST_IMAGE);
+	image_put(i, AT_K, 4, p.geometry.k);
+	image_put(i, AT_M, 8, p.geometry.m);
+	image_put(i, AT_COUNTER_BITS, 4, p.geometry.counter_bits);
+	image_put(i, AT_PLANNED, 8, 1);
+	image_put(i, AT_BODY_LENGTH, 8, p.bytes - sizeof(struct ink_count));
+	insist(AT_BODY + p.bytes - sizeof(struct ink_count) <= MOST_IMAGE);
+	image_resize(i, AT_BODY + p.bytes - sizeof(struct ink_count));
 	used = ink_count_cells(&p) * ink_count_cell_bits(&p) / 8;
 	memcpy(i->bytes + AT_BODY, data + chosen, left < used ? left : used);
-	put(i, AT_ITEMS, items_in(i, &p), 8);
+	image_put(i, AT_ITEMS, 8, items_in(i, &p));
 }
 
 /* --------------------------------------------------------------------- real files */
@@ -109,7 +105,7 @@ static struct image saved[KINDS];
 
 static void make_saved(unsigned kind)
 {
-	struct ink_buffer b = {.bytes = saved[kind].bytes, .room = sizeof saved[kind].bytes};
+	struct ink_buffer b = image_buffer(&saved[kind]);
 	struct ink_count_options o = kinds[kind];
 	struct ink_count *c;
 
@@ -120,7 +116,7 @@ static void make_saved(unsigned kind)
 	for (uint64_t i = 0; i < 150; i++)
 		ink_count_add(c, id_number(i));
 	insist(ink_count_save_buffer(c, &b, NULL, NULL) == 0);
-	saved[kind].size = b.used;
+	image_resize(&saved[kind], b.used);
 	ink_count_free(c);
 }
 

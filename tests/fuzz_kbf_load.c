@@ -69,8 +69,7 @@ static void make_real(unsigned e)
 	struct ink_kbf_dict_options d = {
 		.size = sizeof d, .encoding = INK_KBF_POWER_SUMS + e, .values = 20, .seed = 1};
 	struct ink_kbf_options o = {.size = sizeof o, .k = 3, .cells = 60, .keys = 20, .pending = 100};
-	struct ink_buffer filter = {.bytes = filters[e].bytes, .room = MOST_IMAGE},
-			  dict = {.bytes = dicts[e].bytes, .room = MOST_IMAGE};
+	struct ink_buffer filter = image_buffer(&filters[e]), dict = image_buffer(&dicts[e]);
 	struct ink_kbf *f;
 
 	o.dict = real[e] = ink_kbf_dict_create(&d, NULL);
@@ -80,8 +79,8 @@ static void make_real(unsigned e)
 	insist(f->pending.count > 0);
 	insist(ink_kbf_save_buffer(f, &filter, NULL, NULL) == 0);
 	insist(ink_kbf_dict_save_buffer(real[e], &dict, NULL, NULL) == 0);
-	filters[e].size = filter.used;
-	dicts[e].size = dict.used;
+	image_resize(&filters[e], filter.used);
+	image_resize(&dicts[e], dict.used);
 	ink_kbf_free(f);
 }
 

@@ -53,9 +53,9 @@ static void put_lengths(struct image *i, const struct ink_plan *p, enum ink_full
 	uint64_t body = ink_body_round(cells + ink_side_bytes(ink_side_form(p)));
 
 	insist(body <= MOST_IMAGE - AT_BODY);
-	memcpy(i->bytes + AT_CELLS_LENGTH, &cells, sizeof cells);
-	memcpy(i->bytes + AT_BODY_LENGTH, &body, sizeof body);
-	i->size = AT_BODY + body;
+	image_put(i, AT_CELLS_LENGTH, 8, cells);
+	image_put(i, AT_BODY_LENGTH, 8, body);
+	image_resize(i, AT_BODY + body);
 }
 
 static uint32_t least_of(uint32_t a, uint32_t b)
@@ -135,7 +135,8 @@ static void make_of_choices(struct image *i, const uint8_t *choice, const uint8_
 	const uint32_t begin[] = {INK_FILE_VERSION, AT_BODY, kind,          states,    ages,
 				  writers,          full,    choice[5] % 2, state_bits};
 
-	memset(i->bytes, 0, sizeof i->bytes);
+	image_resize(i, MOST_IMAGE);
+	memset(i->bytes, 0, i->size);
 	memcpy(i->bytes, "\x89INK\r\n\x1a\n", 8);
 	memcpy(i->bytes + 8, begin, sizeof begin);
 	p.geometry.counter_bits = counter_bits;

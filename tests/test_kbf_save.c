@@ -37,18 +37,18 @@ static struct image filter_file, dict_file;
 
 static void save_filter(const struct ink_kbf *f, struct image *i)
 {
-	struct ink_buffer b = {.bytes = i->bytes, .room = sizeof i->bytes};
+	struct ink_buffer b = image_buffer(i);
 
 	assert_int_equal(ink_kbf_save_buffer(f, &b, NULL, NULL), 0);
-	i->size = b.used;
+	image_resize(i, b.used);
 }
 
 static void save_dict(const struct ink_kbf_dict *d, struct image *i)
 {
-	struct ink_buffer b = {.bytes = i->bytes, .room = sizeof i->bytes};
+	struct ink_buffer b = image_buffer(i);
 
 	assert_int_equal(ink_kbf_dict_save_buffer(d, &b, NULL, NULL), 0);
-	i->size = b.used;
+	image_resize(i, b.used);
 }
 
 static void save_both(const struct ink_kbf *f)
@@ -216,14 +216,6 @@ struct page {
 	uint64_t secret[2], keys[2], values[2], symbols[2];
 };
 
-static uint64_t get64(const struct image *i, size_t at)
-{
-	uint64_t value;
-
-	memcpy(&value, i->bytes + at, sizeof value);
-	return value;
-}
-
 static void secret_of(const struct page *p, const char *name, uint64_t derived[2])
 {
 	derived[0] = ink_siphash13(p->secret, name, strlen(name));
@@ -249,8 +241,8 @@ static void read_dictionary(struct page *p, const struct image *i)
 	size_t at = 4096;
 
 	assert_int_equal(image_get32(i, 16), 33);
-	p->secret[0] = get64(i, 40);
-	p->secret[1] = get64(i, 48);
+	p->secret[0] = image_get64(i, 40);
+	p->secret[1] = image_get64(i, 48);
 	secret_of(p, "keys", p->keys);
 	secret_of(p, "values", p->values);
 	secret_of(p, "symbols", p->symbols);
@@ -261,15 +253,15 @@ static void read_dictionary(struct page *p, const struct image *i)
 		chain = ink_siphash13(p->values, link, 16);
 		at += 4 + (length + 3) / 4 * 4;
 	}
-	assert_int_equal(at - 4096, get64(i, 64));
-	assert_true(chain == get64(i, 56));
+	assert_int_equal(at - 4096, image_get64(i, 64));
+	assert_true(chain == image_get64(i, 56));
 }
 
 static uint32_t page_cell(const struct image *i, uint64_t id, uint32_t part)
 {
 	uint64_t mixed = page_mix(id + (part / 2 + 1) * 0x9e3779b97f4a7c15),
 		 half = part % 2 ? mixed >> 32 : (uint32_t)mixed;
-	uint64_t cell = part * get64(i, 40) + ((half * get64(i, 40)) >> 32);
+	uint64_t cell = part * image_get64(i, 40) + ((half * image_get64(i, 40)) >> 32);
 
 	return image_get32(i, 4096 + 4 * cell);
 }
@@ -285,9 +277,9 @@ static void files_are_as_the_page_says(void **state)
 	save_both(f);
 	read_dictionary(&p, &dict_file);
 	assert_int_equal(image_get32(&filter_file, 16), 32);
-	assert_int_equal(get64(&filter_file, 208), 3);
-	assert_true(get64(&filter_file, 64) == ink_siphash13(p.values, "dictionary", 10));
-	assert_true(get64(&filter_file, 72) == get64(&dict_file, 56));
+	assert_int_equal(image_get64(&filter_file, 208), 3);
+	assert_true(image_get64(&filter_file, 64) == ink_siphash13(p.values, "dictionary", 10));
+	assert_true(image_get64(&filter_file, 72) == image_get64(&dict_file, 56));
 	for (uint64_t key = 0; key < 3; key++) {
 		struct ink_bytes name = key_number(key);
 		uint64_t x = page_element(&p, key), id = ink_siphash13(p.keys, name.bytes, name.length);
@@ -354,11 +346,11 @@ static void assert_damage_is_noticed(const struct image *whole, struct ink_kbf_d
 	static struct image damaged;
 
 	for (size_t at = 0; at < whole->size; at += at < 800 ? 1 : 37) {
-		damaged = *whole;
+		image_copy(&damaged, whole);
 		damaged.bytes[at] ^= (uint8_t)(1u << at % 8);
 		assert_int_equal(try_either(&damaged, d), 0);
 	}
-	damaged = *whole;
+	image_copy(&damaged, whole);
 	for (damaged.size = 0; damaged.size < whole->size; damaged.size += 511)
 		assert_int_equal(try_either(&damaged, d), 0);
 }
@@ -379,7 +371,7 @@ static unsigned forge_all(const struct image *whole, struct ink_kbf_dict *d)
 	unsigned loaded = 0;
 
 	for (size_t at = 0; at < whole->size; at += at < AT_KEYS + 64 ? 1 : at < AT_BODY ? 97 : 7) {
-		forged = *whole;
+		image_copy(&forged, whole);
 		forged.bytes[at] ^= (uint8_t)(1 + random_below(255));
 		image_seal(&forged);
 		if (d || image_get32(&forged, AT_ENCODING) != INK_KBF_GREEDY ||
@@ -421,7 +413,7 @@ static void assert_forgeries_are_refused(const struct forgery *forgeries, size_t
 	static struct image forged;
 
 	for (size_t i = 0; i < n; i++) {
-		forged = *whole;
+		image_copy(&forged, whole);
 		image_put32(&forged, forgeries[i].at, forgeries[i].value);
 		image_seal(&forged);
 		if (try_either(&forged, d))
@@ -521,7 +513,7 @@ static void a_key_that_waits_twice_is_refused(void **state)
 
 		if (image_get32(&filter_file, one + 8) != image_get32(&filter_file, other + 8))
 			continue;
-		forged = filter_file;
+		image_copy(&forged, &filter_file);
 		memcpy(forged.bytes + other + 12, filter_file.bytes + one + 12,
 		       image_get32(&filter_file, one + 8));
 		image_seal(&forged);
