@@ -8,16 +8,9 @@
 #define INKLING_TESTS_CAPTURES_H
 
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/test.h"
 
 /* -------------------------------------------------------------------- the folder */
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs a quick experiment and finds numbers on its page. Include <cmocka.h> first. */
+/* Runs a quick experiment and finds numbers on its page. */
 #ifndef INKLING_TESTS_EXPERIMENT_H
 #define INKLING_TESTS_EXPERIMENT_H
-
-#include <string.h>
 
 #include "lab/progress.h"
 #include "lab/experiments.h"
 #include "lab/page_parts.h"
+#include "tests/test.h"
 
 /* The page of a quick run of one repetition; page_free it. */
 static inline struct page *quick_page_of(const struct experiment *experiment, unsigned workers, uint64_t seed)

@@ -14,15 +14,8 @@
 #define INKLING_TESTS_FRAMES_H
 
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/test.h"
 
 #define MACS "020000000001 020000000002 "
 

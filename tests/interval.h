@@ -23,15 +23,10 @@
 #define INKLING_TESTS_INTERVAL_H
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "tests/random.h"
 #include "lab/statistics.h"
+#include "tests/test.h"
 
 /* What was measured in the tables of a point. */
 struct sample {

@@ -7,19 +7,9 @@
 #ifndef INKLING_TESTS_KBF_HELP_H
 #define INKLING_TESTS_KBF_HELP_H
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "kbf/filter.h"
 #include "tests/random.h"
+#include "tests/test.h"
 
 /* --------------------------------------------------------------- variants */
 
@@ -111,8 +101,6 @@ static inline int free_all(void **state)
 	free_kept();
 	return 0;
 }
-
-#define TEST(name) cmocka_unit_test_teardown(name, free_all)
 
 /* One pass for each variant `v`; what is kept is freed after each. */
 #define EACH_VARIANT(v) for (const struct variant *v = variants; v < variants + VARIANTS; v++, free_kept())

@@ -3,18 +3,8 @@
 #ifndef INKLING_TESTS_MACHINE_HELP_H
 #define INKLING_TESTS_MACHINE_HELP_H
 
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include <inkling/track.h>
 
@@ -22,6 +12,7 @@
 #include "packet/classify.h"
 #include "packet/video.h"
 #include "tests/random.h"
+#include "tests/test.h"
 
 /* ------------------------------------------------------------ complaints */
 
@@ -136,8 +127,6 @@ static inline int untrack(void **state)
 	machine = NULL;
 	return 0;
 }
-
-#define TRACKED(name) cmocka_unit_test_teardown(name, untrack)
 
 /* Two hosts, 10.0.0.1 and 10.0.0.2; ports 1000 and 80. */
 static inline struct ink_packet packet(uint8_t protocol, unsigned flags, int from_high)

@@ -6,9 +6,7 @@
 #ifndef INKLING_TESTS_SIZES_H
 #define INKLING_TESTS_SIZES_H
 
-#include <errno.h>
-#include <stdint.h>
-#include <string.h>
+#include "tests/test.h"
 
 /* A public struct and a call that takes it; 0 or a negative errno. */
 struct sized {

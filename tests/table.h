@@ -3,19 +3,9 @@
 #ifndef INKLING_TESTS_TABLE_H
 #define INKLING_TESTS_TABLE_H
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/random.h"
 #include "table/table.h"
+#include "tests/test.h"
 
 static inline struct ink_table *table_with(const struct ink_options *options)
 {

@@ -11,6 +11,7 @@
 #include "tests/interval.h"
 #include "tests/side_probe.h"
 #include "tests/table.h"
+#include "tests/test.h"
 
 enum { KEY = 16, MOST_KEYS = 1000 };
 
@@ -86,7 +87,7 @@ static void insert_keys(struct ink_table *t, uint8_t (*keys)[KEY], unsigned n)
 
 /* --------------------------------------------------------------- with the secret */
 
-static void with_the_secret_two_lines_overflow_at_will(void **state)
+TEST_THAT(with_the_secret_two_lines_overflow_at_will)
 {
 	static uint8_t keys[MOST_KEYS][KEY];
 	const struct ink_geometry planned = {.d = 0};
@@ -141,7 +142,7 @@ static unsigned fullest_line(const struct ink_table *t)
 
 		for (unsigned i = 0; i < INK_LINE_WORDS && t->plan.kind == INK_LINE; i++)
 			used += ink_line_shape_of(t)->lanes - (unsigned)__builtin_popcountll(ink_line_columns(
-							      ink_line_shape_of(t), l->word[i], 0));
+								      ink_line_shape_of(t), l->word[i], 0));
 		if (t->plan.kind == INK_COMPACT)
 			used = line_count(ink_compact_shape_of(t), c->word);
 		most = used > most ? used : most;
@@ -184,7 +185,7 @@ static void assert_no_better_than_chance(const char *what, enum ink_kind kind, u
 /* 384 cells, 385 flows. */
 enum { OVERLOAD = 385 };
 
-static void keys_that_collide_under_another_secret_do_no_harm(void **state)
+TEST_THAT(keys_that_collide_under_another_secret_do_no_harm)
 {
 	static uint8_t keys[MOST_KEYS][KEY];
 	const struct ink_geometry tight = {.b = 16, .h = 24, .side = INK_NO_SIDE};
@@ -200,7 +201,7 @@ static void keys_that_collide_under_another_secret_do_no_harm(void **state)
 	}
 }
 
-static void keys_with_a_pattern_do_no_harm(void **state)
+TEST_THAT(keys_with_a_pattern_do_no_harm)
 {
 	static uint8_t keys[MOST_KEYS][KEY];
 
@@ -213,7 +214,7 @@ static void keys_with_a_pattern_do_no_harm(void **state)
 }
 
 /* As many as the plan is for, all of them the attacker's: the plan holds. */
-static void a_planned_table_takes_all_the_attackers_flows(void **state)
+TEST_THAT(a_planned_table_takes_all_the_attackers_flows)
 {
 	static uint8_t keys[MOST_KEYS][KEY];
 	const struct ink_geometry planned = {.d = 0};
@@ -242,12 +243,5 @@ static void a_planned_table_takes_all_the_attackers_flows(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(with_the_secret_two_lines_overflow_at_will),
-		cmocka_unit_test(keys_that_collide_under_another_secret_do_no_harm),
-		cmocka_unit_test(keys_with_a_pattern_do_no_harm),
-		cmocka_unit_test(a_planned_table_takes_all_the_attackers_flows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_suite(NULL);
 }

@@ -12,6 +12,7 @@
 #include "kinds/bloom/bloom.h"
 #include "tests/help.h"
 #include "tests/interval.h"
+#include "tests/test.h"
 #include "tests/verbs.h"
 
 enum { HASHES = 2, SHARE = 4, MANY_STATES = 10 };
@@ -276,11 +277,11 @@ static const struct script scripts[] = {
 };
 /* clang-format on */
 
-static void a_set_stores_or_changes(void **state)
+TEST_THAT(a_set_stores_or_changes)
 {
 	const struct variant *all[] = {&with_counters, &without_counters, &counting};
 
-	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+	for (size_t i = 0; i < COUNT(all); i++) {
 		uint64_t id;
 
 		make(all[i], 1);
@@ -293,7 +294,7 @@ static void a_set_stores_or_changes(void **state)
 	}
 }
 
-static void a_count_at_its_top_stays_there(void **state)
+TEST_THAT(a_count_at_its_top_stays_there)
 {
 	uint64_t ids[9];
 
@@ -311,7 +312,7 @@ static void a_count_at_its_top_stays_there(void **state)
 
 /* ------------------------------------------------------------------------ direct */
 
-static void a_pair_is_counted_in_and_out(void **state)
+TEST_THAT(a_pair_is_counted_in_and_out)
 {
 	uint64_t id;
 
@@ -341,7 +342,7 @@ static uint64_t flow_in_two_states(void)
 	return id;
 }
 
-static void a_flow_that_seems_to_be_in_two_states_is_in_doubt(void **state)
+TEST_THAT(a_flow_that_seems_to_be_in_two_states_is_in_doubt)
 {
 	uint64_t id;
 
@@ -360,7 +361,7 @@ static void a_flow_that_seems_to_be_in_two_states_is_in_doubt(void **state)
 	assert_cells(". 1 . . | . 1 . .");
 }
 
-static void saturated_counters_stay_or_count_down(void **state)
+TEST_THAT(saturated_counters_stay_or_count_down)
 {
 	struct variant down = counting;
 	uint64_t ids[5];
@@ -379,7 +380,7 @@ static void saturated_counters_stay_or_count_down(void **state)
 	}
 }
 
-static void without_counters_a_pair_stays_until_its_time_is_over(void **state)
+TEST_THAT(without_counters_a_pair_stays_until_its_time_is_over)
 {
 	uint64_t id;
 
@@ -398,7 +399,7 @@ static void without_counters_a_pair_stays_until_its_time_is_over(void **state)
 	assert_int_equal(ink_lookup(t, id), 2);
 }
 
-static void a_direct_modify_to_the_same_state_only_touches(void **state)
+TEST_THAT(a_direct_modify_to_the_same_state_only_touches)
 {
 	uint64_t id;
 
@@ -414,7 +415,7 @@ static void a_direct_modify_to_the_same_state_only_touches(void **state)
 
 /* ------------------------------------------------------------------------ rules */
 
-static void a_cell_ends_by_its_period_and_is_counted_by_its_state(void **state)
+TEST_THAT(a_cell_ends_by_its_period_and_is_counted_by_its_state)
 {
 	struct ink_timing timings[MANY_STATES + 1];
 	struct ink_row rows[MANY_STATES + 2];
@@ -449,7 +450,7 @@ static void a_cell_ends_by_its_period_and_is_counted_by_its_state(void **state)
 	assert_int_equal(expired.unsure, 2); /* cells of direct know no state */
 }
 
-static void rules_that_these_kinds_cannot_keep_are_refused(void **state)
+TEST_THAT(rules_that_these_kinds_cannot_keep_are_refused)
 {
 	struct ink_timing timings[MANY_STATES + 1];
 	struct ink_row rows[MANY_STATES + 2];
@@ -485,7 +486,7 @@ static void rules_that_these_kinds_cannot_keep_are_refused(void **state)
 
 /* --------------------------------------------------------------------- looking */
 
-static void there_is_no_census_but_cells_are_counted(void **state)
+TEST_THAT(there_is_no_census_but_cells_are_counted)
 {
 	const struct variant *all[] = {&with_counters, &counting};
 	struct ink_counts counts = {.total = 9};
@@ -502,7 +503,7 @@ static void there_is_no_census_but_cells_are_counted(void **state)
 	}
 }
 
-static void the_flows_are_estimated(void **state)
+TEST_THAT(the_flows_are_estimated)
 {
 	struct ink_options o = {.size = sizeof o, .states = 4, .flows = 20000, .error = .01, .seed = 1};
 	uint64_t n = 15000;
@@ -517,7 +518,7 @@ static void the_flows_are_estimated(void **state)
 	}
 }
 
-static void a_full_filter_says_so_and_does_not_fail(void **state)
+TEST_THAT(a_full_filter_says_so_and_does_not_fail)
 {
 	make(&with_counters, 0);
 	for (unsigned i = 0; i < 500; i++)
@@ -529,7 +530,7 @@ static void a_full_filter_says_so_and_does_not_fail(void **state)
 	assert_sound(t);
 }
 
-static void damage_is_found(void **state)
+TEST_THAT(damage_is_found)
 {
 	static const struct {
 		const struct variant *variant;
@@ -544,7 +545,7 @@ static void damage_is_found(void **state)
 		{&counting, 0, 1},
 	};
 
-	for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
+	for (size_t i = 0; i < COUNT(damages); i++) {
 		make(damages[i].variant, 1);
 		cell_write(t, bloom_cell_at(bloom_of(t), damages[i].cell), damages[i].value);
 		assert_int_equal(ink_check(t, NULL), -EUCLEAN);
@@ -649,7 +650,7 @@ static void measure_way(struct formulas *f, const struct way *w)
 		}
 }
 
-static void the_formulas_of_the_plan_hold(void **state)
+TEST_THAT(the_formulas_of_the_plan_hold)
 {
 	static const struct way ways[] = {
 		{"errors of stateful", "doubts of stateful", {.kind = INK_STATEFUL}, {.2, .1, .05, .02}},
@@ -677,7 +678,7 @@ static void the_formulas_of_the_plan_hold(void **state)
 	struct formulas f = {.next = 0};
 
 	variant = &with_counters;
-	for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+	for (size_t i = 0; i < COUNT(ways); i++) {
 		f.errors = (struct tally){.formula = ways[i].errors};
 		f.doubts = (struct tally){.formula = ways[i].doubts};
 		measure_way(&f, &ways[i]);
@@ -740,7 +741,7 @@ static void churn(uint64_t operations, struct ink_options o)
 	free(states);
 }
 
-static void ten_million_proper_operations_are_never_wrong(void **state)
+TEST_THAT(ten_million_proper_operations_are_never_wrong)
 {
 	variant = &with_counters;
 	churn(scaled(10000000), (struct ink_options){.size = sizeof(struct ink_options),
@@ -768,7 +769,7 @@ static struct ink_options planned_for(enum ink_kind kind)
 		.size = sizeof(struct ink_options), .kind = kind, .states = 15, .age_bits = 1};
 }
 
-static void the_ceiling_holds_for_strangers_and_for_flows(void **state)
+TEST_THAT(the_ceiling_holds_for_strangers_and_for_flows)
 {
 	struct ink_plan p = {.size = sizeof p};
 
@@ -784,7 +785,7 @@ static void the_ceiling_holds_for_strangers_and_for_flows(void **state)
 	}
 }
 
-static void a_plan_leads_back_to_itself(void **state)
+TEST_THAT(a_plan_leads_back_to_itself)
 {
 	struct ink_plan p = {.size = sizeof p}, back = {.size = sizeof back};
 
@@ -811,7 +812,7 @@ static void a_plan_leads_back_to_itself(void **state)
 	}
 }
 
-static void blocking_has_a_price(void **state)
+TEST_THAT(blocking_has_a_price)
 {
 	struct ink_plan lines = {.size = sizeof lines}, cells = {.size = sizeof cells};
 	struct ink_options o = planned_for(INK_STATEFUL);
@@ -828,7 +829,7 @@ static void blocking_has_a_price(void **state)
 	assert_int_equal(lines.geometry.m % (512 / 6), 0); /* 5 bits of state and one of age */
 }
 
-static void given_cells_are_taken_as_they_are(void **state)
+TEST_THAT(given_cells_are_taken_as_they_are)
 {
 	struct ink_plan p = {.size = sizeof p};
 	struct ink_options o = planned_for(INK_STATEFUL);
@@ -850,7 +851,7 @@ static void given_cells_are_taken_as_they_are(void **state)
 	assert_true(p.flows > 1000 && fmax(p.error, p.unsure) <= .01);
 }
 
-static void bad_options_are_refused_with_a_reason(void **state)
+TEST_THAT(bad_options_are_refused_with_a_reason)
 {
 	struct ink_options good = planned_for(INK_STATEFUL);
 
@@ -896,30 +897,6 @@ static void bad_options_are_refused_with_a_reason(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(a_set_stores_or_changes),
-		TEST(a_count_at_its_top_stays_there),
-		TEST(a_pair_is_counted_in_and_out),
-		TEST(a_flow_that_seems_to_be_in_two_states_is_in_doubt),
-		TEST(saturated_counters_stay_or_count_down),
-		TEST(without_counters_a_pair_stays_until_its_time_is_over),
-		TEST(a_direct_modify_to_the_same_state_only_touches),
-		TEST(a_cell_ends_by_its_period_and_is_counted_by_its_state),
-		TEST(rules_that_these_kinds_cannot_keep_are_refused),
-		TEST(there_is_no_census_but_cells_are_counted),
-		TEST(the_flows_are_estimated),
-		TEST(a_full_filter_says_so_and_does_not_fail),
-		TEST(damage_is_found),
-		TEST(the_formulas_of_the_plan_hold),
-		TEST(ten_million_proper_operations_are_never_wrong),
-		TEST(the_ceiling_holds_for_strangers_and_for_flows),
-		TEST(a_plan_leads_back_to_itself),
-		TEST(blocking_has_a_price),
-		TEST(given_cells_are_taken_as_they_are),
-		TEST(bad_options_are_refused_with_a_reason),
-	};
-
-	return run_rows("scripts", run_script, scripts, sizeof scripts[0],
-			sizeof scripts / sizeof scripts[0]) +
-	       cmocka_run_group_tests(tests, NULL, NULL);
+	return run_rows("scripts", run_script, scripts, sizeof scripts[0], COUNT(scripts)) +
+	       run_suite(&(struct suite){.after_each = free_table});
 }

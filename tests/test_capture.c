@@ -4,18 +4,8 @@
  * from files and pipes; cut and damaged ones; filters, dumps, and what cannot
  * be opened.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include <inkling/packet.h>
 
@@ -23,6 +13,7 @@
 #include "tests/random.h"
 #include "tests/scratch.h"
 #include "tests/sizes.h"
+#include "tests/test.h"
 
 /* --------------------------------------------------------------- making files */
 
@@ -223,7 +214,7 @@ static unsigned read_through_pipe(int *error)
 	return n;
 }
 
-static void every_format_is_read_from_files_and_pipes(void **state)
+TEST_THAT(every_format_is_read_from_files_and_pipes)
 {
 	static const struct {
 		void (*make)(uint32_t magic, int other_order);
@@ -280,7 +271,7 @@ static void check_cuts(void)
 		check_cut(n);
 }
 
-static void a_cut_file_gives_what_is_whole_and_then_says_where(void **state)
+TEST_THAT(a_cut_file_gives_what_is_whole_and_then_says_where)
 {
 	char place[40];
 	int error;
@@ -296,7 +287,7 @@ static void a_cut_file_gives_what_is_whole_and_then_says_where(void **state)
 	assert_non_null(strstr(why.text, place));
 }
 
-static void a_length_that_cannot_be_ends_it(void **state)
+TEST_THAT(a_length_that_cannot_be_ends_it)
 {
 	int error;
 
@@ -317,7 +308,7 @@ static void assert_refused(const struct ink_capture_options *o, int error, const
 	assert_non_null(strstr(why.text, word));
 }
 
-static void what_cannot_be_opened_is_refused(void **state)
+TEST_THAT(what_cannot_be_opened_is_refused)
 {
 	const struct {
 		struct ink_capture_options options;
@@ -337,11 +328,11 @@ static void what_cannot_be_opened_is_refused(void **state)
 
 	memset(file, 'x', 1000);
 	save(1000);
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+	for (size_t i = 0; i < COUNT(rows); i++)
 		assert_refused(&rows[i].options, rows[i].error, rows[i].word);
 }
 
-static void an_unknown_interface_is_named(void **state)
+TEST_THAT(an_unknown_interface_is_named)
 {
 	struct ink_capture_options o = {.size = sizeof o, .interface = "ink-no-such"};
 
@@ -372,7 +363,7 @@ static void check_filter(void)
 	ink_capture_close(c);
 }
 
-static void a_filter_lets_pass_what_it_says(void **state)
+TEST_THAT(a_filter_lets_pass_what_it_says)
 {
 	make_pcap(MICROSECONDS, 0);
 	save(size);
@@ -382,7 +373,7 @@ static void a_filter_lets_pass_what_it_says(void **state)
 	check_filter();
 }
 
-static void a_wrong_filter_is_explained(void **state)
+TEST_THAT(a_wrong_filter_is_explained)
 {
 	make_pcap(MICROSECONDS, 0);
 	save(size);
@@ -393,7 +384,7 @@ static void a_wrong_filter_is_explained(void **state)
 	assert_int_equal(errno, EINVAL);
 }
 
-static void a_filter_can_be_tried_before_the_link_is_known(void **state)
+TEST_THAT(a_filter_can_be_tried_before_the_link_is_known)
 {
 	assert_int_equal(ink_filter_try("tcp port 80", &why), 0);
 	why = (struct ink_why){"an earlier reason"};
@@ -404,7 +395,7 @@ static void a_filter_can_be_tried_before_the_link_is_known(void **state)
 	assert_int_equal(ink_filter_try("tcp and and", NULL), -EINVAL);
 }
 
-static void filters_know_the_link(void **state)
+TEST_THAT(filters_know_the_link)
 {
 	struct ink_filter *f = ink_filter_compile("tcp port 1000", INK_LINK_RAW, &why);
 	struct ink_packet p = {.time = 0};
@@ -425,7 +416,7 @@ static void filters_know_the_link(void **state)
 
 /* ------------------------------------------------------------------- the others */
 
-static void what_is_dumped_is_read(void **state)
+TEST_THAT(what_is_dumped_is_read)
 {
 	struct ink_dump *d = ink_dump_open(scratch_file, INK_LINK_ETHERNET, &why);
 	uint8_t frame[SIM_FRAME_MOST];
@@ -445,7 +436,7 @@ static void what_is_dumped_is_read(void **state)
 	assert_int_equal(ink_dump_close(NULL, &why), 0);
 }
 
-static void a_dump_that_fails_says_so(void **state)
+TEST_THAT(a_dump_that_fails_says_so)
 {
 	struct ink_dump *d = ink_dump_open("/dev/full", INK_LINK_ETHERNET, &why);
 
@@ -457,7 +448,7 @@ static void a_dump_that_fails_says_so(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
-static void stopping_ends_it(void **state)
+TEST_THAT(stopping_ends_it)
 {
 	struct ink_packet packets[2];
 	struct ink_packets batch = {.at = packets, .room = 2};
@@ -472,7 +463,7 @@ static void stopping_ends_it(void **state)
 	ink_capture_close(NULL);
 }
 
-static void without_room_nothing_is_read(void **state)
+TEST_THAT(without_room_nothing_is_read)
 {
 	struct ink_packet packets[1];
 	struct ink_packets batch = {.at = packets, .room = 0};
@@ -485,7 +476,7 @@ static void without_room_nothing_is_read(void **state)
 	ink_capture_close(c);
 }
 
-static void time_that_goes_back_is_counted(void **state)
+TEST_THAT(time_that_goes_back_is_counted)
 {
 	const uint32_t seconds[] = {100, 101, 99, 102, 10, 11};
 	const uint64_t clocks[] = {100, 101, 101, 102, 102, 103};
@@ -527,7 +518,7 @@ static int call_stats(void *theirs)
 	return ink_capture_stats(counted_capture, theirs);
 }
 
-static void structs_of_older_and_newer_callers_are_read_and_written(void **state)
+TEST_THAT(structs_of_older_and_newer_callers_are_read_and_written)
 {
 	struct ink_capture_options o = {.size = sizeof o, .file = scratch_file};
 	const struct sized open = {"capture options", 48, sizeof o, &o, call_open},
@@ -543,7 +534,7 @@ static void structs_of_older_and_newer_callers_are_read_and_written(void **state
 }
 
 /* Frames of the greatest length, so that the buffer is filled and moved many times. */
-static void long_frames_cross_the_buffer(void **state)
+TEST_THAT(long_frames_cross_the_buffer)
 {
 	static uint8_t frame[262144];
 	struct ink_packet p = {.frame = frame}, packets[8];
@@ -570,7 +561,7 @@ static void long_frames_cross_the_buffer(void **state)
 	ink_capture_close(c);
 }
 
-static void an_unknown_link_is_a_reason(void **state)
+TEST_THAT(an_unknown_link_is_a_reason)
 {
 	struct ink_packet packets[1];
 	struct ink_packets batch = {.at = packets, .room = 1};
@@ -588,25 +579,5 @@ static void an_unknown_link_is_a_reason(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_format_is_read_from_files_and_pipes),
-		cmocka_unit_test(a_cut_file_gives_what_is_whole_and_then_says_where),
-		cmocka_unit_test(a_length_that_cannot_be_ends_it),
-		cmocka_unit_test(what_cannot_be_opened_is_refused),
-		cmocka_unit_test(an_unknown_interface_is_named),
-		cmocka_unit_test(a_filter_lets_pass_what_it_says),
-		cmocka_unit_test(a_wrong_filter_is_explained),
-		cmocka_unit_test(a_filter_can_be_tried_before_the_link_is_known),
-		cmocka_unit_test(filters_know_the_link),
-		cmocka_unit_test(what_is_dumped_is_read),
-		cmocka_unit_test(a_dump_that_fails_says_so),
-		cmocka_unit_test(stopping_ends_it),
-		cmocka_unit_test(without_room_nothing_is_read),
-		cmocka_unit_test(time_that_goes_back_is_counted),
-		cmocka_unit_test(structs_of_older_and_newer_callers_are_read_and_written),
-		cmocka_unit_test(long_frames_cross_the_buffer),
-		cmocka_unit_test(an_unknown_link_is_a_reason),
-	};
-
-	return cmocka_run_group_tests_name("capture", tests, scratch_make, scratch_remove);
+	return run_suite(&(struct suite){.begin = scratch_make, .end = scratch_remove});
 }

@@ -6,11 +6,10 @@
  * Every number of every file has to be equal, but for the few in `differences`,
  * each with its reason.
  */
-#include <errno.h>
-
 #include <inkling/packet.h>
 
 #include "tests/captures.h"
+#include "tests/test.h"
 
 /* ------------------------------------------------------------------ sets of keys */
 
@@ -215,7 +214,7 @@ static void compare_file(const char *path, const char *name)
 	compare_outer(name, &c);
 }
 
-static void every_number_is_the_truths(void **state)
+TEST_THAT(every_number_is_the_truths)
 {
 	failures = 0;
 	print_message("%d captures\n", for_each_capture(compare_file));
@@ -224,13 +223,9 @@ static void every_number_is_the_truths(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_number_is_the_truths),
-	};
-
 	if (!find_folder()) {
 		print_message("skipped: no captures in %s (INK_CAPTURES names another folder)\n", folder);
 		return 77;
 	}
-	return cmocka_run_group_tests_name("captures", tests, NULL, NULL);
+	return run_suite(NULL);
 }

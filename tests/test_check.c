@@ -4,19 +4,12 @@
  * sort, in every line of a small table, with every instruction set. That forged
  * files are refused is in test_snapshot.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/cpu.h"
 #include "kinds/compact/compact.h"
 #include "kinds/line/kind.h"
 #include "table/table.h"
 #include "tests/random.h"
+#include "tests/test.h"
 
 enum { LINES = 60, STATES = 11 };
 
@@ -31,7 +24,7 @@ static const struct ink_geometry shapes[] = {
 	{.b = LINES, .h = 28, .f = 11, .q = 31},
 };
 
-enum { LINE_SHAPES = 3, SHAPES = sizeof shapes / sizeof shapes[0] };
+enum { LINE_SHAPES = 3, SHAPES = COUNT(shapes) };
 
 static struct ink_table *table_of(unsigned shape, enum ink_simd simd)
 {
@@ -74,8 +67,8 @@ static uint32_t last_entry(const struct ink_table *t, uint32_t line)
 	uint32_t last = 0;
 
 	for (unsigned i = 0; i < INK_LINE_WORDS * s->lanes; i++) {
-		uint32_t entry = ink_line_entry(s, words_of(t, line)[i / s->lanes],
-						i % s->lanes * s->column_bits);
+		uint32_t entry =
+			ink_line_entry(s, words_of(t, line)[i / s->lanes], i % s->lanes * s->column_bits);
 
 		last = entry ? entry : last;
 	}
@@ -168,9 +161,10 @@ static const char *compact_twin_in_the_line(struct ink_table *t, uint32_t line)
 {
 	const uint64_t *w = words_of(t, line);
 
-	return line_count(ink_compact_shape_of(t), w) ? put_compact(t, line, first_entry(ink_compact_shape_of(t), w),
-							      "two entries cannot be told apart")
-						: NULL;
+	return line_count(ink_compact_shape_of(t), w)
+		       ? put_compact(t, line, first_entry(ink_compact_shape_of(t), w),
+				     "two entries cannot be told apart")
+		       : NULL;
 }
 
 static const char *compact_twin_in_the_other_line(struct ink_table *t, uint32_t line)
@@ -231,16 +225,11 @@ static const char *code_of_a_free_slot(struct ink_table *t, uint32_t line)
 	return "a free slot of a line is not empty";
 }
 
-static fault_fn *const line_faults[] = {twin_in_the_line, twin_in_the_other_line, no_tag, no_such_state,
-					spare_bit, NULL};
-static fault_fn *const compact_faults[] = {compact_twin_in_the_line,
-					   compact_twin_in_the_other_line,
-					   compact_no_such_state,
-					   too_many_entries,
-					   behind_the_last_bucket,
-					   remainder_of_a_free_slot,
-					   code_of_a_free_slot,
-					   NULL};
+static fault_fn *const line_faults[] = {
+	twin_in_the_line, twin_in_the_other_line, no_tag, no_such_state, spare_bit, NULL};
+static fault_fn *const compact_faults[] = {
+	compact_twin_in_the_line, compact_twin_in_the_other_line, compact_no_such_state, too_many_entries,
+	behind_the_last_bucket,   remainder_of_a_free_slot,       code_of_a_free_slot,   NULL};
 
 /* ----------------------------------------------------------------------- tests */
 
@@ -265,9 +254,8 @@ static void assert_found(struct ink_table *t, fault_fn *fault)
 	assert_in_range(damaged, LINES / 4, LINES);
 }
 
-static void a_fault_of_any_line_is_found(void **state)
+TEST_THAT(a_fault_of_any_line_is_found)
 {
-	(void)state;
 	for (unsigned shape = 0; shape < SHAPES; shape++)
 		for (unsigned i = 0; i < 2; i++) {
 			fault_fn *const *fault = shape < LINE_SHAPES ? line_faults : compact_faults;
@@ -284,9 +272,5 @@ static void a_fault_of_any_line_is_found(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_fault_of_any_line_is_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_suite(NULL);
 }

@@ -5,6 +5,7 @@
  */
 #include "tests/frames.h"
 #include "tests/machine_help.h"
+#include "tests/test.h"
 
 /* ------------------------------------------------------------ conditions */
 
@@ -53,7 +54,7 @@ static void assert_fail(const struct ink_packet *p, const char *conditions)
 	assert_all(p, conditions, 0);
 }
 
-static void tests_of_headers_say_what_the_header_says(void **state)
+TEST_THAT(tests_of_headers_say_what_the_header_says)
 {
 	struct ink_packet t = packet(INK_PROTOCOL_TCP, SYN | INK_TCP_ECE, 0),
 			  u = packet(INK_PROTOCOL_UDP, 0, 1), i = packet(INK_PROTOCOL_ICMP, 0, 0);
@@ -78,7 +79,7 @@ static void tests_of_headers_say_what_the_header_says(void **state)
 	assert_false(holds("any", &t));
 }
 
-static void tests_of_ports_and_addresses(void **state)
+TEST_THAT(tests_of_ports_and_addresses)
 {
 	struct ink_packet t = packet(INK_PROTOCOL_TCP, 0, 0), i = packet(INK_PROTOCOL_ICMP, 0, 0), six = t;
 
@@ -99,7 +100,7 @@ static void tests_of_ports_and_addresses(void **state)
 	assert_fail(&six, "src host 2001:db8::2; src host fe80::/10; src host 32.1.13.184");
 }
 
-static void and_or_and_not_bind_as_usual(void **state)
+TEST_THAT(and_or_and_not_bind_as_usual)
 {
 	struct ink_packet t = packet(INK_PROTOCOL_TCP, SYN, 0);
 
@@ -116,7 +117,7 @@ static struct ink_packet udp_of(const void *payload, size_t length)
 	return p;
 }
 
-static void tests_of_payload_look_at_captured_bytes(void **state)
+TEST_THAT(tests_of_payload_look_at_captured_bytes)
 {
 	struct ink_packet u = udp_of("GET /\r\n", 7);
 
@@ -127,7 +128,7 @@ static void tests_of_payload_look_at_captured_bytes(void **state)
 	assert_hold(&u, "payload 7");
 }
 
-static void a_let_is_its_condition(void **state)
+TEST_THAT(a_let_is_its_condition)
 {
 	struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
 	struct ink_sight sight = {.number = 1};
@@ -142,7 +143,7 @@ static void a_let_is_its_condition(void **state)
 	ink_machine_free(m);
 }
 
-static void chance_is_as_frequent_as_it_says_and_the_same_for_a_seed(void **state)
+TEST_THAT(chance_is_as_frequent_as_it_says_and_the_same_for_a_seed)
 {
 	struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
 	struct ink_machine *m = made("machine m\nkey pair\nevent e = chance 25% and chance 1/2\nevent f = "
@@ -212,7 +213,7 @@ static const char *const any_tests[] = {
 static void add_random_condition(unsigned depth)
 {
 	if (depth == 0 || random_below(4) == 0) {
-		add("%s", any_tests[random_below(sizeof any_tests / sizeof any_tests[0])]);
+		add("%s", any_tests[random_below(COUNT(any_tests))]);
 		return;
 	}
 	add(random_below(3) ? "(" : "not (");
@@ -263,7 +264,7 @@ static void check_draft(void)
 	ink_machine_free(m);
 }
 
-static void the_decision_program_says_what_the_conditions_say(void **state)
+TEST_THAT(the_decision_program_says_what_the_conditions_say)
 {
 	for (uint64_t round = 0; round < scaled(1500); round++) {
 		unsigned events = 1 + random_below(6), depth = 1 + random_below(5);
@@ -279,7 +280,7 @@ static void the_decision_program_says_what_the_conditions_say(void **state)
 }
 
 /* Independent tests: nothing follows from anything, and the graph would be larger than its limit. */
-static void a_program_that_would_be_too_large_is_left_plain(void **state)
+TEST_THAT(a_program_that_would_be_too_large_is_left_plain)
 {
 	struct ink_machine *m;
 
@@ -299,7 +300,7 @@ static void a_program_that_would_be_too_large_is_left_plain(void **state)
 	ink_machine_free(m);
 }
 
-static void no_test_is_made_twice(void **state)
+TEST_THAT(no_test_is_made_twice)
 {
 	struct ink_machine *m =
 		made("machine m\nkey pair\nevent a = tcp and syn and not ack\nevent b = tcp and syn and ack\n"
@@ -313,7 +314,7 @@ static void no_test_is_made_twice(void **state)
 	ink_machine_free(m);
 }
 
-static void a_filter_looks_at_the_frame(void **state)
+TEST_THAT(a_filter_looks_at_the_frame)
 {
 	struct ink_packet p = {.time = 0};
 	struct frame f;
@@ -346,7 +347,7 @@ static void give_cut_stream(const char *text, size_t cut)
 	give_udp(stream + cut, sizeof stream - cut);
 }
 
-static void a_start_code_in_two_packets_is_found_wherever_it_is_cut(void **state)
+TEST_THAT(a_start_code_in_two_packets_is_found_wherever_it_is_cut)
 {
 	for (size_t cut = 1; cut < sizeof stream; cut++) {
 		give_cut_stream(video, cut);
@@ -356,7 +357,7 @@ static void a_start_code_in_two_packets_is_found_wherever_it_is_cut(void **state
 	}
 }
 
-static void a_start_code_in_many_packets_is_found(void **state)
+TEST_THAT(a_start_code_in_many_packets_is_found)
 {
 	track_with(video, NULL);
 	give_udp("xyz", 3);
@@ -368,7 +369,7 @@ static void a_start_code_in_many_packets_is_found(void **state)
 	assert_int_equal(counted("met"), 1);
 }
 
-static void without_a_tail_only_whole_start_codes_are_found(void **state)
+TEST_THAT(without_a_tail_only_whole_start_codes_are_found)
 {
 	char text[sizeof video];
 
@@ -382,7 +383,7 @@ static void without_a_tail_only_whole_start_codes_are_found(void **state)
 	}
 }
 
-static void a_packet_that_was_cut_leaves_no_tail(void **state)
+TEST_THAT(a_packet_that_was_cut_leaves_no_tail)
 {
 	struct ink_packet p = udp_of(stream, 5);
 
@@ -394,7 +395,7 @@ static void a_packet_that_was_cut_leaves_no_tail(void **state)
 	assert_int_equal(counted("met"), 0);
 }
 
-static void flows_have_tails_of_their_own(void **state)
+TEST_THAT(flows_have_tails_of_their_own)
 {
 	struct ink_packet other = packet(INK_PROTOCOL_UDP, 0, 1);
 
@@ -426,7 +427,7 @@ static struct ink_pictures pictures_byte_by_byte(const uint8_t *bytes, unsigned 
 	return all;
 }
 
-static void pictures_are_found_as_byte_by_byte(void **state)
+TEST_THAT(pictures_are_found_as_byte_by_byte)
 {
 	for (uint64_t round = 0; round < scaled(20000); round++) {
 		uint8_t bytes[64];
@@ -450,7 +451,7 @@ static void pictures_are_found_as_byte_by_byte(void **state)
 #define RTP RTP_AS("60")  /* type 96 */
 #define MPEG RTP_AS("20") /* type 32: the header of RFC 2250 follows */
 
-static void rtp_and_what_it_carries_are_known(void **state)
+TEST_THAT(rtp_and_what_it_carries_are_known)
 {
 	static const struct {
 		const char *payload, *hold, *fail;
@@ -474,7 +475,7 @@ static void rtp_and_what_it_carries_are_known(void **state)
 		 "picture B or picture P or picture I"}, /* type 5 is none */
 	};
 
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+	for (size_t i = 0; i < COUNT(rows); i++) {
 		struct ink_packet p;
 		struct frame f;
 
@@ -496,7 +497,7 @@ static void ts_packet(uint8_t out[188], unsigned pid, int start, const void *pay
 	memcpy(out + 4, payload, length);
 }
 
-static void pictures_are_found_in_mpeg_ts(void **state)
+TEST_THAT(pictures_are_found_in_mpeg_ts)
 {
 	static const uint8_t pes[] = {0, 0, 1, 0xe0, 0,    0,     0x80, 0, 2, 9, 9, /* header of 2 bytes */
 				      0, 0, 1, 0,    0x55, 1 << 3};
@@ -557,26 +558,5 @@ static void pictures_are_found_in_mpeg_ts(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tests_of_headers_say_what_the_header_says),
-		cmocka_unit_test(tests_of_ports_and_addresses),
-		cmocka_unit_test(and_or_and_not_bind_as_usual),
-		cmocka_unit_test(tests_of_payload_look_at_captured_bytes),
-		cmocka_unit_test(a_let_is_its_condition),
-		cmocka_unit_test(chance_is_as_frequent_as_it_says_and_the_same_for_a_seed),
-		cmocka_unit_test(the_decision_program_says_what_the_conditions_say),
-		cmocka_unit_test(a_program_that_would_be_too_large_is_left_plain),
-		cmocka_unit_test(no_test_is_made_twice),
-		TRACKED(a_start_code_in_two_packets_is_found_wherever_it_is_cut),
-		TRACKED(a_start_code_in_many_packets_is_found),
-		TRACKED(without_a_tail_only_whole_start_codes_are_found),
-		TRACKED(a_packet_that_was_cut_leaves_no_tail),
-		TRACKED(flows_have_tails_of_their_own),
-		cmocka_unit_test(pictures_are_found_as_byte_by_byte),
-		cmocka_unit_test(rtp_and_what_it_carries_are_known),
-		cmocka_unit_test(pictures_are_found_in_mpeg_ts),
-		cmocka_unit_test(a_filter_looks_at_the_frame),
-	};
-
-	return cmocka_run_group_tests_name("classify", tests, NULL, NULL);
+	return run_suite(&(struct suite){.after_each = untrack});
 }

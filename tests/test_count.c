@@ -3,17 +3,7 @@
  * Counting sets: the figures of the ACSM paper, every answer beside a model
  * (count_model.h), what is promised at the limits, plans, and files.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 #include <inkling/count.h>
 
@@ -23,6 +13,7 @@
 #include "tests/interval.h"
 #include "tests/random.h"
 #include "tests/scratch.h"
+#include "tests/test.h"
 
 static struct ink_count_options options_for(enum ink_count_kind kind, uint64_t items,
 					    struct ink_count_geometry g)
@@ -42,7 +33,7 @@ static size_t sets_made;
 
 static struct ink_count *keep(struct ink_count *c)
 {
-	assert_true(sets_made < sizeof made / sizeof made[0]);
+	assert_true(sets_made < COUNT(made));
 	return made[sets_made++] = c;
 }
 
@@ -57,8 +48,6 @@ static int free_all(void **state)
 	free_made();
 	return 0;
 }
-
-#define TEST(name) cmocka_unit_test_teardown(name, free_all)
 
 /* One pass for each kind; what is made in it is freed after it. */
 #define EACH_KIND(kind)                                                                                      \
@@ -211,7 +200,7 @@ static void assert_paper(const struct figure *f)
 }
 
 /* Also with a prime: nothing that rounds up or that needs a power of two would do. */
-static void the_dleft_filter_of_the_paper_takes_19_5_bits_and_errs_as_the_paper_says(void **state)
+TEST_THAT(the_dleft_filter_of_the_paper_takes_19_5_bits_and_errs_as_the_paper_says)
 {
 	const uint32_t b[] = {(uint32_t)scaled(1 << 14), test_scale() < 1 ? 1009 : 10007};
 
@@ -220,7 +209,7 @@ static void the_dleft_filter_of_the_paper_takes_19_5_bits_and_errs_as_the_paper_
 			INK_COUNT_DLEFT, {.d = 3, .b = b[i], .h = 6, .f = 11}, 12 * b[i], 19.5, .0059});
 }
 
-static void the_standard_filter_takes_40_bits_and_errs_more(void **state)
+TEST_THAT(the_standard_filter_takes_40_bits_and_errs_more)
 {
 	uint64_t n = scaled(150000);
 	struct ink_count_options o =
@@ -272,7 +261,7 @@ static void measure_point(struct formulas *f, const struct ink_count_options *o,
 
 static const uint64_t sizes[] = {1500, 3001, 5003, 10007};
 
-enum { SIZES = sizeof sizes / sizeof sizes[0] };
+enum { SIZES = COUNT(sizes) };
 
 static void assert_formulas(struct formulas *f, enum ink_count_kind kind,
 			    const struct ink_count_geometry geometries[9])
@@ -290,7 +279,7 @@ static void assert_formulas(struct formulas *f, enum ink_count_kind kind,
 	assert_tally(&f->stuck);
 }
 
-static void every_formula_of_the_dleft_plan_is_what_is_measured(void **state)
+TEST_THAT(every_formula_of_the_dleft_plan_is_what_is_measured)
 {
 	static const struct ink_count_geometry g[] = {{.f = 2}, {.f = 3},  {.f = 4},  {.f = 5}, {.f = 6},
 						      {.f = 8}, {.f = 10}, {.f = 11}, {.f = 12}};
@@ -302,7 +291,7 @@ static void every_formula_of_the_dleft_plan_is_what_is_measured(void **state)
 	assert_formulas(&f, INK_COUNT_DLEFT, g);
 }
 
-static void every_formula_of_the_standard_plan_is_what_is_measured(void **state)
+TEST_THAT(every_formula_of_the_standard_plan_is_what_is_measured)
 {
 	static const struct ink_count_geometry g[] = {
 		{.m = 2, .counter_bits = 2}, {.m = 3, .counter_bits = 2}, {.m = 4, .counter_bits = 2},
@@ -318,7 +307,7 @@ static void every_formula_of_the_standard_plan_is_what_is_measured(void **state)
 
 /* ------------------------------------------------------------------- every answer */
 
-static void every_answer_is_that_of_the_model(void **state)
+TEST_THAT(every_answer_is_that_of_the_model)
 {
 	static struct count_program p;
 	uint8_t bytes[4000];
@@ -360,7 +349,7 @@ static void assert_all_values_fit(struct ink_count_geometry g)
 }
 
 /* A bucket of the smallest cells has room for more than a cell can count: it is searched in chunks. */
-static void every_value_has_a_cell_of_its_own(void **state)
+TEST_THAT(every_value_has_a_cell_of_its_own)
 {
 	for (uint32_t b = 1; b <= 33; b++) {
 		assert_all_values_fit((struct ink_count_geometry){.d = 8, .b = b, .h = 64, .f = 3});
@@ -370,7 +359,7 @@ static void every_value_has_a_cell_of_its_own(void **state)
 }
 
 /* One bucket in each subtable: the emptiest takes the item, the leftmost of those that tie. */
-static void the_least_loaded_bucket_is_taken_and_ties_go_left(void **state)
+TEST_THAT(the_least_loaded_bucket_is_taken_and_ties_go_left)
 {
 	struct ink_count *c =
 		make_of(INK_COUNT_DLEFT, 1, (struct ink_count_geometry){.d = 3, .b = 1, .h = 20, .f = 24});
@@ -388,7 +377,7 @@ static void the_least_loaded_bucket_is_taken_and_ties_go_left(void **state)
 	assert_true(ink_count_get(c, 20) != 0);
 }
 
-static void the_planned_load_holds_in_churn(void **state)
+TEST_THAT(the_planned_load_holds_in_churn)
 {
 	for (uint32_t d = 2; d <= 8; d += d < 4 ? 1 : 4)
 		for (uint32_t h = 2; h <= 16; h += h < 8 ? 2 : 8) {
@@ -420,7 +409,7 @@ static void assert_as_it_was(const struct ink_count *c, unsigned char *copy)
 	free(copy);
 }
 
-static void a_counter_at_its_limit_sticks_and_says_so(void **state)
+TEST_THAT(a_counter_at_its_limit_sticks_and_says_so)
 {
 	EACH_KIND(kind)
 	for (uint32_t bits = 2; bits <= 16; bits += 7) {
@@ -450,7 +439,7 @@ static void a_counter_at_its_limit_sticks_and_says_so(void **state)
 
 /* ---------------------------------------------------------------------- batches */
 
-static void a_batch_of_any_length_does_what_single_calls_do(void **state)
+TEST_THAT(a_batch_of_any_length_does_what_single_calls_do)
 {
 	EACH_KIND(kind)
 	{
@@ -481,7 +470,7 @@ static void a_batch_of_any_length_does_what_single_calls_do(void **state)
 
 /* ------------------------------------------------------------------------- merging */
 
-static void a_merged_set_counts_what_both_count(void **state)
+TEST_THAT(a_merged_set_counts_what_both_count)
 {
 	uint64_t n = scaled(20000) + 500;
 
@@ -521,7 +510,7 @@ static void assert_not_merged(struct ink_count *into, const struct ink_count *fr
 	assert_as_it_was(into, before);
 }
 
-static void sets_that_do_not_fit_are_not_merged(void **state)
+TEST_THAT(sets_that_do_not_fit_are_not_merged)
 {
 	static const struct {
 		struct ink_count_options o;
@@ -539,7 +528,7 @@ static void sets_that_do_not_fit_are_not_merged(void **state)
 		ink_count_add(b, id_number(i + 200));
 	}
 	assert_not_merged(a, b, -ENOSPC, "no room");
-	for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++) {
+	for (unsigned i = 0; i < COUNT(others); i++) {
 		struct ink_count_options o = others[i].o;
 
 		o.size = sizeof o;
@@ -549,7 +538,7 @@ static void sets_that_do_not_fit_are_not_merged(void **state)
 
 /* ------------------------------------------------------------------------------ ids */
 
-static void ids_are_those_of_the_seed(void **state)
+TEST_THAT(ids_are_those_of_the_seed)
 {
 	struct ink_count_options o = options_for(INK_COUNT_DLEFT, 100, planned);
 	struct ink_count *a = make(&o), *b = make(&o), *c, *d;
@@ -591,7 +580,7 @@ static void assert_refused(const struct ink_count_options *o, int error, const c
 		assert_refused(&bad, error, #__VA_ARGS__);                                                   \
 	} while (0)
 
-static void options_that_mean_nothing_are_refused(void **state)
+TEST_THAT(options_that_mean_nothing_are_refused)
 {
 	struct ink_count_options good = options_for(INK_COUNT_DLEFT, 1000, planned);
 	struct ink_why why = {""};
@@ -631,7 +620,7 @@ static void options_that_mean_nothing_are_refused(void **state)
 	REFUSED(-EINVAL, geometry.m = 7);
 }
 
-static void what_is_out_of_reach_is_refused(void **state)
+TEST_THAT(what_is_out_of_reach_is_refused)
 {
 	EACH_KIND(kind)
 	{
@@ -659,7 +648,7 @@ static void what_is_out_of_reach_is_refused(void **state)
 }
 
 /* "...; the least is 1.2e-05", in two digits, and that can be had. */
-static void a_refused_error_names_the_least(void **state)
+TEST_THAT(a_refused_error_names_the_least)
 {
 	static const struct ink_count_geometry pinned[] = {
 		{0}, {.d = 4, .h = 8}, {.f = 9}, {.d = 2, .f = 20}, {.k = 5}};
@@ -684,7 +673,7 @@ static void a_refused_error_names_the_least(void **state)
 }
 
 /* Bytes are what is allocated, the ceiling is kept, and back from bytes it says the same. */
-static void plans_are_kept_and_lead_back(void **state)
+TEST_THAT(plans_are_kept_and_lead_back)
 {
 	static const double ceilings[] = {.1, .01, 1e-3, 1e-4, 1e-6};
 
@@ -710,7 +699,7 @@ static void plans_are_kept_and_lead_back(void **state)
 		}
 }
 
-static void no_other_geometry_takes_fewer_bytes(void **state)
+TEST_THAT(no_other_geometry_takes_fewer_bytes)
 {
 	EACH_KIND(kind)
 	for (uint32_t other = 1; other <= 32; other++) {
@@ -728,7 +717,7 @@ static void no_other_geometry_takes_fewer_bytes(void **state)
 	}
 }
 
-static void b_or_m_alone_say_how_many_items(void **state)
+TEST_THAT(b_or_m_alone_say_how_many_items)
 {
 	struct ink_count_options o =
 		options_for(INK_COUNT_DLEFT, 0, (struct ink_count_geometry){.b = 1000, .f = 11});
@@ -809,7 +798,7 @@ static void use_both(struct ink_count *c, struct ink_count *back)
 	assert_int_equal(ink_count_merge(back, back, NULL), error);
 }
 
-static void a_set_comes_back_as_it_was(void **state)
+TEST_THAT(a_set_comes_back_as_it_was)
 {
 	static struct image a, b;
 
@@ -901,7 +890,7 @@ static int64_t read_standard(const struct image *i, uint64_t id)
 	return (int64_t)least;
 }
 
-static void the_format_is_as_documented(void **state)
+TEST_THAT(the_format_is_as_documented)
 {
 	static struct image i;
 
@@ -934,7 +923,7 @@ static void assert_image_refused(const struct image *i, int error, const char *w
 }
 
 /* One field of a set is changed, and the checksums are right. */
-static void fields_that_no_set_has_are_refused(void **state)
+TEST_THAT(fields_that_no_set_has_are_refused)
 {
 	enum { DLEFT = 0, STANDARD = 4 };
 	static const struct {
@@ -980,7 +969,7 @@ static void fields_that_no_set_has_are_refused(void **state)
 	static struct image i;
 
 	SKIP_WITHOUT_SNAPSHOTS();
-	for (size_t n = 0; n < sizeof fields / sizeof fields[0]; n++) {
+	for (size_t n = 0; n < COUNT(fields); n++) {
 		save_sample(fields[n].sample, &i);
 		memcpy(i.bytes + fields[n].at, &fields[n].value, fields[n].bytes);
 		image_seal(&i);
@@ -990,7 +979,7 @@ static void fields_that_no_set_has_are_refused(void **state)
 }
 
 /* One bit is turned over. Damaged, the file is refused; forged, it is refused or makes a sound set. */
-static void a_damaged_file_is_refused_and_a_forged_one_sound(void **state)
+TEST_THAT(a_damaged_file_is_refused_and_a_forged_one_sound)
 {
 	static struct image good, bad;
 	unsigned sound = 0;
@@ -1020,7 +1009,7 @@ static void a_damaged_file_is_refused_and_a_forged_one_sound(void **state)
 }
 
 /* The one thing that would break removing: a value in two cells, in other subtables or in one bucket. */
-static void a_value_in_two_cells_is_refused(void **state)
+TEST_THAT(a_value_in_two_cells_is_refused)
 {
 	static struct image i;
 	struct ink_count *c =
@@ -1041,7 +1030,7 @@ static void a_value_in_two_cells_is_refused(void **state)
 	}
 }
 
-static void short_and_foreign_files_are_refused(void **state)
+TEST_THAT(short_and_foreign_files_are_refused)
 {
 	static struct image i;
 	struct ink_count *c = sample(0);
@@ -1062,7 +1051,7 @@ static void short_and_foreign_files_are_refused(void **state)
 
 /* ------------------------------------------------------------------------- damage */
 
-static void a_check_finds_what_is_damaged(void **state)
+TEST_THAT(a_check_finds_what_is_damaged)
 {
 	for (unsigned s = 0; s < SAMPLES; s++) {
 		struct ink_count *behind = sample(s), *items = sample(s), *bits = sample(s);
@@ -1089,34 +1078,6 @@ static void a_check_finds_what_is_damaged(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(the_dleft_filter_of_the_paper_takes_19_5_bits_and_errs_as_the_paper_says),
-		TEST(the_standard_filter_takes_40_bits_and_errs_more),
-		TEST(every_formula_of_the_dleft_plan_is_what_is_measured),
-		TEST(every_formula_of_the_standard_plan_is_what_is_measured),
-		TEST(every_answer_is_that_of_the_model),
-		TEST(every_value_has_a_cell_of_its_own),
-		TEST(the_least_loaded_bucket_is_taken_and_ties_go_left),
-		TEST(the_planned_load_holds_in_churn),
-		TEST(a_counter_at_its_limit_sticks_and_says_so),
-		TEST(a_batch_of_any_length_does_what_single_calls_do),
-		TEST(a_merged_set_counts_what_both_count),
-		TEST(sets_that_do_not_fit_are_not_merged),
-		TEST(ids_are_those_of_the_seed),
-		TEST(options_that_mean_nothing_are_refused),
-		TEST(what_is_out_of_reach_is_refused),
-		TEST(a_refused_error_names_the_least),
-		TEST(plans_are_kept_and_lead_back),
-		TEST(no_other_geometry_takes_fewer_bytes),
-		TEST(b_or_m_alone_say_how_many_items),
-		TEST(a_set_comes_back_as_it_was),
-		TEST(the_format_is_as_documented),
-		TEST(fields_that_no_set_has_are_refused),
-		TEST(a_damaged_file_is_refused_and_a_forged_one_sound),
-		TEST(a_value_in_two_cells_is_refused),
-		TEST(short_and_foreign_files_are_refused),
-		TEST(a_check_finds_what_is_damaged),
-	};
-
-	return cmocka_run_group_tests_name("count", tests, scratch_make, scratch_remove);
+	return run_suite(
+		&(struct suite){.begin = scratch_make, .end = scratch_remove, .after_each = free_all});
 }

@@ -3,22 +3,12 @@
  * Generated captures are read back and counted again from their packets, by the
  * definitions of the truth: an independent check of what the generator reports.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include <inkling/packet.h>
 
 #include "tests/random.h"
 #include "tests/scratch.h"
 #include "sim/traffic.h"
+#include "tests/test.h"
 
 /* Everything at once. */
 /* clang-format off */
@@ -245,7 +235,7 @@ static uint64_t number_at(const struct sim_truth *truth, size_t at)
 
 static void compare_with(const struct sim_truth *truth)
 {
-	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+	for (size_t i = 0; i < COUNT(fields); i++)
 		if (number_at(&counted, fields[i].at) != number_at(truth, fields[i].at))
 			fail_msg("%s is counted as %llu", fields[i].name,
 				 (unsigned long long)number_at(&counted, fields[i].at));
@@ -267,7 +257,7 @@ static void check_truth(const struct sim_traffic_options *o)
 	forget();
 }
 
-static void the_truth_is_true(void **state)
+TEST_THAT(the_truth_is_true)
 {
 	struct sim_traffic_options o = everything;
 
@@ -285,7 +275,7 @@ static void assert_about(uint64_t is, long should_be, long give_or_take)
 }
 
 /* Every course occurs about as often as requested. */
-static void shares_are_kept(void **state)
+TEST_THAT(shares_are_kept)
 {
 	/* clang-format off */
 	const struct sim_traffic_options o = {
@@ -303,7 +293,7 @@ static void shares_are_kept(void **state)
 	assert_about(truth.ipv6 * 100 / truth.frames, 50, 7);
 }
 
-static void as_many_live_at_once_as_requested(void **state)
+TEST_THAT(as_many_live_at_once_as_requested)
 {
 	struct sim_traffic_options o = {.seed = 4,
 					.flows = 20000,
@@ -333,7 +323,7 @@ static uint64_t hash_of(const struct sim_traffic_options *o)
 	return sum;
 }
 
-static void a_seed_gives_the_same_bytes(void **state)
+TEST_THAT(a_seed_gives_the_same_bytes)
 {
 	struct sim_traffic_options other = everything;
 
@@ -352,7 +342,7 @@ static void look_at_pair(const struct ink_packet *p)
 		*begin = p->time;
 }
 
-static void the_two_of_a_pair_talk_at_the_same_time(void **state)
+TEST_THAT(the_two_of_a_pair_talk_at_the_same_time)
 {
 	struct sim_traffic_options o = {
 		.seed = 3, .pairs = 4, .data = 1, .payload = 1, .rtt = 1000000, .duration = 100000000000000};
@@ -420,7 +410,7 @@ static void look_at_video(const struct ink_packet *p)
 		look_at_byte(stream, p->payload[i]);
 }
 
-static void pictures_are_where_the_truth_says(void **state)
+TEST_THAT(pictures_are_where_the_truth_says)
 {
 	struct sim_traffic_options o = {.seed = 3, .streams = 3, .rtt = 1000000, .duration = 4000000000};
 
@@ -443,7 +433,7 @@ static void pictures_are_where_the_truth_says(void **state)
 
 /* ------------------------------------------------------------------------- the rest */
 
-static void the_truth_is_written_as_json(void **state)
+TEST_THAT(the_truth_is_written_as_json)
 {
 	struct sim_truth truth = generate(&everything);
 	char *text = NULL;
@@ -466,7 +456,7 @@ static void the_truth_is_written_as_json(void **state)
 	free(text);
 }
 
-static void nonsense_is_refused(void **state)
+TEST_THAT(nonsense_is_refused)
 {
 	struct sim_traffic_options wrong[] = {everything, everything, everything, everything};
 	struct sim_truth truth;
@@ -483,16 +473,5 @@ static void nonsense_is_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_truth_is_true),
-		cmocka_unit_test(shares_are_kept),
-		cmocka_unit_test(as_many_live_at_once_as_requested),
-		cmocka_unit_test(a_seed_gives_the_same_bytes),
-		cmocka_unit_test(the_two_of_a_pair_talk_at_the_same_time),
-		cmocka_unit_test(pictures_are_where_the_truth_says),
-		cmocka_unit_test(the_truth_is_written_as_json),
-		cmocka_unit_test(nonsense_is_refused),
-	};
-
-	return cmocka_run_group_tests_name("generate", tests, scratch_make, scratch_remove);
+	return run_suite(&(struct suite){.begin = scratch_make, .end = scratch_remove});
 }

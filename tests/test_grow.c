@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Every public struct that begins with `size`, passed by callers of other versions: sizes.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <inkling/count.h>
 #include <inkling/kbf.h>
 
 #include "tests/sizes.h"
+#include "tests/test.h"
 
 /* ------------------------------------------------------------- counting sets */
 
@@ -132,25 +127,20 @@ static const struct sized structs[] = {
 	OUT(ink_kbf_stats, 128, kbf_stats),
 };
 
-static void structs_of_older_and_newer_callers_are_taken_and_others_refused(void **state)
+TEST_THAT(structs_of_older_and_newer_callers_are_taken_and_others_refused)
 {
-	for (size_t i = 0; i < sizeof structs / sizeof structs[0]; i++)
+	for (size_t i = 0; i < COUNT(structs); i++)
 		assert_grows(&structs[i]);
 }
 
-static void null_instead_of_a_struct_is_refused(void **state)
+TEST_THAT(null_instead_of_a_struct_is_refused)
 {
-	for (size_t i = 0; i < sizeof structs / sizeof structs[0]; i++)
+	for (size_t i = 0; i < COUNT(structs); i++)
 		if (structs[i].call != dict_create) /* whose options may be NULL */
 			assert_int_equal(structs[i].call(NULL), -EINVAL);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(structs_of_older_and_newer_callers_are_taken_and_others_refused),
-		cmocka_unit_test(null_instead_of_a_struct_is_refused),
-	};
-
-	return cmocka_run_group_tests_name("grow", tests, make_dict, free_dict);
+	return run_suite(&(struct suite){.begin = make_dict, .end = free_dict});
 }

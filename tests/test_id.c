@@ -3,20 +3,14 @@
  * The id is SipHash-1-3, known by its vectors, and every batch gives the ids
  * that the single function gives and reads nothing beside its keys.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/cpu.h"
 #include "base/siphash.h"
 #include "base/siphash_batch.h"
+#include "tests/random.h"
+#include "tests/test.h"
 
 #define MAX_LENGTH 80 /* five of the largest step, 16 bytes: every loop runs, every rest is left */
 #define MAX_N 40      /* five of the largest group, 8 keys, and every number left over */
@@ -62,7 +56,7 @@ static void count_up(uint8_t *bytes, size_t length)
 		bytes[i] = (uint8_t)i;
 }
 
-static void the_id_is_siphash_1_3(void **state)
+TEST_THAT(the_id_is_siphash_1_3)
 {
 	uint8_t bytes[64];
 
@@ -71,7 +65,7 @@ static void the_id_is_siphash_1_3(void **state)
 		assert_int_equal(ink_siphash13(vector_secret, bytes, n), vectors[n]);
 }
 
-static void a_long_key_counts_its_length_modulo_256(void **state)
+TEST_THAT(a_long_key_counts_its_length_modulo_256)
 {
 	uint8_t bytes[300];
 
@@ -79,12 +73,12 @@ static void a_long_key_counts_its_length_modulo_256(void **state)
 	assert_int_equal(ink_siphash13(vector_secret, bytes, sizeof bytes), long_vector);
 }
 
-static void an_empty_key_needs_no_address(void **state)
+TEST_THAT(an_empty_key_needs_no_address)
 {
 	assert_int_equal(ink_siphash13(vector_secret, NULL, 0), vectors[0]);
 }
 
-static void an_id_does_not_depend_on_where_the_key_lies(void **state)
+TEST_THAT(an_id_does_not_depend_on_where_the_key_lies)
 {
 	uint8_t bytes[64 + 8];
 
@@ -97,27 +91,21 @@ static void an_id_does_not_depend_on_where_the_key_lies(void **state)
 
 /* ----------------------------------------------------------- the batches */
 
-static uint64_t random_state = 1; /* the same numbers in every run */
-
-/* xorshift64* */
-static uint64_t random_word(void)
-{
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return random_state * 0x2545f4914f6cdd1d;
-}
-
 static void fill_at_random(uint8_t *bytes, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
 		bytes[i] = (uint8_t)(random_word() >> 56);
 }
 
-static const struct ink_id_ops *ops; /* under test */
+static const struct ink_id_ops *const implementations[] = {
+	&ink_id_portable,
+#ifdef INK_HAVE_AVX2
+	&ink_id_avx2,
+#endif
+};
 
 /* An id more than there are keys: it must stay as it is. */
-static void assert_batch_is_right(const struct ink_keys *keys)
+static void assert_batch_is_right_by(const struct ink_id_ops *ops, const struct ink_keys *keys)
 {
 	const uint64_t secret[2] = {random_word(), random_word()};
 	const uint64_t untouched = 0x1234567890abcdef;
@@ -128,9 +116,19 @@ static void assert_batch_is_right(const struct ink_keys *keys)
 		ids[i] = untouched;
 	ops->batch(secret, keys, ids);
 	for (size_t i = 0; i < keys->n; i++)
-		assert_int_equal(ids[i], ink_siphash13(secret, ink_key_at(keys, i), keys->length));
+		if (ids[i] != ink_siphash13(secret, ink_key_at(keys, i), keys->length))
+			fail_msg("%s: id %zu of %zu keys of %zu bytes", ops->name, i, keys->n, keys->length);
 	assert_int_equal(ids[keys->n], untouched);
 	free(ids);
+}
+
+/* By each implementation that this processor can run: the portable one stands first. */
+static void assert_batch_is_right(const struct ink_keys *keys)
+{
+	size_t n = ink_cpu_has(INK_SIMD_AVX2) ? COUNT(implementations) : 1;
+
+	for (size_t i = 0; i < n; i++)
+		assert_batch_is_right_by(implementations[i], keys);
 }
 
 /* The keys end where their heap block ends, so that the address sanitizer sees what lies beyond. */
@@ -146,14 +144,14 @@ static void try_in_exact_block(size_t length, size_t n)
 	free(block);
 }
 
-static void a_batch_gives_the_ids_of_the_single_keys(void **state)
+TEST_THAT(a_batch_gives_the_ids_of_the_single_keys)
 {
 	for (size_t length = 0; length <= MAX_LENGTH; length++)
 		for (size_t n = 0; n <= MAX_N; n++)
 			try_in_exact_block(length, n);
 }
 
-static void a_large_batch_is_right_to_its_end(void **state)
+TEST_THAT(a_large_batch_is_right_to_its_end)
 {
 	for (size_t n = 1000; n < 1016; n++) {
 		try_in_exact_block(13, n);
@@ -172,7 +170,7 @@ static uint8_t *map_guarded_page(size_t page)
 	return map + page;
 }
 
-static void a_batch_reads_nothing_beside_its_keys(void **state)
+TEST_THAT(a_batch_reads_nothing_beside_its_keys)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	uint8_t *bytes = map_guarded_page(page);
@@ -190,7 +188,7 @@ static void a_batch_reads_nothing_beside_its_keys(void **state)
 	munmap(bytes - page, 3 * page);
 }
 
-static void a_batch_of_empty_keys_needs_no_address(void **state)
+TEST_THAT(a_batch_of_empty_keys_needs_no_address)
 {
 	for (size_t n = 0; n <= MAX_N; n++) {
 		struct ink_keys keys = {.bytes = NULL, .length = 0, .n = n};
@@ -199,33 +197,7 @@ static void a_batch_of_empty_keys_needs_no_address(void **state)
 	}
 }
 
-static int failures_of(const struct ink_id_ops *implementation)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_batch_gives_the_ids_of_the_single_keys),
-		cmocka_unit_test(a_large_batch_is_right_to_its_end),
-		cmocka_unit_test(a_batch_reads_nothing_beside_its_keys),
-		cmocka_unit_test(a_batch_of_empty_keys_needs_no_address),
-	};
-
-	ops = implementation;
-	return cmocka_run_group_tests_name(ops->name, tests, NULL, NULL);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_id_is_siphash_1_3),
-		cmocka_unit_test(a_long_key_counts_its_length_modulo_256),
-		cmocka_unit_test(an_empty_key_needs_no_address),
-		cmocka_unit_test(an_id_does_not_depend_on_where_the_key_lies),
-	};
-	int failures = cmocka_run_group_tests_name("single", tests, NULL, NULL);
-
-	failures += failures_of(&ink_id_portable);
-#ifdef INK_HAVE_AVX2
-	if (ink_cpu_has(INK_SIMD_AVX2))
-		failures += failures_of(&ink_id_avx2);
-#endif
-	return failures != 0;
+	return run_suite(NULL);
 }

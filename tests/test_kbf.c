@@ -5,6 +5,7 @@
  * live key has another value or is absent.
  */
 #include "tests/kbf_help.h"
+#include "tests/test.h"
 
 #include <math.h>
 
@@ -138,7 +139,7 @@ static void check_one(const struct variant *v, enum situation situation, enum ca
 	assert_sound(c.f);
 }
 
-static void every_call_does_in_every_situation_what_the_table_says(void **state)
+TEST_THAT(every_call_does_in_every_situation_what_the_table_says)
 {
 	EACH_VARIANT(v)
 	for (unsigned situation = 0; situation < SITUATIONS; situation++)
@@ -191,7 +192,7 @@ static uint64_t wrong_keys(const struct ink_kbf *f, uint64_t from, uint64_t to, 
 }
 
 /* Blindly, 1 % of n such deletes would lose 4 % of the live keys. */
-static void deleting_and_updating_strangers_finds_nothing_and_changes_nothing(void **state)
+TEST_THAT(deleting_and_updating_strangers_finds_nothing_and_changes_nothing)
 {
 	EACH_VARIANT(v)
 	{
@@ -216,7 +217,7 @@ static void deleting_and_updating_strangers_finds_nothing_and_changes_nothing(vo
 }
 
 /* In the paper's decoding one cell of count 1 decides; before a change all cells are asked. */
-static void a_change_asks_all_cells_before_it_touches_one(void **state)
+TEST_THAT(a_change_asks_all_cells_before_it_touches_one)
 {
 	struct ink_kbf *f = make_tiny(&variants[2]);
 	uint64_t y = meeting(f, X, 0, 1, 1), s;
@@ -240,7 +241,7 @@ static void a_change_asks_all_cells_before_it_touches_one(void **state)
 	assert_int_equal(read_key(f, s), 3);
 }
 
-static void a_key_that_cannot_be_read_is_updated_all_the_same(void **state)
+TEST_THAT(a_key_that_cannot_be_read_is_updated_all_the_same)
 {
 	EACH_VARIANT(v)
 	{
@@ -261,7 +262,7 @@ static void a_key_that_cannot_be_read_is_updated_all_the_same(void **state)
 	}
 }
 
-static void what_waits_goes_to_the_cells_as_they_empty(void **state)
+TEST_THAT(what_waits_goes_to_the_cells_as_they_empty)
 {
 	struct ink_kbf *f = filled(&variants[0], 1000);
 	uint64_t more = 1600;
@@ -294,7 +295,7 @@ static int can_be_settled(const struct ink_kbf *f, const struct ink_pending_entr
  * Keys put in unasked, far too many, all of which are to go. Each one that goes
  * makes others readable, also some that were tried before it.
  */
-static void settling_ends_when_nothing_more_can_be_done(void **state)
+TEST_THAT(settling_ends_when_nothing_more_can_be_done)
 {
 	for (uint64_t cells = 40; cells < 100; cells++) {
 		struct ink_kbf *f = make_variant(
@@ -317,7 +318,7 @@ static void settling_ends_when_nothing_more_can_be_done(void **state)
 	}
 }
 
-static void a_call_that_changes_something_tries_one_that_waits(void **state)
+TEST_THAT(a_call_that_changes_something_tries_one_that_waits)
 {
 	struct scene c;
 
@@ -328,7 +329,7 @@ static void a_call_that_changes_something_tries_one_that_waits(void **state)
 	assert_int_equal(read_key(c.f, X), 3);
 }
 
-static void inserting_a_key_again_answers_exists_and_changes_nothing(void **state)
+TEST_THAT(inserting_a_key_again_answers_exists_and_changes_nothing)
 {
 	EACH_VARIANT(v)
 	{
@@ -343,7 +344,7 @@ static void inserting_a_key_again_answers_exists_and_changes_nothing(void **stat
 	}
 }
 
-static void the_cells_of_a_key_are_different_ones(void **state)
+TEST_THAT(the_cells_of_a_key_are_different_ones)
 {
 	for (uint32_t k = 2; k <= INK_KBF_MOST_K; k++) {
 		struct ink_kbf *f = make_variant(&variants[0],
@@ -364,7 +365,7 @@ static void the_cells_of_a_key_are_different_ones(void **state)
 }
 
 /* Algorithm 2 as printed counts 2 in a cell that was empty. */
-static void a_cell_that_was_empty_counts_one(void **state)
+TEST_THAT(a_cell_that_was_empty_counts_one)
 {
 	EACH_VARIANT(v)
 	{
@@ -379,7 +380,7 @@ static void a_cell_that_was_empty_counts_one(void **state)
 }
 
 /* A count that wraps around would make live keys absent. */
-static void counters_stick_at_the_top_and_say_nothing_from_then_on(void **state)
+TEST_THAT(counters_stick_at_the_top_and_say_nothing_from_then_on)
 {
 	EACH_VARIANT(v)
 	{
@@ -402,7 +403,7 @@ static void counters_stick_at_the_top_and_say_nothing_from_then_on(void **state)
 
 /* --------------------------------------------------------------------- the chain */
 
-static void a_chain_asks_all_links_and_two_hits_are_unknown(void **state)
+TEST_THAT(a_chain_asks_all_links_and_two_hits_are_unknown)
 {
 	EACH_VARIANT(v)
 	{
@@ -429,7 +430,7 @@ static void a_chain_asks_all_links_and_two_hits_are_unknown(void **state)
 	}
 }
 
-static void a_filter_grows_by_itself_and_compacts_when_keys_have_gone(void **state)
+TEST_THAT(a_filter_grows_by_itself_and_compacts_when_keys_have_gone)
 {
 	struct ink_kbf *f = make_variant(&variants[0],
 					 (struct ink_kbf_options){.keys = 1000, .values = 500, .grow_at = 1});
@@ -453,7 +454,7 @@ static void a_filter_grows_by_itself_and_compacts_when_keys_have_gone(void **sta
 	assert_sound(f);
 }
 
-static void links_end_somewhere(void **state)
+TEST_THAT(links_end_somewhere)
 {
 	struct ink_kbf *f = make_tiny(&variants[0]);
 
@@ -513,7 +514,7 @@ static struct ink_kbf_dict *shared_dict(const struct variant *v)
 }
 
 /* Of all keys, those that one of the filters would refuse are passed over by both. */
-static void merged_filters_are_the_filter_of_all_keys_cell_for_cell(void **state)
+TEST_THAT(merged_filters_are_the_filter_of_all_keys_cell_for_cell)
 {
 	EACH_VARIANT(v)
 	{
@@ -544,7 +545,7 @@ static void merged_filters_are_the_filter_of_all_keys_cell_for_cell(void **state
 	}
 }
 
-static void what_waits_is_united_by_a_merge_and_parted_again(void **state)
+TEST_THAT(what_waits_is_united_by_a_merge_and_parted_again)
 {
 	struct scene c;
 	struct ink_kbf *g;
@@ -565,7 +566,7 @@ static void what_waits_is_united_by_a_merge_and_parted_again(void **state)
 	assert_int_equal(read_key(g, c.s), 5);
 }
 
-static void chains_merge_link_by_link_and_part_again(void **state)
+TEST_THAT(chains_merge_link_by_link_and_part_again)
 {
 	struct ink_kbf_dict *d = shared_dict(&variants[0]);
 	struct ink_kbf_options o = options_of(&variants[0], d);
@@ -583,7 +584,7 @@ static void chains_merge_link_by_link_and_part_again(void **state)
 	assert_true(are_same(a, before));
 }
 
-static void a_longer_dictionary_is_taken_over_by_a_merge(void **state)
+TEST_THAT(a_longer_dictionary_is_taken_over_by_a_merge)
 {
 	struct ink_kbf *a = make_tiny(&variants[0]), *b = make_tiny(&variants[0]),
 		       *c = make_tiny(&variants[0]);
@@ -605,7 +606,7 @@ static void a_longer_dictionary_is_taken_over_by_a_merge(void **state)
 	assert_int_equal(read_key(a, 1), 1);
 }
 
-static void filters_that_do_not_fit_are_refused_and_stay(void **state)
+TEST_THAT(filters_that_do_not_fit_are_refused_and_stay)
 {
 	static const struct {
 		uint32_t k;
@@ -626,7 +627,7 @@ static void filters_that_do_not_fit_are_refused_and_stay(void **state)
 
 	assert_int_equal(ink_kbf_merge(a, a, &why), -EINVAL);
 	assert_int_equal(ink_kbf_subtract(a, a, 0, &why), -EINVAL);
-	for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++) {
+	for (unsigned i = 0; i < COUNT(others); i++) {
 		other.k = others[i].k;
 		other.counter_bits = others[i].counter_bits;
 		b = part_of(&other, others[i].from, others[i].to);
@@ -641,7 +642,7 @@ static void filters_that_do_not_fit_are_refused_and_stay(void **state)
 }
 
 /* Unasked: so many keys of one cell cannot be inserted, only merged. */
-static void subtracting_from_stuck_counters_is_refused_or_leaves_them_stuck(void **state)
+TEST_THAT(subtracting_from_stuck_counters_is_refused_or_leaves_them_stuck)
 {
 	EACH_VARIANT(v)
 	{
@@ -671,7 +672,7 @@ static void subtracting_from_stuck_counters_is_refused_or_leaves_them_stuck(void
 /* ---------------------------------------------------------------------- bad input */
 
 /* Of a dictionary for three values of up to seven bytes, with the empty string as key. */
-static void what_does_not_fit_is_refused_and_leaves_the_filter_as_it_was(void **state)
+TEST_THAT(what_does_not_fit_is_refused_and_leaves_the_filter_as_it_was)
 {
 	static const struct {
 		enum call call;
@@ -697,7 +698,7 @@ static void what_does_not_fit_is_refused_and_leaves_the_filter_as_it_was(void **
 
 	o.dict = keep_dict(ink_kbf_dict_create(&d, NULL));
 	f = make_filter(&o);
-	for (unsigned i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+	for (unsigned i = 0; i < COUNT(steps); i++) {
 		const char *reads = steps[i].reads;
 
 		value = (struct ink_bytes){steps[i].value, strlen(steps[i].value)};
@@ -710,7 +711,7 @@ static void what_does_not_fit_is_refused_and_leaves_the_filter_as_it_was(void **
 }
 
 /* The dictionary may have codes that are too long for the cells of a filter with wider counters. */
-static void codes_that_a_cell_has_no_bits_for_are_refused(void **state)
+TEST_THAT(codes_that_a_cell_has_no_bits_for_are_refused)
 {
 	struct ink_kbf_dict *d = make_dict(INK_KBF_GREEDY, 40);
 	struct ink_kbf_options o = {.size = sizeof o, .dict = d, .k = 2, .cells = 1600, .keys = 100};
@@ -725,7 +726,7 @@ static void codes_that_a_cell_has_no_bits_for_are_refused(void **state)
 	assert_int_equal(insert(f, 100, 3), 0);
 }
 
-static void a_full_side_table_refuses_and_settles_when_it_can(void **state)
+TEST_THAT(a_full_side_table_refuses_and_settles_when_it_can)
 {
 	struct scene c;
 	uint64_t another;
@@ -759,7 +760,7 @@ static uint64_t put_beside(struct ink_kbf *f, int first, uint64_t value)
 }
 
 /* X is a stranger here, in doubt because both its cells hold {2, 5}; readable, it would not be found. */
-static void an_update_of_a_stranger_in_doubt_comes_to_nothing_and_is_counted(void **state)
+TEST_THAT(an_update_of_a_stranger_in_doubt_comes_to_nothing_and_is_counted)
 {
 	EACH_VARIANT(v)
 	{
@@ -781,7 +782,7 @@ static void an_update_of_a_stranger_in_doubt_comes_to_nothing_and_is_counted(voi
 
 /* ------------------------------------------------------------------------ batches */
 
-static void batches_do_what_single_calls_do(void **state)
+TEST_THAT(batches_do_what_single_calls_do)
 {
 	enum { N = 1003 };
 	static char texts[2 * N][2][24];
@@ -874,7 +875,7 @@ static uint64_t silent_errors(const struct ink_kbf *f, const struct living *l, u
 }
 
 /* Births, deaths and changes; the load goes from 0.7 to 1.3 of the plan and back, again and again. */
-static void millions_of_operations_leave_no_silent_error(void **state)
+TEST_THAT(millions_of_operations_leave_no_silent_error)
 {
 	uint64_t operations = scaled(3000000), n = scaled(30000), swing = operations / 6;
 	struct ink_kbf_options o = {.size = sizeof o, .dict = make_dict(0, 0), .keys = n};
@@ -919,34 +920,5 @@ static void millions_of_operations_leave_no_silent_error(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(every_call_does_in_every_situation_what_the_table_says),
-		TEST(deleting_and_updating_strangers_finds_nothing_and_changes_nothing),
-		TEST(a_change_asks_all_cells_before_it_touches_one),
-		TEST(a_key_that_cannot_be_read_is_updated_all_the_same),
-		TEST(what_waits_goes_to_the_cells_as_they_empty),
-		TEST(settling_ends_when_nothing_more_can_be_done),
-		TEST(a_call_that_changes_something_tries_one_that_waits),
-		TEST(inserting_a_key_again_answers_exists_and_changes_nothing),
-		TEST(the_cells_of_a_key_are_different_ones),
-		TEST(a_cell_that_was_empty_counts_one),
-		TEST(counters_stick_at_the_top_and_say_nothing_from_then_on),
-		TEST(a_chain_asks_all_links_and_two_hits_are_unknown),
-		TEST(a_filter_grows_by_itself_and_compacts_when_keys_have_gone),
-		TEST(links_end_somewhere),
-		TEST(merged_filters_are_the_filter_of_all_keys_cell_for_cell),
-		TEST(what_waits_is_united_by_a_merge_and_parted_again),
-		TEST(chains_merge_link_by_link_and_part_again),
-		TEST(a_longer_dictionary_is_taken_over_by_a_merge),
-		TEST(filters_that_do_not_fit_are_refused_and_stay),
-		TEST(subtracting_from_stuck_counters_is_refused_or_leaves_them_stuck),
-		TEST(what_does_not_fit_is_refused_and_leaves_the_filter_as_it_was),
-		TEST(codes_that_a_cell_has_no_bits_for_are_refused),
-		TEST(a_full_side_table_refuses_and_settles_when_it_can),
-		TEST(an_update_of_a_stranger_in_doubt_comes_to_nothing_and_is_counted),
-		TEST(batches_do_what_single_calls_do),
-		TEST(millions_of_operations_leave_no_silent_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_suite(&(struct suite){.after_each = free_all});
 }

@@ -4,6 +4,7 @@
  * different. The greedy ones are those of the paper's Algorithm 1.
  */
 #include "tests/kbf_help.h"
+#include "tests/test.h"
 
 #include <math.h>
 #include <time.h>
@@ -29,7 +30,7 @@ static void algorithm_1(uint32_t *codes, uint32_t n, uint8_t *sums)
 	}
 }
 
-static void greedy_codes_are_those_of_algorithm_1(void **state)
+TEST_THAT(greedy_codes_are_those_of_algorithm_1)
 {
 	enum { N = 400, SPACE = 1 << 20 };
 	uint8_t *sums = calloc(1, SPACE);
@@ -46,7 +47,7 @@ static void greedy_codes_are_those_of_algorithm_1(void **state)
 	free(sums);
 }
 
-static void a_search_finds_all_codes_of_so_many_bits_and_no_others(void **state)
+TEST_THAT(a_search_finds_all_codes_of_so_many_bits_and_no_others)
 {
 	enum { N = 400 };
 	uint32_t all[N], codes[N];
@@ -72,7 +73,7 @@ static double cpu_seconds(void)
 }
 
 /* Says how long it takes: less than a second where nothing else runs. No test is decided by a clock. */
-static void three_thousand_greedy_codes_are_found(void **state)
+TEST_THAT(three_thousand_greedy_codes_are_found)
 {
 	static uint32_t codes[3000];
 	double start = cpu_seconds();
@@ -90,7 +91,7 @@ static int is_marked(uint64_t *map, uint32_t i)
 	return was;
 }
 
-static void all_sums_of_one_and_two_greedy_codes_are_different(void **state)
+TEST_THAT(all_sums_of_one_and_two_greedy_codes_are_different)
 {
 	uint32_t n = test_scale() < 1 ? 800 : 3000;
 	uint32_t *codes = calloc(n, sizeof *codes);
@@ -108,7 +109,7 @@ static void all_sums_of_one_and_two_greedy_codes_are_different(void **state)
 }
 
 /* The paper says 16,384 in 30 bits. */
-static void as_many_greedy_codes_fit_as_the_header_says(void **state)
+TEST_THAT(as_many_greedy_codes_fit_as_the_header_says)
 {
 	uint32_t *codes = calloc(INK_GREEDY_VALUES + 1, sizeof *codes);
 
@@ -150,7 +151,7 @@ static int pair_is(const uint32_t pair[2], uint32_t a, uint32_t b)
 			}                                                                                    \
 	} while (0)
 
-static void every_pair_of_symbols_is_found_again(void **state)
+TEST_THAT(every_pair_of_symbols_is_found_again)
 {
 	uint32_t n = test_scale() < 1 ? 300 : 3000;
 
@@ -159,7 +160,7 @@ static void every_pair_of_symbols_is_found_again(void **state)
 	CHECK_PAIRS(INK_KBF_GREEDY, n / 2, 1);
 }
 
-static void sums_that_no_symbols_have_are_none(void **state)
+TEST_THAT(sums_that_no_symbols_have_are_none)
 {
 	struct ink_kbf_dict *d = filled_dict(INK_KBF_POWER_SUMS, 100);
 	uint32_t found = 0, agree = 0, pair[2];
@@ -177,7 +178,7 @@ static void sums_that_no_symbols_have_are_none(void **state)
 }
 
 /* What the plan assumes of greedy codes. */
-static void sums_of_four_greedy_codes_are_sums_of_two_as_often_as_planned(void **state)
+TEST_THAT(sums_of_four_greedy_codes_are_sums_of_two_as_often_as_planned)
 {
 	static const struct {
 		uint32_t values;
@@ -208,7 +209,7 @@ static void sums_of_four_greedy_codes_are_sums_of_two_as_often_as_planned(void *
 
 /* ------------------------------------------------------------------ the dictionary */
 
-static void values_keep_their_symbols_and_their_places(void **state)
+TEST_THAT(values_keep_their_symbols_and_their_places)
 {
 	for (unsigned e = INK_KBF_POWER_SUMS; e <= INK_KBF_GREEDY; e++) {
 		uint32_t n = 1200, symbol;
@@ -238,7 +239,7 @@ static void values_keep_their_symbols_and_their_places(void **state)
 }
 
 /* A field can be used up to its last element. */
-static void all_elements_of_the_field_can_be_symbols(void **state)
+TEST_THAT(all_elements_of_the_field_can_be_symbols)
 {
 	struct ink_kbf_dict *d = filled_dict(INK_KBF_POWER_SUMS, INK_DICT_SMALL_FIELD);
 	uint8_t met[INK_DICT_SMALL_FIELD] = {0};
@@ -251,7 +252,7 @@ static void all_elements_of_the_field_can_be_symbols(void **state)
 }
 
 /* Neighbours would have sums that other triples have too. */
-static void elements_are_scattered_and_follow_from_the_seed(void **state)
+TEST_THAT(elements_are_scattered_and_follow_from_the_seed)
 {
 	struct ink_kbf_dict *a = filled_dict(INK_KBF_POWER_SUMS, 500),
 			    *b = filled_dict(INK_KBF_POWER_SUMS, 900);
@@ -272,7 +273,7 @@ static void elements_are_scattered_and_follow_from_the_seed(void **state)
 	assert_false(ink_dict_fits(c, d));
 }
 
-static void dictionaries_fit_if_one_begins_with_the_other(void **state)
+TEST_THAT(dictionaries_fit_if_one_begins_with_the_other)
 {
 	static const struct {
 		unsigned encoding;
@@ -286,7 +287,7 @@ static void dictionaries_fit_if_one_begins_with_the_other(void **state)
 
 	ink_kbf_dict_add(a, value_number(1), NULL);
 	ink_kbf_dict_add(a, value_number(2), NULL);
-	for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++) {
+	for (unsigned i = 0; i < COUNT(others); i++) {
 		struct ink_kbf_dict *b = make_dict(others[i].encoding, 0);
 
 		for (unsigned k = 0; k < 2 && others[i].values[k]; k++)
@@ -299,7 +300,7 @@ static void dictionaries_fit_if_one_begins_with_the_other(void **state)
 	}
 }
 
-static void a_dictionary_lives_until_its_last_share_is_freed(void **state)
+TEST_THAT(a_dictionary_lives_until_its_last_share_is_freed)
 {
 	struct ink_kbf_options o = {.size = sizeof o, .dict = ink_kbf_dict_create(NULL, NULL), .keys = 10};
 	struct ink_kbf *f = ink_kbf_create(&o, NULL), *g = ink_kbf_create(&o, NULL);
@@ -316,7 +317,7 @@ static void a_dictionary_lives_until_its_last_share_is_freed(void **state)
 	ink_kbf_free(NULL);
 }
 
-static void options_that_mean_nothing_are_refused(void **state)
+TEST_THAT(options_that_mean_nothing_are_refused)
 {
 	static const struct {
 		struct ink_kbf_dict_options o;
@@ -330,7 +331,7 @@ static void options_that_mean_nothing_are_refused(void **state)
 		{{.value_length = INK_DICT_MOST_LENGTH + 1}, ERANGE},
 	};
 
-	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+	for (unsigned i = 0; i < COUNT(bad); i++) {
 		struct ink_kbf_dict_options o = bad[i].o;
 		struct ink_why why = {""};
 
@@ -342,7 +343,7 @@ static void options_that_mean_nothing_are_refused(void **state)
 	}
 }
 
-static void stats_say_what_a_dictionary_is(void **state)
+TEST_THAT(stats_say_what_a_dictionary_is)
 {
 	struct ink_kbf_dict *d = filled_dict(INK_KBF_POWER_SUMS, 100);
 	struct ink_kbf_dict_stats s = {.size = sizeof s};
@@ -357,23 +358,5 @@ static void stats_say_what_a_dictionary_is(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(greedy_codes_are_those_of_algorithm_1),
-		TEST(a_search_finds_all_codes_of_so_many_bits_and_no_others),
-		TEST(three_thousand_greedy_codes_are_found),
-		TEST(all_sums_of_one_and_two_greedy_codes_are_different),
-		TEST(as_many_greedy_codes_fit_as_the_header_says),
-		TEST(every_pair_of_symbols_is_found_again),
-		TEST(sums_that_no_symbols_have_are_none),
-		TEST(sums_of_four_greedy_codes_are_sums_of_two_as_often_as_planned),
-		TEST(values_keep_their_symbols_and_their_places),
-		TEST(all_elements_of_the_field_can_be_symbols),
-		TEST(elements_are_scattered_and_follow_from_the_seed),
-		TEST(dictionaries_fit_if_one_begins_with_the_other),
-		TEST(a_dictionary_lives_until_its_last_share_is_freed),
-		TEST(options_that_mean_nothing_are_refused),
-		TEST(stats_say_what_a_dictionary_is),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_suite(&(struct suite){.after_each = free_all});
 }

@@ -4,23 +4,15 @@
  * small fields; of the two fields that dictionaries use, every element of the
  * small one and many of the large one.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "kbf/power_sums.h"
 #include "tests/random.h"
+#include "tests/test.h"
 
 enum { MOST_SMALL = 257 };
 
 static const uint32_t small_primes[] = {3, 5, 7, 11, 13, 17, 19, 23, 61, 127, 251, 257};
 
-enum { FIELDS = sizeof small_primes / sizeof small_primes[0] };
+enum { FIELDS = COUNT(small_primes) };
 
 static struct ink_gf fields[FIELDS];
 
@@ -35,7 +27,7 @@ static int make_fields(void **state)
 
 #define EACH_SMALL_FIELD(f) for (const struct ink_gf *f = fields; f < fields + FIELDS; f++)
 
-static void every_operation_of_small_fields_is_that_of_whole_numbers(void **state)
+TEST_THAT(every_operation_of_small_fields_is_that_of_whole_numbers)
 {
 	EACH_SMALL_FIELD (f)
 		for (uint32_t a = 0; a < f->p; a++) {
@@ -50,7 +42,7 @@ static void every_operation_of_small_fields_is_that_of_whole_numbers(void **stat
 }
 
 /* A square has a root whose square it is; what is none has none. */
-static void every_root_of_small_fields_is_one(void **state)
+TEST_THAT(every_root_of_small_fields_is_one)
 {
 	EACH_SMALL_FIELD (f) {
 		unsigned squares = 0;
@@ -68,7 +60,7 @@ static void every_root_of_small_fields_is_one(void **state)
 	}
 }
 
-static void roots_without_a_table_are_those_of_the_table(void **state)
+TEST_THAT(roots_without_a_table_are_those_of_the_table)
 {
 	EACH_SMALL_FIELD (f) {
 		struct ink_gf computed = ink_gf_make(f->p, NULL);
@@ -91,7 +83,7 @@ static int is_pair(const uint32_t pair[2], uint32_t x, uint32_t y)
 	return (pair[0] == x && pair[1] == y) || (pair[0] == y && pair[1] == x);
 }
 
-static void every_pair_of_small_fields_is_found_again_equal_ones_too(void **state)
+TEST_THAT(every_pair_of_small_fields_is_found_again_equal_ones_too)
 {
 	EACH_SMALL_FIELD (f)
 		for (uint32_t x = 0; x < f->p; x++)
@@ -109,7 +101,7 @@ static void every_pair_of_small_fields_is_found_again_equal_ones_too(void **stat
 }
 
 /* p (p + 1) / 2 pairs have as many different sums; all the others are no pairs. */
-static void sums_that_are_no_pair_are_refused(void **state)
+TEST_THAT(sums_that_are_no_pair_are_refused)
 {
 	EACH_SMALL_FIELD (f) {
 		uint32_t found = 0, pair[2];
@@ -126,15 +118,15 @@ static void sums_that_are_no_pair_are_refused(void **state)
 	}
 }
 
-static void any_number_is_reduced(void **state)
+TEST_THAT(any_number_is_reduced)
 {
 	static const uint64_t numbers[] = {0, 1, UINT32_MAX, 1ull << 32, UINT64_MAX - 1, UINT64_MAX};
 	static const uint32_t primes[] = {3, 11, 61, 16381, 65521, 1073741783, 2147483647};
 
-	for (unsigned i = 0; i < sizeof primes / sizeof primes[0]; i++) {
+	for (unsigned i = 0; i < COUNT(primes); i++) {
 		struct ink_gf f = ink_gf_make(primes[i], NULL);
 
-		for (unsigned j = 0; j < sizeof numbers / sizeof numbers[0]; j++)
+		for (unsigned j = 0; j < COUNT(numbers); j++)
 			assert_int_equal(ink_gf_reduce(&f, numbers[j]), numbers[j] % f.p);
 		for (unsigned j = 0; j < 200000; j++) {
 			uint64_t x = random_word() >> random_below(64), multiple = x / f.p * f.p;
@@ -163,7 +155,7 @@ static void assert_pair(const struct ink_gf *f, uint32_t x, uint32_t y)
 		fail_msg("p = %u: {%u, %u} reads {%u, %u}", f->p, x, y, pair[0], pair[1]);
 }
 
-static void the_fields_of_dictionaries_find_pairs_again(void **state)
+TEST_THAT(the_fields_of_dictionaries_find_pairs_again)
 {
 	static uint16_t roots[16381];
 	struct ink_gf small = ink_gf_make(16381, roots), large = ink_gf_make(1073741783, NULL);
@@ -179,15 +171,5 @@ static void the_fields_of_dictionaries_find_pairs_again(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_operation_of_small_fields_is_that_of_whole_numbers),
-		cmocka_unit_test(every_root_of_small_fields_is_one),
-		cmocka_unit_test(roots_without_a_table_are_those_of_the_table),
-		cmocka_unit_test(every_pair_of_small_fields_is_found_again_equal_ones_too),
-		cmocka_unit_test(sums_that_are_no_pair_are_refused),
-		cmocka_unit_test(any_number_is_reduced),
-		cmocka_unit_test(the_fields_of_dictionaries_find_pairs_again),
-	};
-
-	return cmocka_run_group_tests(tests, make_fields, NULL);
+	return run_suite(&(struct suite){.begin = make_fields});
 }

@@ -7,9 +7,10 @@
  */
 #include "tests/kbf_help.h"
 #include "tests/scarce.h"
+#include "tests/test.h"
 
 /* Every call is made with the k-th request failing, for all k, until it succeeds; as it was in between. */
-static void changes_fail_and_leave_the_filter_as_it_was(void **state)
+TEST_THAT(changes_fail_and_leave_the_filter_as_it_was)
 {
 	EACH_VARIANT(v)
 	{
@@ -39,7 +40,7 @@ static void changes_fail_and_leave_the_filter_as_it_was(void **state)
 }
 
 /* Without memory for a link it takes the keys all the same. */
-static void growing_fails_and_inserts_go_on(void **state)
+TEST_THAT(growing_fails_and_inserts_go_on)
 {
 	struct ink_kbf *f = make_variant(&variants[0],
 					 (struct ink_kbf_options){.keys = 100, .values = 500, .grow_at = 1});
@@ -55,7 +56,7 @@ static void growing_fails_and_inserts_go_on(void **state)
 	assert_int_equal(stats_of(f).links, 2);
 }
 
-static void merging_fails_and_leaves_both_as_they_were(void **state)
+TEST_THAT(merging_fails_and_leaves_both_as_they_were)
 {
 	struct ink_kbf_options o = {
 		.size = sizeof o, .dict = make_dict(0, 0), .k = 3, .cells = 60, .keys = 20};
@@ -82,7 +83,7 @@ static void merging_fails_and_leaves_both_as_they_were(void **state)
 }
 
 /* Without random numbers there is no secret. */
-static void a_dictionary_without_a_secret_is_not_made(void **state)
+TEST_THAT(a_dictionary_without_a_secret_is_not_made)
 {
 	struct held before = held_now();
 
@@ -97,12 +98,5 @@ static void a_dictionary_without_a_secret_is_not_made(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(changes_fail_and_leave_the_filter_as_it_was),
-		TEST(growing_fails_and_inserts_go_on),
-		TEST(merging_fails_and_leaves_both_as_they_were),
-		TEST(a_dictionary_without_a_secret_is_not_made),
-	};
-
-	return cmocka_run_group_tests_name("kbf_memory", tests, NULL, NULL);
+	return run_suite(&(struct suite){.after_each = free_all});
 }

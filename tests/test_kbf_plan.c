@@ -9,6 +9,7 @@
  * false positives are not rare, a filter is a little better than the plan.
  */
 #include "tests/kbf_help.h"
+#include "tests/test.h"
 
 #include <math.h>
 
@@ -51,7 +52,7 @@ static const struct point points[] = {
 };
 /* clang-format on */
 
-enum { POINTS = sizeof points / sizeof points[0], KEYS = 100000, STRANGERS = 200000 };
+enum { POINTS = COUNT(points), KEYS = 100000, STRANGERS = 200000 };
 
 static void name_of(const struct point *p, char *name, size_t size)
 {
@@ -176,7 +177,7 @@ static void measure(const struct point *p)
 	judge(p, "strangers in doubt", of_strangers.unknown, plan.strangers_unknown, of_strangers.asked);
 }
 
-static void every_formula_is_inside_the_interval_of_what_is_measured(void **state)
+TEST_THAT(every_formula_is_inside_the_interval_of_what_is_measured)
 {
 	for (unsigned i = 0; i < POINTS; i++, free_kept())
 		measure(&points[i]);
@@ -184,7 +185,7 @@ static void every_formula_is_inside_the_interval_of_what_is_measured(void **stat
 }
 
 /* The corrected formula of the paper, which the general one must come to. */
-static void without_triples_the_plan_is_the_papers_corrected_formula(void **state)
+TEST_THAT(without_triples_the_plan_is_the_papers_corrected_formula)
 {
 	for (uint32_t k = 2; k <= 12; k++)
 		for (double load = .3; load < 2; load += .2) {
@@ -237,7 +238,7 @@ static struct count ask_by_query(const struct ink_kbf *f, uint64_t from, uint64_
 }
 
 /* 1M keys, 3000 values, joint: at most 150 bits a key, unknown 1e-3, false positives 2e-5, nothing wrong. */
-static void a_million_keys_take_what_was_promised(void **state)
+TEST_THAT(a_million_keys_take_what_was_promised)
 {
 	uint64_t n = scaled(1000000);
 	struct ink_kbf_options o = {.size = sizeof o, .dict = make_dict(0, 0), .keys = n};
@@ -254,7 +255,7 @@ static void a_million_keys_take_what_was_promised(void **state)
 }
 
 /* p = 1e-3, m = -n ln p / (ln 2)^2, k = 10, cells of 3 + 29 bits: strangers that are not absent are 2^-10. */
-static void at_the_papers_parameters_strangers_meet_its_false_positives(void **state)
+TEST_THAT(at_the_papers_parameters_strangers_meet_its_false_positives)
 {
 	uint64_t n = scaled(400000), strangers = 8 * n;
 	struct ink_kbf_options o = {.size = sizeof o,
@@ -278,7 +279,7 @@ static void at_the_papers_parameters_strangers_meet_its_false_positives(void **s
 
 /* ------------------------------------------------------------------ searching */
 
-static void a_plan_keeps_its_ceilings_and_leads_back(void **state)
+TEST_THAT(a_plan_keeps_its_ceilings_and_leads_back)
 {
 	static const double ceilings[] = {1e-1, 1e-2, 1e-3, 1e-4, 1e-6};
 
@@ -304,7 +305,7 @@ static void a_plan_keeps_its_ceilings_and_leads_back(void **state)
 		}
 }
 
-static void no_other_k_takes_fewer_cells(void **state)
+TEST_THAT(no_other_k_takes_fewer_cells)
 {
 	struct ink_kbf_options o = {.size = sizeof o, .keys = 1000000}, pinned = o;
 	struct ink_kbf_plan best = plan_of(&o);
@@ -333,7 +334,7 @@ static void assert_refused(struct ink_kbf_options o, int error)
 	assert_int_equal(errno, -error);
 }
 
-static void options_that_mean_nothing_are_refused_with_a_reason(void **state)
+TEST_THAT(options_that_mean_nothing_are_refused_with_a_reason)
 {
 	static const struct {
 		int error;
@@ -359,11 +360,11 @@ static void options_that_mean_nothing_are_refused_with_a_reason(void **state)
 		{-ERANGE, {.bytes = 7}},
 	};
 
-	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++)
+	for (unsigned i = 0; i < COUNT(bad); i++)
 		assert_refused(bad[i].o, bad[i].error);
 }
 
-static void a_filter_without_dictionary_is_refused(void **state)
+TEST_THAT(a_filter_without_dictionary_is_refused)
 {
 	struct ink_kbf_options o = {.size = sizeof o, .keys = 9};
 	struct ink_kbf_plan plan = {.size = 1};
@@ -378,16 +379,5 @@ static void a_filter_without_dictionary_is_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(every_formula_is_inside_the_interval_of_what_is_measured),
-		TEST(without_triples_the_plan_is_the_papers_corrected_formula),
-		TEST(a_million_keys_take_what_was_promised),
-		TEST(at_the_papers_parameters_strangers_meet_its_false_positives),
-		TEST(a_plan_keeps_its_ceilings_and_leads_back),
-		TEST(no_other_k_takes_fewer_cells),
-		TEST(options_that_mean_nothing_are_refused_with_a_reason),
-		TEST(a_filter_without_dictionary_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_suite(&(struct suite){.after_each = free_all});
 }

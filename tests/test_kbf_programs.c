@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Random programs on small kBFs, beside an oracle; see kbf_program.h. The fuzzer guesses better ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/kbf_program.h"
 #include "tests/random.h"
+#include "tests/test.h"
 
 enum { MOST_BYTES = 600 };
 
-static void random_programs_hold_what_the_oracle_knows(void **state)
+TEST_THAT(random_programs_hold_what_the_oracle_knows)
 {
 	uint8_t bytes[MOST_BYTES];
 	uint64_t calls = 0;
@@ -33,9 +27,5 @@ static void random_programs_hold_what_the_oracle_knows(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_programs_hold_what_the_oracle_knows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_suite(NULL);
 }

@@ -7,6 +7,7 @@
 #include "tests/kbf_help.h"
 #include "tests/kbf_image.h"
 #include "tests/scratch.h"
+#include "tests/test.h"
 
 /* Two links, keys that wait in every way, a value of no bytes, and a stuck cell if that is wanted. */
 static struct ink_kbf *rich_filter(const struct variant *v, int with_stuck)
@@ -89,7 +90,7 @@ static void use_both(struct ink_kbf *f, struct ink_kbf *g)
 	assert_true(are_same(f, g));
 }
 
-static void what_is_saved_and_loaded_is_the_same(void **state)
+TEST_THAT(what_is_saved_and_loaded_is_the_same)
 {
 	static struct image again;
 
@@ -114,7 +115,7 @@ static void what_is_saved_and_loaded_is_the_same(void **state)
 	}
 }
 
-static void an_empty_dictionary_and_filter_can_be_saved(void **state)
+TEST_THAT(an_empty_dictionary_and_filter_can_be_saved)
 {
 	struct ink_kbf *f = make_tiny(&variants[0]), *g;
 	struct ink_kbf_dict *d;
@@ -128,7 +129,7 @@ static void an_empty_dictionary_and_filter_can_be_saved(void **state)
 }
 
 /* Nodes that will merge begin with copies of one dictionary. */
-static void filters_of_loaded_dictionaries_merge(void **state)
+TEST_THAT(filters_of_loaded_dictionaries_merge)
 {
 	struct ink_kbf *f = make_variant(&variants[0], (struct ink_kbf_options){.keys = 100}), *g;
 	struct ink_kbf_options o = {.size = sizeof o, .keys = 100};
@@ -156,7 +157,7 @@ static void assert_not_loaded(const struct image *i, struct ink_kbf_dict *d, int
 		fail_msg("'%s' does not speak of '%s'", why.text, word);
 }
 
-static void a_filter_is_loaded_only_with_its_dictionary(void **state)
+TEST_THAT(a_filter_is_loaded_only_with_its_dictionary)
 {
 	static const struct {
 		enum ink_kbf_encoding encoding;
@@ -177,7 +178,7 @@ static void a_filter_is_loaded_only_with_its_dictionary(void **state)
 	insert(f, 2, 2);
 	save_both(f);
 	assert_not_loaded(&filter_file, NULL, EINVAL, "dictionary");
-	for (unsigned i = 0; i < sizeof dicts / sizeof dicts[0]; i++) {
+	for (unsigned i = 0; i < COUNT(dicts); i++) {
 		struct ink_kbf_dict_options o = {.size = sizeof o,
 						 .encoding = dicts[i].encoding,
 						 .values = 500,
@@ -195,7 +196,7 @@ static void a_filter_is_loaded_only_with_its_dictionary(void **state)
 	}
 }
 
-static void files_of_other_kinds_are_refused(void **state)
+TEST_THAT(files_of_other_kinds_are_refused)
 {
 	struct ink_kbf *f = rich_filter(&variants[0], 0);
 
@@ -266,7 +267,7 @@ static uint32_t page_cell(const struct image *i, uint64_t id, uint32_t part)
 	return image_get32(i, 4096 + 4 * cell);
 }
 
-static void files_are_as_the_page_says(void **state)
+TEST_THAT(files_are_as_the_page_says)
 {
 	struct ink_kbf *f =
 		make_variant(&variants[0], (struct ink_kbf_options){.k = 5, .cells = 5000, .keys = 100});
@@ -355,7 +356,7 @@ static void assert_damage_is_noticed(const struct image *whole, struct ink_kbf_d
 		assert_int_equal(try_either(&damaged, d), 0);
 }
 
-static void every_damaged_byte_is_noticed(void **state)
+TEST_THAT(every_damaged_byte_is_noticed)
 {
 	struct ink_kbf *f = rich_filter(&variants[0], 1);
 
@@ -381,7 +382,7 @@ static unsigned forge_all(const struct image *whole, struct ink_kbf_dict *d)
 	return loaded;
 }
 
-static void every_forged_byte_is_refused_or_makes_a_sound_filter(void **state)
+TEST_THAT(every_forged_byte_is_refused_or_makes_a_sound_filter)
 {
 	for (unsigned v = 0; v < VARIANTS; v += 4) {
 		struct ink_kbf *f = rich_filter(&variants[v], 1);
@@ -421,9 +422,7 @@ static void assert_forgeries_are_refused(const struct forgery *forgeries, size_t
 	}
 }
 
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
-
-static void numbers_that_cannot_be_are_refused(void **state)
+TEST_THAT(numbers_that_cannot_be_are_refused)
 {
 	static const struct forgery filter[] = {
 		{20, 0},
@@ -465,7 +464,7 @@ static void numbers_that_cannot_be_are_refused(void **state)
 }
 
 /* A symbol that the dictionary does not have, claims that there are not, a key of 4 GiB; new and deleted. */
-static void keys_that_wait_for_what_cannot_be_are_refused(void **state)
+TEST_THAT(keys_that_wait_for_what_cannot_be_are_refused)
 {
 	struct ink_kbf *f = rich_filter(&variants[0], 0);
 	size_t at;
@@ -483,7 +482,7 @@ static void keys_that_wait_for_what_cannot_be_are_refused(void **state)
 }
 
 /* Sums are indices into the tables of the field, so no trust in a checksum covers one that is too large. */
-static void a_sum_beyond_the_field_is_refused_though_the_file_is_trusted(void **state)
+TEST_THAT(a_sum_beyond_the_field_is_refused_though_the_file_is_trusted)
 {
 	static const uint32_t sums[] = {16381u << 4, 16383u << 4, 16381u << 18, UINT32_MAX - 15};
 	const struct ink_load_options l = {.size = sizeof l, .trust = INK_TRUST_CHECKSUM};
@@ -501,7 +500,7 @@ static void a_sum_beyond_the_field_is_refused_though_the_file_is_trusted(void **
 	}
 }
 
-static void a_key_that_waits_twice_is_refused(void **state)
+TEST_THAT(a_key_that_waits_twice_is_refused)
 {
 	static struct image forged;
 	struct ink_kbf *f = rich_filter(&variants[0], 0);
@@ -525,22 +524,7 @@ static void a_key_that_waits_twice_is_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(what_is_saved_and_loaded_is_the_same),
-		TEST(an_empty_dictionary_and_filter_can_be_saved),
-		TEST(filters_of_loaded_dictionaries_merge),
-		TEST(a_filter_is_loaded_only_with_its_dictionary),
-		TEST(files_of_other_kinds_are_refused),
-		TEST(files_are_as_the_page_says),
-		TEST(every_damaged_byte_is_noticed),
-		TEST(every_forged_byte_is_refused_or_makes_a_sound_filter),
-		TEST(numbers_that_cannot_be_are_refused),
-		TEST(keys_that_wait_for_what_cannot_be_are_refused),
-		TEST(a_sum_beyond_the_field_is_refused_though_the_file_is_trusted),
-		TEST(a_key_that_waits_twice_is_refused),
-	};
-
 	if (snapshots_refused())
 		return 77;
-	return cmocka_run_group_tests_name("kbf_save", tests, NULL, NULL);
+	return run_suite(&(struct suite){.after_each = free_all});
 }

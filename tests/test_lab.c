@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The laboratory and its pages: jobs, seeds, numbers, and the three ways in which a page is shown. */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "lab/progress.h"
 #include "lab/show.h"
+#include "tests/test.h"
 
 /* --------------------------------------------------------------- an experiment */
 
@@ -108,11 +99,10 @@ static struct lab lab_with(unsigned workers)
 
 /* ------------------------------------------------------------------ laboratory */
 
-static void the_same_seed_gives_the_same_numbers_on_any_number_of_threads(void **state)
+TEST_THAT(the_same_seed_gives_the_same_numbers_on_any_number_of_threads)
 {
 	uint64_t before[JOBS] = {0};
 
-	(void)state;
 	for (unsigned workers = 1; workers <= 4; workers++) {
 		struct lab lab = lab_with(workers);
 		struct page *page = page_new(&sample);
@@ -129,11 +119,10 @@ static void the_same_seed_gives_the_same_numbers_on_any_number_of_threads(void *
 	}
 }
 
-static void no_two_parts_or_repetitions_share_a_seed(void **state)
+TEST_THAT(no_two_parts_or_repetitions_share_a_seed)
 {
 	struct lab lab = {.seed = 1}, other = {.seed = 2};
 
-	(void)state;
 	assert_int_not_equal(lab_seed(&lab, 0, 0), lab_seed(&lab, 0, 1));
 	assert_int_not_equal(lab_seed(&lab, 0, 1), lab_seed(&lab, 1, 0));
 	assert_int_not_equal(lab_seed(&lab, 0, 0), lab_seed(&other, 0, 0));
@@ -149,13 +138,12 @@ static int run_failing(struct lab *lab, struct page *page)
 	return error;
 }
 
-static void a_job_that_fails_ends_the_experiment_with_its_reason(void **state)
+TEST_THAT(a_job_that_fails_ends_the_experiment_with_its_reason)
 {
 	struct experiment failing = sample;
 	struct lab lab = {.size = LAB_QUICK, .seeds = 1, .seed = 1, .workers = 2};
 	struct page *page;
 
-	(void)state;
 	failing.run = run_failing;
 	lab.progress = progress_new(NULL, NULL);
 	progress_expect(lab.progress, &failing, lab.size);
@@ -168,7 +156,7 @@ static void a_job_that_fails_ends_the_experiment_with_its_reason(void **state)
 
 /* --------------------------------------------------------------------- numbers */
 
-static void numbers_are_shown_with_the_digits_that_count(void **state)
+TEST_THAT(numbers_are_shown_with_the_digits_that_count)
 {
 	static const struct {
 		double number;
@@ -188,19 +176,17 @@ static void numbers_are_shown_with_the_digits_that_count(void **state)
 		     {NAN, 3, "-"}};
 	char text[32];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		assert_string_equal(show_number(cases[i].number, cases[i].digits, text, sizeof text),
 				    cases[i].text);
 }
 
 /* Of 2000 measurements of a known share, 20 miss it in the mean; 40 are 4.5 deviations more. */
-static void an_interval_holds_the_truth_in_99_of_100_measurements(void **state)
+TEST_THAT(an_interval_holds_the_truth_in_99_of_100_measurements)
 {
 	struct lab lab = {.seed = 1};
 	unsigned missed = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 2000; i++) {
 		unsigned hits = 0;
 		struct spread found;
@@ -246,11 +232,10 @@ static char *shown(enum show how)
 	return text;
 }
 
-static void the_terminal_gets_tables_that_line_up(void **state)
+TEST_THAT(the_terminal_gets_tables_that_line_up)
 {
 	char *text = shown(TEXT);
 
-	(void)state;
 	assert_string_equal(text, "sample: A sample (ACSM 9)\n"
 				  "  Nothing at all.\n"
 				  "\n"
@@ -292,11 +277,10 @@ static void the_terminal_gets_tables_that_line_up(void **state)
 }
 
 /* Headings are broken first; then a table goes on below, and its first column says of which row. */
-static void a_narrow_terminal_gets_them_in_parts(void **state)
+TEST_THAT(a_narrow_terminal_gets_them_in_parts)
 {
 	char *text;
 
-	(void)state;
 	terminal = 40;
 	text = shown(TEXT);
 	assert_non_null(strstr(text, "  Errors\n"
@@ -319,7 +303,7 @@ static void a_narrow_terminal_gets_them_in_parts(void **state)
 	terminal = 0;
 }
 
-static void every_number_is_in_the_ndjson(void **state)
+TEST_THAT(every_number_is_in_the_ndjson)
 {
 	char *text = shown(NDJSON);
 	static const char *const lines[] = {
@@ -343,7 +327,6 @@ static void every_number_is_in_the_ndjson(void **state)
 		"{\"type\":\"heading\",\"experiment\":\"sample\",\"text\":\"Details\"}\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
 		if (!strstr(text, lines[i]))
 			fail_msg("not in the NDJSON: %s", lines[i]);
@@ -381,7 +364,7 @@ static void assert_nested(const char *html)
 	assert_int_equal(depth, 0);
 }
 
-static void the_report_nests_escapes_and_asks_for_nothing(void **state)
+TEST_THAT(the_report_nests_escapes_and_asks_for_nothing)
 {
 	static const char *const present[] = {
 		"with &lt;angles&gt; &amp; &quot;quotes&quot;",
@@ -400,7 +383,6 @@ static void the_report_nests_escapes_and_asks_for_nothing(void **state)
 	static const char *const absent[] = {"http", "<script", "nan"};
 	char *text = shown(HTML);
 
-	(void)state;
 	assert_nested(text);
 	for (size_t i = 0; i < sizeof present / sizeof *present; i++)
 		if (!strstr(text, present[i]))
@@ -412,7 +394,7 @@ static void the_report_nests_escapes_and_asks_for_nothing(void **state)
 }
 
 /* A plot of three series of one structure, and one of another. */
-static void a_structure_has_one_colour_and_mark(void **state)
+TEST_THAT(a_structure_has_one_colour_and_mark)
 {
 	struct page *page = page_new(&sample);
 	struct page_plot *plot =
@@ -421,7 +403,6 @@ static void a_structure_has_one_colour_and_mark(void **state)
 	size_t size = 0;
 	FILE *to = open_memstream(&text, &size);
 
-	(void)state;
 	page_series(plot, PAGE_PAPER, STRUCTURE_DLEFT, "paper");
 	page_series(plot, PAGE_LINE, structure_of(INK_DLEFT), "one");
 	page_series(plot, PAGE_LINE, STRUCTURE_DLEFT, "two");
@@ -440,18 +421,5 @@ static void a_structure_has_one_colour_and_mark(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_same_seed_gives_the_same_numbers_on_any_number_of_threads),
-		cmocka_unit_test(no_two_parts_or_repetitions_share_a_seed),
-		cmocka_unit_test(a_job_that_fails_ends_the_experiment_with_its_reason),
-		cmocka_unit_test(numbers_are_shown_with_the_digits_that_count),
-		cmocka_unit_test(an_interval_holds_the_truth_in_99_of_100_measurements),
-		cmocka_unit_test(the_terminal_gets_tables_that_line_up),
-		cmocka_unit_test(a_narrow_terminal_gets_them_in_parts),
-		cmocka_unit_test(every_number_is_in_the_ndjson),
-		cmocka_unit_test(the_report_nests_escapes_and_asks_for_nothing),
-		cmocka_unit_test(a_structure_has_one_colour_and_mark),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_suite(NULL);
 }

@@ -6,20 +6,13 @@
  * otherwise; seeds are fixed, so a test that passes passes always.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "tests/experiment.h"
 #include "lab/dleft_ode.h"
 #include "sim/p2p.h"
 #include "tests/random.h"
 #include "lab/statistics.h"
+#include "tests/test.h"
 
 /* ---------------------------------------------------------------- traffic of p2p */
 
@@ -162,13 +155,12 @@ static double reach_of(double share, double trials)
 	return 3.29 * sqrt(share * (1 - share) / trials);
 }
 
-static void flows_of_p2p_traffic_are_as_said(void **state)
+TEST_THAT(flows_of_p2p_traffic_are_as_said)
 {
 	struct sim_p2p_options options = plain_traffic();
 	struct record r;
 	struct sums s = sums_of(&options, &r);
 
-	(void)state;
 	assert_true(s.flows > FLOWS - 3 * SLOTS);
 	assert_near("packets a flow", s.packets / s.flows, 15,
 		    3.29 * sqrt(14 / s.flows)); /* 9 to 21: variance 14 */
@@ -181,13 +173,12 @@ static void flows_of_p2p_traffic_are_as_said(void **state)
 		    GAP / 100);
 }
 
-static void udp_may_come_first_or_alone(void **state)
+TEST_THAT(udp_may_come_first_or_alone)
 {
 	struct sim_p2p_options options = plain_traffic();
 	struct record r;
 	struct sums s;
 
-	(void)state;
 	options.udp_first = .5;
 	options.udp_only = .1;
 	s = sums_of(&options, &r);
@@ -195,13 +186,12 @@ static void udp_may_come_first_or_alone(void **state)
 	assert_near("UDP alone", s.udp_alone / s.flows, .1, reach_of(.1, s.flows));
 }
 
-static void a_flow_that_breaks_off_is_p2p_if_its_udp_comes_in_time(void **state)
+TEST_THAT(a_flow_that_breaks_off_is_p2p_if_its_udp_comes_in_time)
 {
 	struct sim_p2p_options options = plain_traffic();
 	struct record r;
 	struct sums s;
 
-	(void)state;
 	options.silent = .3;
 	s = sums_of(&options, &r);
 	assert_near("broken off", s.silent / s.flows, .3,
@@ -209,13 +199,12 @@ static void a_flow_that_breaks_off_is_p2p_if_its_udp_comes_in_time(void **state)
 	assert_near("UDP in time", s.in_time / s.late, 63. / SIM_P2P_LATEST, .06);
 }
 
-static void zipf_sizes_have_the_same_mean_and_a_long_tail(void **state)
+TEST_THAT(zipf_sizes_have_the_same_mean_and_a_long_tail)
 {
 	struct sim_p2p_options options = plain_traffic();
 	struct record r;
 	struct sums s;
 
-	(void)state;
 	options.zipf = true;
 	s = sums_of(&options, &r);
 	assert_near("packets a flow", s.packets / s.flows, 15, 3.29 * sqrt(s.squares / s.flows / s.flows));
@@ -223,14 +212,13 @@ static void zipf_sizes_have_the_same_mean_and_a_long_tail(void **state)
 	assert_true(s.largest > 2000);
 }
 
-static void the_same_seed_gives_the_same_packets(void **state)
+TEST_THAT(the_same_seed_gives_the_same_packets)
 {
 	struct sim_p2p_options options = plain_traffic(), other = options;
 	struct sim_p2p *a = sim_p2p_new(&options), *b = sim_p2p_new(&options), *c;
 	struct sim_p2p_packet p, q;
 	unsigned same = 0;
 
-	(void)state;
 	other.seed++;
 	c = sim_p2p_new(&other);
 	for (unsigned i = 0; i < 10000; i++) {
@@ -248,12 +236,11 @@ static void the_same_seed_gives_the_same_packets(void **state)
 /* ------------------------------------------------------------------- the reckoning */
 
 /* Sums of uniform numbers, five at a time: of 20,000 intervals 200 +- 46 miss. */
-static void a_mean_lies_in_its_interval_in_99_of_100(void **state)
+TEST_THAT(a_mean_lies_in_its_interval_in_99_of_100)
 {
 	const unsigned trials = 20000;
 	unsigned missed = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < trials; i++) {
 		double numbers[8];
 		struct spread s;
@@ -270,12 +257,11 @@ static void a_mean_lies_in_its_interval_in_99_of_100(void **state)
 }
 
 /* With one choice the loads are Poisson distributed. */
-static void with_one_choice_loads_are_poisson(void **state)
+TEST_THAT(with_one_choice_loads_are_poisson)
 {
 	struct dleft_ode f;
 	double more = 1, term = exp(-3);
 
-	(void)state;
 	dleft_ode_begin(&f, 1, 30);
 	dleft_ode_fill(&f, 3);
 	for (unsigned j = 1; j < 12; j++, term *= 3. / (j - 1)) {
@@ -285,11 +271,10 @@ static void with_one_choice_loads_are_poisson(void **state)
 	assert_near("items", dleft_ode_items(&f), 3, 1e-9);
 }
 
-static void the_papers_bucket_overflows_as_it_says(void **state)
+TEST_THAT(the_papers_bucket_overflows_as_it_says)
 {
 	struct dleft_ode f, halves;
 
-	(void)state;
 	dleft_ode_begin(&f, 3, 12);
 	dleft_ode_fill(&f, 12);
 	assert_near("seventh entries", 1e31 * dleft_ode_share(&f, 7), 5.6, .05);
@@ -300,11 +285,10 @@ static void the_papers_bucket_overflows_as_it_says(void **state)
 }
 
 /* It meets fewer than a stranger, by less than one; at first those that came before it; with one choice all. */
-static void a_stored_item_keeps_others_away(void **state)
+TEST_THAT(a_stored_item_keeps_others_away)
 {
 	double others = dleft_ode_others(3, 6, 12);
 
-	(void)state;
 	assert_true(others > 11 && others < 12);
 	assert_near("nearly empty", dleft_ode_others(3, 6, .02), .01, .005);
 	assert_near("one choice", dleft_ode_others(1, 40, 5), 5, 1e-3);
@@ -313,13 +297,12 @@ static void a_stored_item_keeps_others_away(void **state)
 /* -------------------------------------------------------------------- quick runs */
 
 /* 1.5 million strangers; items / values = 12 x 2^-11 less those that share one, and (1 - e^-.7)^7. */
-static void quick_dleft_has_the_papers_errors(void **state)
+TEST_THAT(quick_dleft_has_the_papers_errors)
 {
 	struct page *page = quick_page(&experiment_dleft, 2), *alone = quick_page(&experiment_dleft, 1);
 	const struct page_table *t = table_of(page, "filters");
 	static const double expected[] = {.5842, .5842, .8194};
 
-	(void)state;
 	assert_int_equal(t->rows, 3);
 	for (size_t i = 0; i < t->rows; i++) {
 		assert_near("fresh", number_in(t, i, "fresh"), expected[i], .025);
@@ -332,17 +315,24 @@ static void quick_dleft_has_the_papers_errors(void **state)
 	page_free(page);
 }
 
+/* Of an experiment that takes too long where tests are to be short, as under the sanitizers. */
+static struct page *long_page(const struct experiment *e, unsigned shards)
+{
+	if (test_scale() < 1)
+		skip();
+	return quick_page(e, shards);
+}
+
 /*
  * 80,000 flows at each percentage. Expected are the means of nine runs of 200,000 flows at full size, FN .21,
  * DK .336, of adopting FP .072 at 25 %; the reach is 3.29 deviations of the quick run's counts.
  */
-static void quick_p2p_is_near_the_long_runs(void **state)
+TEST_THAT(quick_p2p_is_near_the_long_runs)
 {
-	struct page *page = quick_page(&experiment_p2p, 2);
+	struct page *page = long_page(&experiment_p2p, 2);
 	const struct page_table *t = table_of(page, "structures"), *ours = table_of(page, "extensions");
 	const size_t of_percent = 6, at_25 = of_percent; /* rows: the paper's, and five tables */
 
-	(void)state;
 	assert_int_equal(t->rows, 3 * of_percent);
 	for (size_t i = 0; i < t->rows; i += of_percent) {
 		assert_near("copy, FP", number_in(t, i + 1, "FP"), 0, 0);
@@ -359,15 +349,14 @@ static void quick_p2p_is_near_the_long_runs(void **state)
 }
 
 /* Of the tables of 14,400 cells; expected is what ones of 108,000 have. */
-static void quick_overflow_is_near_the_long_runs(void **state)
+TEST_THAT(quick_overflow_is_near_the_long_runs)
 {
-	struct page *page = quick_page(&experiment_overflow, 2);
+	struct page *page = long_page(&experiment_overflow, 2);
 	static const struct expected expected[] = {{"loads", 3, "first", .86, .04},
 						   {"loads", 3, "at 2/3", 0, 0},
 						   {"loads", 3, "at .85", 25546, 5000},
 						   {"loads", 1, "at .85", 72242, 8000}};
 
-	(void)state;
 	assert_int_equal(row_with(table_of(page, "loads"), 0, "d 3, h 6"), 3);
 	assert_numbers(page, expected, sizeof expected / sizeof *expected);
 	assert_claims_met(page);
@@ -375,12 +364,11 @@ static void quick_overflow_is_near_the_long_runs(void **state)
 }
 
 /* The sum of q^(kt) from t = 0 to 12, where flows live within a phase. */
-static void quick_timing_is_geometric(void **state)
+TEST_THAT(quick_timing_is_geometric)
 {
 	struct page *page = quick_page(&experiment_timing, 2);
 	const struct page_table *t = table_of(page, "phases");
 
-	(void)state;
 	for (size_t i = 0; i < t->rows; i++) {
 		double q = pow(1 - exp(-number_in(t, i, "load")), number_in(t, i, "k"));
 		double sum = (1 - pow(q, 13)) / (1 - q);
@@ -395,13 +383,12 @@ static void quick_timing_is_geometric(void **state)
 }
 
 /* Of 24 points one in a hundred lies outside by chance: four or more do so once in 10,000 runs. */
-static void quick_analysis_has_the_formulas_inside(void **state)
+TEST_THAT(quick_analysis_has_the_formulas_inside)
 {
-	struct page *page = quick_page(&experiment_analysis, 2);
+	struct page *page = long_page(&experiment_analysis, 2);
 	const struct page_table *t = table_of(page, "formulas");
 	size_t doubtful = row_with(t, 0, "SBF: stranger in doubt");
 
-	(void)state;
 	assert_int_equal(t->rows, 7);
 	for (size_t i = 0; i < t->rows; i++)
 		assert_true(number_in(t, i, "inside") >= 21);
@@ -412,28 +399,5 @@ static void quick_analysis_has_the_formulas_inside(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flows_of_p2p_traffic_are_as_said),
-		cmocka_unit_test(udp_may_come_first_or_alone),
-		cmocka_unit_test(a_flow_that_breaks_off_is_p2p_if_its_udp_comes_in_time),
-		cmocka_unit_test(zipf_sizes_have_the_same_mean_and_a_long_tail),
-		cmocka_unit_test(the_same_seed_gives_the_same_packets),
-		cmocka_unit_test(a_mean_lies_in_its_interval_in_99_of_100),
-		cmocka_unit_test(with_one_choice_loads_are_poisson),
-		cmocka_unit_test(the_papers_bucket_overflows_as_it_says),
-		cmocka_unit_test(a_stored_item_keeps_others_away),
-		cmocka_unit_test(quick_dleft_has_the_papers_errors),
-		cmocka_unit_test(quick_timing_is_geometric),
-	};
-	const struct CMUnitTest long_tests[] = {
-		cmocka_unit_test(quick_p2p_is_near_the_long_runs),
-		cmocka_unit_test(quick_overflow_is_near_the_long_runs),
-		cmocka_unit_test(quick_analysis_has_the_formulas_inside),
-	};
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
-
-	/* Where tests are to be short, as under the sanitizers, the two above have to do. */
-	if (test_scale() == 1)
-		failed += cmocka_run_group_tests(long_tests, NULL, NULL);
-	return failed;
+	return run_suite(NULL);
 }

@@ -4,16 +4,7 @@
  * printed beside an exact map, and quick runs, whose claims must be met and whose
  * numbers must lie where the formulas put them.
  */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "sim/flags.h"
 #include "sim/pool.h"
@@ -21,6 +12,7 @@
 #include "tests/experiment.h"
 #include "tests/random.h"
 #include "sim/seeded.h"
+#include "tests/test.h"
 
 /* ------------------------------------------------------------------ keys and values */
 
@@ -35,12 +27,11 @@ static void assert_share(double hits, double trials, double share)
 		fail_msg("a share of %g, not %g +- %g", hits / trials, share, reach);
 }
 
-static void sizes_of_keys_are_extreme_value_distributed(void **state)
+TEST_THAT(sizes_of_keys_are_extreme_value_distributed)
 {
 	const uint32_t sizes[] = {20, 25, 31, 36, 45, 60, 80};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+	for (size_t i = 0; i < COUNT(sizes); i++) {
 		double below = 0, x = (sizes[i] - 30.7984) / 8.20449;
 
 		for (uint64_t n = 0; n < SIZES; n++)
@@ -49,12 +40,11 @@ static void sizes_of_keys_are_extreme_value_distributed(void **state)
 	}
 }
 
-static void sizes_of_values_follow_the_table_and_a_pareto(void **state)
+TEST_THAT(sizes_of_values_follow_the_table_and_a_pareto)
 {
 	const uint32_t sizes[] = {15, 50, 100, 300, 1000, 5000};
 	double two = 0, eleven = 0, below[6] = {0}, small = .44089;
 
-	(void)state;
 	for (uint64_t n = 0; n < SIZES; n++) {
 		uint32_t size = sim_pool_value_size(id_number(n));
 
@@ -72,11 +62,10 @@ static void sizes_of_values_follow_the_table_and_a_pareto(void **state)
 	}
 }
 
-static void keys_are_different_and_follow_from_the_seed(void **state)
+TEST_THAT(keys_are_different_and_follow_from_the_seed)
 {
 	unsigned char key[SIM_POOL_MOST_KEY], again[SIM_POOL_MOST_KEY];
 
-	(void)state;
 	for (uint64_t i = 0; i < 1000; i++) {
 		uint32_t size = sim_pool_key(5, i, key);
 		uint64_t number, wanted = sim_mix(5 + i);
@@ -124,14 +113,13 @@ static bool may_follow(int before, enum sim_flag flag)
  * Packets: SYN, ACK, a geometric number with mean 3/2 and variance 15/4, and the ends; four standard deviations. First
  * packets come evenly over the trace; others follow by a tenth of it or less, so half of the packets take a little longer.
  */
-static void flows_say_their_flags_in_order(void **state)
+TEST_THAT(flows_say_their_flags_in_order)
 {
 	struct sim_flags trace = make_trace(1), again = make_trace(1);
 	double expected = 3.5 * FLOWS + FIN + RST + 2 * ENDED, early = 0;
 	int *last = malloc(FLOWS * sizeof *last);
 	double in[SIM_FLAG_STATES + 1] = {0};
 
-	(void)state;
 	memset(last, 0xff, FLOWS * sizeof *last);
 	for (size_t i = 0; i < trace.count; i++) {
 		uint32_t flow = sim_flags_flow(trace.packets[i]);
@@ -155,12 +143,11 @@ static void flows_say_their_flags_in_order(void **state)
 	sim_flags_free(&again);
 }
 
-static void more_special_flows_than_flows_are_refused(void **state)
+TEST_THAT(more_special_flows_than_flows_are_refused)
 {
 	const struct sim_flags_options o = {.flows = 10, .fin = 5, .rst = 5, .ended = 1};
 	struct sim_flags trace;
 
-	(void)state;
 	assert_int_equal(sim_flags_make(&trace, &o), -EINVAL);
 	assert_null(trace.packets);
 }
@@ -173,13 +160,11 @@ static struct printed_codes codes;
 
 static int make_codes(void **state)
 {
-	(void)state;
 	return printed_codes_make(&codes, CODES);
 }
 
 static int free_codes(void **state)
 {
-	(void)state;
 	printed_codes_free(&codes);
 	return 0;
 }
@@ -190,12 +175,11 @@ static uint32_t value_of(uint64_t i)
 }
 
 /* With counters that stick, what is stored reads right or not at all, through all that may happen. */
-static void the_printed_kbf_is_right_or_null(void **state)
+TEST_THAT(the_printed_kbf_is_right_or_null)
 {
 	struct printed_kbf f = printed_make(&codes, 5, printed_cells(1 / 32.0, KEYS) / 2);
 	double null = 0;
 
-	(void)state;
 	f.sticks = true;
 	for (uint64_t i = 0; i < KEYS; i++)
 		printed_insert(&f, id_number(i), value_of(i));
@@ -220,11 +204,10 @@ static void the_printed_kbf_is_right_or_null(void **state)
 	free(f.cells);
 }
 
-static void what_is_taken_out_of_the_printed_kbf_leaves_it_empty(void **state)
+TEST_THAT(what_is_taken_out_of_the_printed_kbf_leaves_it_empty)
 {
 	struct printed_kbf f = printed_make(&codes, 4, 4000);
 
-	(void)state;
 	for (uint64_t i = 0; i < 500; i++)
 		printed_insert(&f, id_number(i), value_of(i));
 	for (uint64_t i = 0; i < 500; i++)
@@ -235,11 +218,10 @@ static void what_is_taken_out_of_the_printed_kbf_leaves_it_empty(void **state)
 	free(f.cells);
 }
 
-static void counters_wrap_or_stick(void **state)
+TEST_THAT(counters_wrap_or_stick)
 {
 	struct printed_kbf f = printed_make(&codes, 1, 1);
 
-	(void)state;
 	for (int i = 0; i < 8; i++)
 		printed_insert(&f, 7, 3);
 	assert_int_equal(printed_query(&f, 7), PRINTED_ABSENT);
@@ -253,9 +235,8 @@ static void counters_wrap_or_stick(void **state)
 	free(f.cells);
 }
 
-static void a_bloom_filter_of_p_has_its_k_and_m(void **state)
+TEST_THAT(a_bloom_filter_of_p_has_its_k_and_m)
 {
-	(void)state;
 	assert_int_equal(printed_k(.1), 3);
 	assert_int_equal(printed_k(1e-3), 10);
 	assert_int_equal(printed_k(1e-6), 20);
@@ -265,19 +246,18 @@ static void a_bloom_filter_of_p_has_its_k_and_m(void **state)
 /* ----------------------------------------------------------------------- quick runs */
 
 /* The search takes most of the time, and test_kbf_codes.c has it under the sanitizers too. */
-static void codes_take_the_bits_that_they_take(void **state)
+TEST_THAT(codes_take_the_bits_that_they_take)
 {
 	struct page *page = test_scale() < 1 ? NULL : quick_page_of(&experiment_kbf_encodings, 2, 3);
 	const double bound[] = {5, 13, 19, 23, 26, 27, 28}; /* of 7, 100, 1,000 ... values */
 	const struct page_table *bits, *lookups;
 
-	(void)state;
 	if (!page)
 		skip();
 	bits = table_of(page, "bits");
 	lookups = table_of(page, "regression");
 	assert_claims_met(page);
-	for (size_t row = 0; row < sizeof bound / sizeof bound[0]; row++)
+	for (size_t row = 0; row < COUNT(bound); row++)
 		assert_true(number_in(bits, row, "bound") == bound[row]);
 	/* Of 3,000 values: greedy, field, power sums. Nothing is left to chance. */
 	assert_true(number_in(bits, 3, "greedy") == 28);
@@ -293,11 +273,10 @@ static void codes_take_the_bits_that_they_take(void **state)
  * The corrected formula inside the 99 % intervals, which is one of the claims: up to 3 of
  * 28 may be outside, more are in one run of 4,000.
  */
-static void keys_are_decoded_as_the_corrected_formula_says(void **state)
+TEST_THAT(keys_are_decoded_as_the_corrected_formula_says)
 {
 	struct page *page = quick_page_of(&experiment_kbf_decodability, 2, 3);
 
-	(void)state;
 	assert_claims_met(page);
 	assert_verdict(page, "kBF Figure 4, cells with three keys or more", PAGE_AGREES);
 	assert_verdict(page, "kBF Figure 5, keys that cannot be decoded", PAGE_IMPOSSIBLE);
@@ -309,13 +288,12 @@ static void keys_are_decoded_as_the_corrected_formula_says(void **state)
  * strangers read a value in (1 - e^-L)^k = 5.6 % of all cases less what is null. For
  * 25,000 keys, five standard deviations.
  */
-static void errors_of_a_kbf_are_those_of_the_formulas(void **state)
+TEST_THAT(errors_of_a_kbf_are_those_of_the_formulas)
 {
 	struct page *page = quick_page_of(&experiment_kbf_errors, 2, 3);
 	const struct page_table *errors = table_of(page, "errors");
 	double lost = number_in(errors, 5, "lost"), positives = number_in(errors, 5, "positive");
 
-	(void)state;
 	assert_claims_met(page);
 	assert_string_equal(table_cell(errors, 5, 2)->word, "sticks");
 	assert_true(fabs(lost - 1.135e-3) < 5 * sqrt(1.135e-3 / 25000));
@@ -328,13 +306,12 @@ static void errors_of_a_kbf_are_those_of_the_formulas(void **state)
  * the kBF and from 1.5 to 1.8 with an SBF of as many cells, which is about four standard
  * deviations. The bounds are as wide again on either side.
  */
-static void flags_are_lost_as_often_as_before(void **state)
+TEST_THAT(flags_are_lost_as_often_as_before)
 {
 	struct page *page = quick_page_of(&experiment_kbf_acsm, 2, 3);
 	const struct page_table *errors = table_of(page, "errors");
 	double kbf = number_in(errors, 0, "all"), sbf = number_in(errors, 1, "all");
 
-	(void)state;
 	assert_claims_met(page);
 	assert_in_range(kbf * 1000, 1000, 1300);
 	assert_in_range(sbf * 1000, 1200, 2100);
@@ -344,21 +321,5 @@ static void flags_are_lost_as_often_as_before(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sizes_of_keys_are_extreme_value_distributed),
-		cmocka_unit_test(sizes_of_values_follow_the_table_and_a_pareto),
-		cmocka_unit_test(keys_are_different_and_follow_from_the_seed),
-		cmocka_unit_test(flows_say_their_flags_in_order),
-		cmocka_unit_test(more_special_flows_than_flows_are_refused),
-		cmocka_unit_test(the_printed_kbf_is_right_or_null),
-		cmocka_unit_test(what_is_taken_out_of_the_printed_kbf_leaves_it_empty),
-		cmocka_unit_test(counters_wrap_or_stick),
-		cmocka_unit_test(a_bloom_filter_of_p_has_its_k_and_m),
-		cmocka_unit_test(codes_take_the_bits_that_they_take),
-		cmocka_unit_test(keys_are_decoded_as_the_corrected_formula_says),
-		cmocka_unit_test(errors_of_a_kbf_are_those_of_the_formulas),
-		cmocka_unit_test(flags_are_lost_as_often_as_before),
-	};
-
-	return cmocka_run_group_tests(tests, make_codes, free_codes);
+	return run_suite(&(struct suite){.begin = make_codes, .end = free_codes});
 }

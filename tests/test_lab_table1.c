@@ -10,18 +10,12 @@
  * and a twentieth of itself for what an eighth of a table is not like a whole one in.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "lab/progress.h"
 #include "lab/candidates.h"
 #include "tests/experiment.h"
 #include "lab/table1.h"
+#include "tests/test.h"
 
 static struct lab lab = {.size = LAB_QUICK, .seeds = 1, .seed = 1, .workers = 1};
 
@@ -44,7 +38,7 @@ static struct simple_result play_row(enum reading reading, unsigned row)
 
 /* ----------------------------------------------------------------- the player */
 
-static void an_exact_table_makes_no_error(void **state)
+TEST_THAT(an_exact_table_makes_no_error)
 {
 	static const struct {
 		enum reading reading;
@@ -56,7 +50,6 @@ static void an_exact_table_makes_no_error(void **state)
 		    {READING_PROPER, 16, {.seed = 0}, 300000},
 		    {READING_PROPER, 32, {.strangers = .5, .invalid = .5, .endless = .2}, 150000}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
 		struct simple_result r = play(runs[i].reading, (struct simple_table){.kind = INK_EXACT},
 					      runs[i].divisor, runs[i].traffic);
@@ -67,12 +60,11 @@ static void an_exact_table_makes_no_error(void **state)
 	}
 }
 
-static void every_flow_is_judged_once(void **state)
+TEST_THAT(every_flow_is_judged_once)
 {
 	struct simple_result r = play_row(READING_A, 7);
 	double flows = r.flows[SIM_INTERESTING] + r.flows[SIM_NOISE] + r.flows[SIM_RANDOM];
 
-	(void)state;
 	assert_true(flows == 125000);
 	assert_true(fabs(r.flows[SIM_INTERESTING] - .3 * flows) < 3.29 * sqrt(.21 * flows));
 }
@@ -94,7 +86,7 @@ struct expectation {
 	double false_positives, false_negatives, dont_knows;
 };
 
-static void the_rows_are_what_they_were(void **state)
+TEST_THAT(the_rows_are_what_they_were)
 {
 	static const struct expectation all[] = {
 		{0, READING_B, 11.1, 24.4, 0},    {1, READING_B, .19, 4.4, 0},
@@ -104,7 +96,6 @@ static void the_rows_are_what_they_were(void **state)
 		{7, READING_A, .0002, 0, .0068},  {8, READING_B, .0003, .0003, .0026},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
 		struct simple_result r = play_row(all[i].reading, all[i].row);
 
@@ -115,12 +106,11 @@ static void the_rows_are_what_they_were(void **state)
 }
 
 /* The printed table: memory as printed, which leaves the timer out for SBF and FCF. */
-static void the_memory_is_the_papers_and_the_timer(void **state)
+TEST_THAT(the_memory_is_the_papers_and_the_timer)
 {
 	static const double printed[] = {786432,  1572864, 3145728, 524288, 1048576,
 					 2097152, 516096,  1081344, 2162688};
 
-	(void)state;
 	for (unsigned row = 0; row < TABLE1_ROWS; row++) {
 		struct simple_result r = play(READING_A, table1_rows[row].table, 1,
 					      (struct sim_triggers_options){.flows = 100, .active = 100});
@@ -136,7 +126,7 @@ static void the_memory_is_the_papers_and_the_timer(void **state)
 /* ----------------------------------------------------------- ill-behaved, slow path */
 
 /* What a stranger is told is what the plan says, and about flows that are there line and compact are right. */
-static void strangers_are_found_as_often_as_planned(void **state)
+TEST_THAT(strangers_are_found_as_often_as_planned)
 {
 	struct simple_table compact = {.kind = INK_COMPACT,
 				       .geometry = {.b = 2100, .h = 24, .f = 10, .side = 400}};
@@ -149,7 +139,6 @@ static void strangers_are_found_as_often_as_planned(void **state)
 	struct simple_result r;
 	double expected;
 
-	(void)state;
 	assert_int_equal(ink_plan(&o, &plan, NULL), 0);
 	r = play(READING_PROPER, compact, 4, (struct sim_triggers_options){.strangers = .0001});
 	assert_true(r.flow_missed + r.wrong_state + r.in_doubt <=
@@ -159,13 +148,12 @@ static void strangers_are_found_as_often_as_planned(void **state)
 	assert_true(fabs(r.stranger_found - expected) < 3.29 * sqrt(2 * expected) + .05 * expected);
 }
 
-static void a_slow_path_leaves_the_errors_that_nobody_doubts(void **state)
+TEST_THAT(a_slow_path_leaves_the_errors_that_nobody_doubts)
 {
 	struct simple_table table = table1_rows[6].table;
 	struct simple_result without = play(READING_A, table, 8, (struct sim_triggers_options){.seed = 0}),
 			     with;
 
-	(void)state;
 	table.slow_path = true;
 	with = play(READING_A, table, 8, (struct sim_triggers_options){.seed = 0});
 	assert_true(without.slow_most == 0);
@@ -174,7 +162,7 @@ static void a_slow_path_leaves_the_errors_that_nobody_doubts(void **state)
 }
 
 /* Of 31,250 flows, beside runs of half a million: what is sent to the slow path, and what is left. */
-static void quick_slowpath_is_near_the_long_runs(void **state)
+TEST_THAT(quick_slowpath_is_near_the_long_runs)
 {
 	static const struct {
 		const char *row;
@@ -184,7 +172,6 @@ static void quick_slowpath_is_near_the_long_runs(void **state)
 	struct page *page = quick_page(&experiment_slowpath, 2);
 	const struct page_table *t = table_of(page, "rows");
 
-	(void)state;
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
 		size_t row = row_with(t, 0, all[i].row);
 
@@ -199,7 +186,7 @@ static void quick_slowpath_is_near_the_long_runs(void **state)
  * fifth is granted. Where the long runs have a few answers in 100,000,
  * no more than 5 in 10,000 may be (10 for `line`, whose fingerprints are shorter).
  */
-static void quick_adversarial_is_near_the_long_runs(void **state)
+TEST_THAT(quick_adversarial_is_near_the_long_runs)
 {
 	enum {
 		DIRECT,
@@ -220,7 +207,6 @@ static void quick_adversarial_is_near_the_long_runs(void **state)
 	const struct page_table *strangers = table_of(page, "strangers"),
 				*invalid = table_of(page, "invalid");
 
-	(void)state;
 	assert_numbers(page, expected, sizeof expected / sizeof *expected);
 	for (size_t row = DLEFT; row <= COMPACT + AT_FULL; row++) {
 		assert_near("strangers found", number_in(strangers, row, "FP"), 0, row / 5 == 3 ? .1 : .05);
@@ -236,12 +222,11 @@ static void quick_adversarial_is_near_the_long_runs(void **state)
  * flows in a million (errors come in pairs: 3.29 deviations are 2,400 and 1,500). What line and compact may
  * be wrong about is claimed on the page.
  */
-static void in_the_same_bits_compact_errs_as_rarely_as_claimed(void **state)
+TEST_THAT(in_the_same_bits_compact_errs_as_rarely_as_claimed)
 {
 	struct page *page = quick_page(&experiment_beyond, 2);
 	const struct page_table *t = table_of(page, "errors"), *chosen = table_of(page, "geometries");
 
-	(void)state;
 	assert_int_equal(t->rows, 6);
 	assert_near("FCF 1, A", number_in(t, 0, "FCF"), 33500, 2400 + 33500 / 20.);
 	assert_near("FCF 1, B", number_in(t, 1, "FCF"), 12900, 1500 + 12900 / 20.);
@@ -255,14 +240,13 @@ static void in_the_same_bits_compact_errs_as_rarely_as_claimed(void **state)
 
 /* ------------------------------------------------------------------- candidates */
 
-static void candidates_keep_to_their_bits(void **state)
+TEST_THAT(candidates_keep_to_their_bits)
 {
 	static const enum ink_kind kinds[] = {INK_DIRECT, INK_STATEFUL, INK_KBF,
 					      INK_DLEFT,  INK_LINE,     INK_COMPACT};
 	static const double bits[] = {262144, 552960, 1130496, 4194304};
 	struct simple_table list[CANDIDATES_MOST];
 
-	(void)state;
 	for (size_t i = 0; i < 6; i++)
 		for (size_t j = 0; j < 4; j++) {
 			struct candidates_request request = candidates_for(READING_A, bits[j], 1);
@@ -281,13 +265,12 @@ static void candidates_keep_to_their_bits(void **state)
 }
 
 /* In a part of all, chance is larger: there is more room for flows, and a larger side table for who collides. */
-static void smaller_runs_leave_more_room_for_chance(void **state)
+TEST_THAT(smaller_runs_leave_more_room_for_chance)
 {
 	struct candidates_request whole = candidates_for(READING_A, 1130496, 1),
 				  part = candidates_for(READING_A, 1130496, 32);
 	struct simple_table of_whole[CANDIDATES_MOST], of_part[CANDIDATES_MOST];
 
-	(void)state;
 	assert_true(part.most > whole.most);
 	assert_true(candidates(INK_LINE, &whole, of_whole) > 0);
 	assert_true(candidates(INK_LINE, &part, of_part) > 0);
@@ -297,20 +280,6 @@ static void smaller_runs_leave_more_room_for_chance(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_exact_table_makes_no_error),
-		cmocka_unit_test(every_flow_is_judged_once),
-		cmocka_unit_test(the_rows_are_what_they_were),
-		cmocka_unit_test(the_memory_is_the_papers_and_the_timer),
-		cmocka_unit_test(strangers_are_found_as_often_as_planned),
-		cmocka_unit_test(a_slow_path_leaves_the_errors_that_nobody_doubts),
-		cmocka_unit_test(quick_slowpath_is_near_the_long_runs),
-		cmocka_unit_test(quick_adversarial_is_near_the_long_runs),
-		cmocka_unit_test(in_the_same_bits_compact_errs_as_rarely_as_claimed),
-		cmocka_unit_test(candidates_keep_to_their_bits),
-		cmocka_unit_test(smaller_runs_leave_more_room_for_chance),
-	};
-
 	lab.progress = progress_new(NULL, NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_suite(NULL);
 }

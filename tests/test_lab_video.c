@@ -4,17 +4,7 @@
  * a table that is never mistaken. What needs ffmpeg is skipped where there is none, and compares orders,
  * for digits are ffmpeg's business.
  */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "lab/progress.h"
 #include "lab/child.h"
@@ -26,6 +16,7 @@
 #include "sim/scene.h"
 #include "sim/streams.h"
 #include "lab/video_parts.h"
+#include "tests/test.h"
 
 /* ---------------------------------------------------------------------- streams */
 
@@ -33,12 +24,11 @@ enum { STREAMS = 500, PACKETS = 400000 };
 
 static const struct sim_streams_options streams_options = {7, STREAMS, 3};
 
-static void streams_have_the_proportions_of_the_papers_film(void **state)
+TEST_THAT(streams_have_the_proportions_of_the_papers_film)
 {
 	struct sim_streams *s = sim_streams_new(&streams_options);
 	double frames[3] = {0}, bytes[3] = {0}, all_frames = 0, all_bytes = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < PACKETS; i++) {
 		struct sim_stream_packet p = sim_streams_next(s);
 
@@ -64,7 +54,7 @@ struct seen {
 	bool alive;
 };
 
-static void pictures_come_in_order_and_streams_end_with_a_group(void **state)
+TEST_THAT(pictures_come_in_order_and_streams_end_with_a_group)
 {
 	static const char order[] = "IBBPBBPBBPBB";
 	static struct seen seen[STREAMS];
@@ -72,7 +62,6 @@ static void pictures_come_in_order_and_streams_end_with_a_group(void **state)
 	static bool used[20000];
 	uint64_t ended = 0, groups = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < PACKETS; i++) {
 		struct sim_stream_packet p = sim_streams_next(s);
 		struct seen *at = &seen[p.place];
@@ -103,14 +92,13 @@ static void pictures_come_in_order_and_streams_end_with_a_group(void **state)
 	sim_streams_free(s);
 }
 
-static void time_goes_by_as_groups_are_sent(void **state)
+TEST_THAT(time_goes_by_as_groups_are_sent)
 {
 	struct sim_streams *s = sim_streams_new(&streams_options);
 	struct sim_stream_packet p = {.time = 0};
 	unsigned before = 0, after = 0;
 	uint64_t last = 0;
 
-	(void)state;
 	while (p.time < 11ull * SIM_GROUP_NS) {
 		p = sim_streams_next(s);
 		assert_true(p.time >= last);
@@ -124,14 +112,13 @@ static void time_goes_by_as_groups_are_sent(void **state)
 	sim_streams_free(s);
 }
 
-static void the_same_seed_gives_the_same_streams(void **state)
+TEST_THAT(the_same_seed_gives_the_same_streams)
 {
 	struct sim_streams *a = sim_streams_new(&streams_options), *b = sim_streams_new(&streams_options);
 	struct sim_streams_options other = {8, STREAMS, 3};
 	struct sim_streams *c = sim_streams_new(&other);
 	unsigned different = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 10000; i++) {
 		struct sim_stream_packet p = sim_streams_next(a), q = sim_streams_next(b),
 					 r = sim_streams_next(c);
@@ -149,7 +136,7 @@ static void the_same_seed_gives_the_same_streams(void **state)
 /* --------------------------------------------------------------- film and scores */
 
 /* Pictures of 16 x 12 whose pixels are one value, or alternate between two. */
-static void scores_are_what_their_formulas_say(void **state)
+TEST_THAT(scores_are_what_their_formulas_say)
 {
 	const double stripes =
 		2 * 127.5 * 127.5 * 64 / 63; /* twice the variance, and minus twice the covariance */
@@ -163,7 +150,6 @@ static void scores_are_what_their_formulas_say(void **state)
 		{{0, 255}, {255, 0}, 0, (58.5225 - stripes) / (58.5225 + stripes)},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		uint8_t a[16 * 12], b[16 * 12];
 		struct grey first = {a, 16, 12}, second = {b, 16, 12};
@@ -188,12 +174,11 @@ static double psnr_of_frames(const struct sim_scene *scene, uint32_t one, uint32
 	return grey_psnr(&a, &b);
 }
 
-static void a_scene_moves_and_stays_the_same_scene(void **state)
+TEST_THAT(a_scene_moves_and_stays_the_same_scene)
 {
 	struct sim_scene *s = sim_scene_new(1), *other = sim_scene_new(2);
 	static uint8_t a[SIM_SCENE_BYTES], b[SIM_SCENE_BYTES];
 
-	(void)state;
 	for (uint32_t i = 0; i < 200; i += 50) {
 		double near = psnr_of_frames(s, i, i + 1), far = psnr_of_frames(s, i, i + 12);
 
@@ -225,12 +210,11 @@ static void assert_content(int file, const char *text)
 	child_close(file);
 }
 
-static void a_child_reads_and_writes_files_without_names(void **state)
+TEST_THAT(a_child_reads_and_writes_files_without_names)
 {
 	const char *const argv[] = {"sh", "-c", "cat; echo more >&3", NULL};
 	int in = child_file(), out = child_file(), more = child_file();
 
-	(void)state;
 	assert_int_equal(child_write(in, "hello", 5), 0);
 	assert_int_equal(child_run(&(struct child){argv, in, out, more, 60}, &why), 0);
 	assert_content(in, "hello");
@@ -238,7 +222,7 @@ static void a_child_reads_and_writes_files_without_names(void **state)
 	assert_content(more, "more\n");
 }
 
-static void a_child_that_fails_says_why(void **state)
+TEST_THAT(a_child_that_fails_says_why)
 {
 	static const struct {
 		const char *argv[4];
@@ -256,7 +240,6 @@ static void a_child_that_fails_says_why(void **state)
 	};
 
 	SKIP_IF(not_emulated("report of a program that cannot be started"));
-	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		assert_int_equal(
 			child_run(&(struct child){cases[i].argv, -1, -1, -1, cases[i].seconds}, &why),
@@ -271,23 +254,20 @@ static struct lab lab = {.size = LAB_QUICK, .seeds = 1, .seed = 1, .workers = 2}
 
 static int set_up(void **state)
 {
-	(void)state;
 	lab.progress = progress_new(NULL, NULL);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	(void)state;
 	progress_free(lab.progress);
 	return 0;
 }
 
-static void a_policy_without_what_is_to_be_changed_is_an_error(void **state)
+TEST_THAT(a_policy_without_what_is_to_be_changed_is_an_error)
 {
 	const struct policy_change change = {"chance 33%", "chance 34%"};
 
-	(void)state;
 	assert_null(policy_machine(POLICY_B, &change, 1, &why));
 	assert_string_equal(why.text, "policy B frames: no 'chance 33%' in its machine");
 }
@@ -296,7 +276,7 @@ static void a_policy_without_what_is_to_be_changed_is_an_error(void **state)
  * Machines and truth were written apart: with whole ids they agree about every packet, in all policies and
  * readings.
  */
-static void a_table_that_is_never_mistaken_decides_as_the_truth(void **state)
+TEST_THAT(a_table_that_is_never_mistaken_decides_as_the_truth)
 {
 	static const struct {
 		enum policy policy;
@@ -307,8 +287,7 @@ static void a_table_that_is_never_mistaken_decides_as_the_truth(void **state)
 		    {POLICY_COMBINED, 0},
 		    {POLICY_ITAIL, DECIDER_UNSURE_DROPS | DECIDER_BEGINS | DECIDER_ENDS}};
 
-	(void)state;
-	for (unsigned i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+	for (unsigned i = 0; i < COUNT(runs); i++) {
 		struct decider o = {.policy = runs[i].policy,
 				    .flags = runs[i].flags,
 				    .streams = 500,
@@ -327,7 +306,7 @@ static void a_table_that_is_never_mistaken_decides_as_the_truth(void **state)
 }
 
 /* A machine that throws other dice at the truth would be found out: the loss is what the dice say. */
-static void byte_losses_are_what_the_dice_say(void **state)
+TEST_THAT(byte_losses_are_what_the_dice_say)
 {
 	struct decider o = {.policy = POLICY_FRAMES,
 			    .streams = 500,
@@ -337,7 +316,6 @@ static void byte_losses_are_what_the_dice_say(void **state)
 			    .table = {{.kind = INK_EXACT}}};
 	struct decided d;
 
-	(void)state;
 	assert_int_equal(decide(&lab, &o, &d), 0);
 	/* 5 % of 30,000 frames, which weigh as much as 12,000 equal ones. 3.3 deviations are 0.7 %. */
 	assert_true(fabs((double)d.lost / (double)d.bytes - 0.05) < 0.007);
@@ -353,7 +331,7 @@ static void byte_losses_are_what_the_dice_say(void **state)
  * proportion if not. Of 20,000 streams that is 150; 3.3 deviations are 27 %, and as one stream weighs more
  * or less than another by its packets, 35 % are granted.
  */
-static void the_papers_table_is_unsure_as_often_as_it_should_be(void **state)
+TEST_THAT(the_papers_table_is_unsure_as_often_as_it_should_be)
 {
 	struct decider o = {.policy = POLICY_ITAIL,
 			    .flags = DECIDER_UNSURE_DROPS,
@@ -364,7 +342,6 @@ static void the_papers_table_is_unsure_as_often_as_it_should_be(void **state)
 	struct decided d;
 	double expected, unsure;
 
-	(void)state;
 	o.table[0] = (struct ink_options){
 		.kind = INK_DLEFT,
 		.states = 7,
@@ -415,14 +392,13 @@ static void drop_picture(const struct film *f, unsigned type, unsigned n, bool *
  * One picture away costs one picture: if the others were compared with the wrong frames, all would be
  * worse.
  */
-static void a_lost_picture_repeats_the_one_before_and_moves_no_other(void **state)
+TEST_THAT(a_lost_picture_repeats_the_one_before_and_moves_no_other)
 {
 	struct film f;
 	struct score whole, less;
 	bool *dropped;
 	double frames;
 
-	(void)state;
 	need_ffmpeg();
 	assert_int_equal(film_make(&f, 4 * FILM_GROUP, 1, &why), 0);
 	assert_int_equal(f.pictures[1] + f.pictures[2] + f.pictures[3], 4 * FILM_GROUP);
@@ -452,11 +428,10 @@ static unsigned count_parts(const struct page *page, enum part_kind kind)
 	return n;
 }
 
-static void policies_that_know_frames_beat_random_loss(void **state)
+TEST_THAT(policies_that_know_frames_beat_random_loss)
 {
 	struct page *page;
 
-	(void)state;
 	need_ffmpeg();
 	page = quick_page(&quality, 2);
 	assert_int_equal(count_parts(page, PART_CLAIM), 4);
@@ -465,12 +440,11 @@ static void policies_that_know_frames_beat_random_loss(void **state)
 	page_free(page);
 }
 
-static void without_ffmpeg_the_film_is_skipped_with_a_message(void **state)
+TEST_THAT(without_ffmpeg_the_film_is_skipped_with_a_message)
 {
 	char *path = strdup(getenv("PATH"));
 	struct page *page;
 
-	(void)state;
 	SKIP_IF(not_emulated("report of a program that cannot be started"));
 	setenv("PATH", "/nonexistent", 1);
 	page = quick_page(&quality, 2);
@@ -483,23 +457,5 @@ static void without_ffmpeg_the_film_is_skipped_with_a_message(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(streams_have_the_proportions_of_the_papers_film),
-		cmocka_unit_test(pictures_come_in_order_and_streams_end_with_a_group),
-		cmocka_unit_test(time_goes_by_as_groups_are_sent),
-		cmocka_unit_test(the_same_seed_gives_the_same_streams),
-		cmocka_unit_test(scores_are_what_their_formulas_say),
-		cmocka_unit_test(a_scene_moves_and_stays_the_same_scene),
-		cmocka_unit_test(a_child_reads_and_writes_files_without_names),
-		cmocka_unit_test(a_child_that_fails_says_why),
-		cmocka_unit_test(a_policy_without_what_is_to_be_changed_is_an_error),
-		cmocka_unit_test(a_table_that_is_never_mistaken_decides_as_the_truth),
-		cmocka_unit_test(byte_losses_are_what_the_dice_say),
-		cmocka_unit_test(the_papers_table_is_unsure_as_often_as_it_should_be),
-		cmocka_unit_test(a_lost_picture_repeats_the_one_before_and_moves_no_other),
-		cmocka_unit_test(policies_that_know_frames_beat_random_loss),
-		cmocka_unit_test(without_ffmpeg_the_film_is_skipped_with_a_message),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return run_suite(&(struct suite){.begin = set_up, .end = tear_down});
 }

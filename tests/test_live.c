@@ -4,30 +4,22 @@
  * sends: its loopback, and a veth pair, of which one end is given frames and
  * the other is captured. Without the rights to make them, skipped.
  */
-#include <errno.h>
 #include <linux/if_packet.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include <inkling/packet.h>
 
 #include "tests/platform.h"
 #include "sim/frame.h"
+#include "tests/test.h"
 
 enum { PORT = 4000 };
 
@@ -220,7 +212,7 @@ static unsigned receive_frames(struct ink_capture *c, unsigned n)
 	return got;
 }
 
-static void what_goes_in_at_one_end_is_captured_at_the_other(void **state)
+TEST_THAT(what_goes_in_at_one_end_is_captured_at_the_other)
 {
 	struct ink_capture_options o = {.size = sizeof o, .interface = "ink1", .filter = "dst port 4000"};
 	int error = make_pair("ink0", "ink1");
@@ -237,7 +229,7 @@ static void what_goes_in_at_one_end_is_captured_at_the_other(void **state)
 	ink_capture_close(c);
 }
 
-static void packets_of_an_interface_are_given(void **state)
+TEST_THAT(packets_of_an_interface_are_given)
 {
 	struct ink_capture *c = listen_on_loopback(NULL, 0);
 	struct ink_capture_stats stats = {.size = sizeof stats};
@@ -251,7 +243,7 @@ static void packets_of_an_interface_are_given(void **state)
 	ink_capture_close(c);
 }
 
-static void the_kernel_filters(void **state)
+TEST_THAT(the_kernel_filters)
 {
 	struct ink_capture *c = listen_on_loopback("udp dst port 4000", 0);
 	struct ink_capture_stats stats = {.size = sizeof stats};
@@ -264,7 +256,7 @@ static void the_kernel_filters(void **state)
 	ink_capture_close(c);
 }
 
-static void frames_are_cut_at_the_snaplen(void **state)
+TEST_THAT(frames_are_cut_at_the_snaplen)
 {
 	struct ink_capture *c = listen_on_loopback("udp dst port 4000", 44);
 
@@ -274,7 +266,7 @@ static void frames_are_cut_at_the_snaplen(void **state)
 }
 
 /* What finds no room is counted: nobody reads while a small buffer is sent full. */
-static void drops_are_reported(void **state)
+TEST_THAT(drops_are_reported)
 {
 	struct ink_capture_options o = {.size = sizeof o, .interface = "lo", .buffer = 4096, .snaplen = 100};
 	struct ink_capture *c = ink_capture_open(&o, NULL);
@@ -295,7 +287,7 @@ static void stop(int signal)
 	ink_capture_stop(to_stop);
 }
 
-static void a_signal_ends_the_waiting(void **state)
+TEST_THAT(a_signal_ends_the_waiting)
 {
 	struct ink_packet packets[16];
 	struct ink_packets batch = {.at = packets, .room = 16};
@@ -313,14 +305,6 @@ static void a_signal_ends_the_waiting(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_goes_in_at_one_end_is_captured_at_the_other),
-		cmocka_unit_test(packets_of_an_interface_are_given),
-		cmocka_unit_test(the_kernel_filters),
-		cmocka_unit_test(frames_are_cut_at_the_snaplen),
-		cmocka_unit_test(drops_are_reported),
-		cmocka_unit_test(a_signal_ends_the_waiting),
-	};
 	int error;
 
 	if (not_emulated("live capture"))
@@ -330,5 +314,5 @@ int main(void)
 		print_message("skipped: no network namespace of our own (%s)\n", strerror(error));
 		return 77;
 	}
-	return cmocka_run_group_tests_name("live", tests, NULL, NULL);
+	return run_suite(NULL);
 }

@@ -6,6 +6,7 @@
 #include "tests/machine_help.h"
 #include "tests/scratch.h"
 #include "tests/sizes.h"
+#include "tests/test.h"
 
 /* A text with '^' at a place: a complaint about that place has these words. */
 static void assert_complaint(const char *marked, const char *words)
@@ -39,7 +40,7 @@ static void assert_error(const char *more, const char *words)
 	assert_int_equal(errno, EINVAL);
 }
 
-static void mistakes_of_syntax_are_told_with_their_place(void **state)
+TEST_THAT(mistakes_of_syntax_are_told_with_their_place)
 {
 	assert_error("event ^= tcp", "expected the event's name, found '='");
 	assert_error("event f ^tcp", "expected '=', found 'tcp'");
@@ -80,7 +81,7 @@ static void mistakes_of_syntax_are_told_with_their_place(void **state)
 	assert_complaint("machine m\nkey ^box", "expected a key");
 }
 
-static void unknown_words_and_values_are_reported(void **state)
+TEST_THAT(unknown_words_and_values_are_reported)
 {
 	char name[70], text[200];
 
@@ -115,7 +116,7 @@ static void unknown_words_and_values_are_reported(void **state)
 	assert_error(text, "a name of more than 63 characters");
 }
 
-static void numbers_out_of_range_are_told(void **state)
+TEST_THAT(numbers_out_of_range_are_told)
 {
 	assert_error("event f = port ^65536", "'port' is 0 to 65535");
 	assert_error("event f = src port ^65536", "'src port' is 0 to 65535");
@@ -129,7 +130,7 @@ static void numbers_out_of_range_are_told(void **state)
 	assert_error("a: e / mark ^4294967296", "a mark is 0 to 4294967295");
 }
 
-static void unknown_names_are_told_with_the_nearest(void **state)
+TEST_THAT(unknown_names_are_told_with_the_nearest)
 {
 	assert_error("event f = ^tpc", "no condition 'tpc'; did you mean 'tcp'?");
 	assert_error("let video = udp\nevent f = ^vidoe", "no condition 'vidoe'; did you mean 'video'?");
@@ -148,7 +149,7 @@ static void unknown_names_are_told_with_the_nearest(void **state)
 	assert_error("absent ^e -> a", "expected ':', found 'e'");
 }
 
-static void what_is_given_twice_is_told_with_the_line(void **state)
+TEST_THAT(what_is_given_twice_is_told_with_the_line)
 {
 	assert_error("machine ^n", "was already given in line 1");
 	assert_error("key ^pair", "the key was already given in line 2");
@@ -159,7 +160,7 @@ static void what_is_given_twice_is_told_with_the_line(void **state)
 	assert_error("a: e / drop, ^pass", "'drop' and 'pass' in one row");
 }
 
-static void what_a_machine_needs_is_told(void **state)
+TEST_THAT(what_a_machine_needs_is_told)
 {
 	assert_complaint("^key pair", "a machine needs a line 'machine NAME'");
 	assert_complaint("^machine m", "a machine needs a line 'key ...'");
@@ -173,7 +174,7 @@ static void what_a_machine_needs_is_told(void **state)
 }
 
 /* What is wrong in a line is not missing, too. */
-static void what_was_tried_is_not_missing(void **state)
+TEST_THAT(what_was_tried_is_not_missing)
 {
 	static const char rest[] = "event e = tcp\nabsent: e -> a\na: e from initiator / new initiator\n"
 				   "a: timeout 1s -> absent\n";
@@ -183,7 +184,7 @@ static void what_was_tried_is_not_missing(void **state)
 		"machine m\nkey pair\nremembre initiator\n"};
 	char text[500];
 
-	for (unsigned i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+	for (unsigned i = 0; i < COUNT(heads); i++) {
 		snprintf(text, sizeof text, "%s%s", heads[i], rest);
 		assert_null(make_of(text));
 		if (n_told != 1)
@@ -192,7 +193,7 @@ static void what_was_tried_is_not_missing(void **state)
 	assert_error("remember tail\na: e ^from initiator", "need a line 'remember initiator'");
 }
 
-static void signs_of_other_languages_are_told_with_the_word(void **state)
+TEST_THAT(signs_of_other_languages_are_told_with_the_word)
 {
 	assert_error("event f = tcp ^& syn", "conditions are joined by 'and', not by '&'");
 	assert_error("event f = tcp ^&& syn", "conditions are joined by 'and', not by '&&'");
@@ -212,7 +213,7 @@ static void signs_of_other_languages_are_told_with_the_word(void **state)
 	assert_error("event f = tcp and udp^)", "expected 'and', 'or' or a new line");
 }
 
-static void what_cannot_be_meant_is_told(void **state)
+TEST_THAT(what_cannot_be_meant_is_told)
 {
 	assert_error("a: e ^from initiator", "need a line 'remember initiator'");
 	assert_error("a: e / ^new initiator", "'new initiator' needs a line 'remember initiator'");
@@ -241,7 +242,7 @@ static void add_each(unsigned n, const char *unit)
 		add(unit, i, i - 1, i - 1);
 }
 
-static void what_is_too_much_is_told(void **state)
+TEST_THAT(what_is_too_much_is_told)
 {
 	static const struct {
 		const char *head;
@@ -261,7 +262,7 @@ static void what_is_too_much_is_told(void **state)
 		{HEAD, 50, "event f%u = tpc\n", "", "no condition 'tpc'"},
 	};
 
-	for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+	for (unsigned i = 0; i < COUNT(texts); i++) {
 		begin(texts[i].head);
 		add_each(texts[i].n, texts[i].unit);
 		add("%s", texts[i].end);
@@ -271,7 +272,7 @@ static void what_is_too_much_is_told(void **state)
 	assert_int_equal(n_told, 20); /* of the last one's 50 */
 }
 
-static void a_file_of_more_than_a_mebibyte_is_refused(void **state)
+TEST_THAT(a_file_of_more_than_a_mebibyte_is_refused)
 {
 	size_t length = (1 << 20) + 1;
 	char *text = malloc(length);
@@ -284,7 +285,7 @@ static void a_file_of_more_than_a_mebibyte_is_refused(void **state)
 	free(text);
 }
 
-static void one_run_finds_many_mistakes(void **state)
+TEST_THAT(one_run_finds_many_mistakes)
 {
 	assert_null(make_of("machine m\nkey pair\nevent a = tpc\nevent b = port 70000\nb: x -> y | z -> w\n"
 			    "c: timeout x | b -> q\n"));
@@ -341,7 +342,7 @@ static struct ink_machine *make_large(void)
 	return ink_machine_make(draft.text, draft.n, &o);
 }
 
-static void a_hostile_text_is_refused_within_its_steps_and_bytes(void **state)
+TEST_THAT(a_hostile_text_is_refused_within_its_steps_and_bytes)
 {
 	static const struct {
 		const char *head, *unit, *words;
@@ -358,7 +359,7 @@ static void a_hostile_text_is_refused_within_its_steps_and_bytes(void **state)
 		{HEAD "expendable b", ",c", "no state 'b'"},
 	};
 
-	for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+	for (unsigned i = 0; i < COUNT(texts); i++) {
 		enlarge(texts[i].head, texts[i].unit);
 		errno = 0;
 		assert_null(make_large());
@@ -370,7 +371,7 @@ static void a_hostile_text_is_refused_within_its_steps_and_bytes(void **state)
 	}
 }
 
-static void a_large_text_that_is_honest_is_compiled(void **state)
+TEST_THAT(a_large_text_that_is_honest_is_compiled)
 {
 	static const struct {
 		const char *head, *unit;
@@ -380,7 +381,7 @@ static void a_large_text_that_is_honest_is_compiled(void **state)
 		{HEAD, "# the comments are all of it: line %u\n"},
 	};
 
-	for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+	for (unsigned i = 0; i < COUNT(texts); i++) {
 		struct ink_machine *m;
 
 		enlarge(texts[i].head, texts[i].unit);
@@ -392,7 +393,7 @@ static void a_large_text_that_is_honest_is_compiled(void **state)
 }
 
 /* Conditions that use one another twice: 2^60 tests, if each use were a copy. */
-static void conditions_that_double_end(void **state)
+TEST_THAT(conditions_that_double_end)
 {
 	static const struct {
 		const char *first, *use;
@@ -403,7 +404,7 @@ static void conditions_that_double_end(void **state)
 		{"tcp", "let a%u = a%u or not a%u\n", 0}, {"tcp", "let a%u = a%u and (a%u or udp)\n", 0},
 	};
 
-	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+	for (unsigned i = 0; i < COUNT(cases); i++) {
 		begin("machine m\nkey pair\n");
 		add("let a0 = %s\n", cases[i].first);
 		add_each(60, cases[i].use);
@@ -419,7 +420,7 @@ static void conditions_that_double_end(void **state)
 	}
 }
 
-static void compiling_can_be_cancelled(void **state)
+TEST_THAT(compiling_can_be_cancelled)
 {
 	struct ink_machine_options o = {.size = sizeof o, .complain = note, .cancelled = count_polls};
 
@@ -436,7 +437,7 @@ static void compiling_can_be_cancelled(void **state)
 
 /* ------------------------------------------------------------- complaints */
 
-static void a_complaint_shows_the_line_and_a_caret(void **state)
+TEST_THAT(a_complaint_shows_the_line_and_a_caret)
 {
 	assert_null(make_of("machine m\n\tkey\tboxes # tabs stay\n"));
 	assert_string_equal(told[0].shown,
@@ -446,7 +447,7 @@ static void a_complaint_shows_the_line_and_a_caret(void **state)
 			    "\t   \t^");
 }
 
-static void a_complaint_fits_any_room(void **state)
+TEST_THAT(a_complaint_fits_any_room)
 {
 	struct ink_complaint c = {INK_ERROR, "f", 1, 3, "wrong", "a b c", 5};
 	char text[64];
@@ -474,14 +475,14 @@ static void assert_warning(const char *marked, const char *words)
 
 #define HEAD_WITH(events) "machine m\nkey connection\n" events
 
-static void a_state_that_cannot_be_reached_is_a_warning(void **state)
+TEST_THAT(a_state_that_cannot_be_reached_is_a_warning)
 {
 	assert_warning(HEAD "^b: timeout 1s -> absent\n", "state 'b' cannot be reached");
 	assert_warning(HEAD "a: e -> b\nb: timeout 1s -> absent\n^c: e -> b | timeout 1s -> absent\n",
 		       "state 'c' cannot be reached");
 }
 
-static void a_state_that_flows_never_leave_is_a_warning(void **state)
+TEST_THAT(a_state_that_flows_never_leave_is_a_warning)
 {
 	assert_warning(HEAD_WITH("event e = tcp\nabsent: e -> a\n^a: e -> absent\n"),
 		       "flows never leave 'a': it has no time-out");
@@ -491,7 +492,7 @@ static void a_state_that_flows_never_leave_is_a_warning(void **state)
 		"never end: its time-outs do not lead to absent");
 }
 
-static void an_event_that_can_never_happen_is_a_warning(void **state)
+TEST_THAT(an_event_that_can_never_happen_is_a_warning)
 {
 	static const char *const shadowed[] = {
 		"event f = tcp and syn\na: f",
@@ -511,7 +512,7 @@ static void an_event_that_can_never_happen_is_a_warning(void **state)
 	};
 	char text[1000];
 
-	for (unsigned i = 0; i < sizeof shadowed / sizeof shadowed[0]; i++) {
+	for (unsigned i = 0; i < COUNT(shadowed); i++) {
 		struct ink_machine *m;
 
 		snprintf(text, sizeof text, HEAD "%s\n", shadowed[i]);
@@ -523,14 +524,14 @@ static void an_event_that_can_never_happen_is_a_warning(void **state)
 }
 
 /* One flag is of TCP, pictures are in UDP; no test of the protocol has been made before. */
-static void tests_of_different_protocols_exclude_each_other(void **state)
+TEST_THAT(tests_of_different_protocols_exclude_each_other)
 {
 	assert_warning(
 		"machine m\nkey connection\nevent ^f = ack and picture I\nevent e = tcp\nabsent: e, f -> a\na: timeout 1s -> absent\n",
 		"event 'f' can never happen");
 }
 
-static void an_event_that_can_happen_is_not_warned_of(void **state)
+TEST_THAT(an_event_that_can_happen_is_not_warned_of)
 {
 	static const char *const fine[] = {
 		"event f = udp and port 80\nevent g = udp and dst port {80, 443}\na: f, g",
@@ -543,7 +544,7 @@ static void an_event_that_can_happen_is_not_warned_of(void **state)
 	};
 	char text[1000];
 
-	for (unsigned i = 0; i < sizeof fine / sizeof fine[0]; i++) {
+	for (unsigned i = 0; i < COUNT(fine); i++) {
 		struct ink_machine *m;
 
 		snprintf(text, sizeof text, HEAD "%s\n", fine[i]);
@@ -554,7 +555,7 @@ static void an_event_that_can_happen_is_not_warned_of(void **state)
 	}
 }
 
-static void what_has_no_effect_is_a_warning(void **state)
+TEST_THAT(what_has_no_effect_is_a_warning)
 {
 	assert_warning(HEAD "event ^f = udp\n", "no row is about event 'f'");
 	assert_warning(HEAD "a: e -> absent\na: ^e -> a\n", "this row is never taken");
@@ -574,7 +575,7 @@ static const struct ink_machine_view *view_of(const char *text)
 	return ink_machine_view(machine);
 }
 
-static void only_states_that_need_it_are_split(void **state)
+TEST_THAT(only_states_that_need_it_are_split)
 {
 	const struct ink_machine_view *v =
 		view_of("machine m\nkey connection\nremember initiator\n"
@@ -611,7 +612,7 @@ static void walk(const char *text, int turned, const struct step *steps)
 
 #define WALK(text, turned, ...) walk(text, turned, (const struct step[]){__VA_ARGS__, {0, 0, NULL}})
 
-static void the_initiator_is_remembered_whichever_end_it_is(void **state)
+TEST_THAT(the_initiator_is_remembered_whichever_end_it_is)
 {
 	for (int high = 0; high < 2; high++) {
 		WALK(handshake, high, {SYN, 0, "opening"}, {SYN | ACK, 0, "opening"},
@@ -621,7 +622,7 @@ static void the_initiator_is_remembered_whichever_end_it_is(void **state)
 	}
 }
 
-static void a_new_initiator_is_the_sender(void **state)
+TEST_THAT(a_new_initiator_is_the_sender)
 {
 	for (int high = 0; high < 2; high++)
 		WALK("machine m\nkey connection\nremember initiator\nevent syn = syn\nevent ack = ack\n"
@@ -632,7 +633,7 @@ static void a_new_initiator_is_the_sender(void **state)
 		     high, {ACK, 1, "waiting"}, {SYN, 0, "asking"}, {ACK, 1, "asking"}, {ACK, 0, "done"});
 }
 
-static void a_row_can_ask_for_the_low_and_the_high_end(void **state)
+TEST_THAT(a_row_can_ask_for_the_low_and_the_high_end)
 {
 	WALK("machine m\nkey connection\nevent e = tcp\nabsent: e from high -> a\n"
 	     "a: e from low -> b | timeout 1s -> absent\nb: timeout 1s -> absent\n",
@@ -640,7 +641,7 @@ static void a_row_can_ask_for_the_low_and_the_high_end(void **state)
 	assert_int_equal(ink_machine_view(machine)->rules->states, 2); /* costs no state */
 }
 
-static void rows_are_tried_in_order_and_those_of_the_star_last(void **state)
+TEST_THAT(rows_are_tried_in_order_and_those_of_the_star_last)
 {
 	WALK("machine m\nkey connection\nevent s = syn\nevent f = fin\nevent r = rst\nevent a = ack\n"
 	     "*: f -> three | a -> two | timeout 1s -> absent\n"
@@ -656,7 +657,7 @@ static void rows_are_tried_in_order_and_those_of_the_star_last(void **state)
 	     {FIN, 0, "absent"});
 }
 
-static void a_start_event_without_a_row_begins_anew(void **state)
+TEST_THAT(a_start_event_without_a_row_begins_anew)
 {
 	const struct ink_machine_view *v =
 		view_of("machine m\nkey connection\nstart event s = syn\nevent a = ack\n"
@@ -678,7 +679,7 @@ static void a_start_event_without_a_row_begins_anew(void **state)
 	}
 }
 
-static void times_become_ticks_that_never_end_early(void **state)
+TEST_THAT(times_become_ticks_that_never_end_early)
 {
 	static const struct {
 		const char *times[2];
@@ -688,7 +689,7 @@ static void times_become_ticks_that_never_end_early(void **state)
 		     {{"1s", "1h"}, 125, {9, 28801}}, {{"500ms", "1s"}, 125, {5, 9}},
 		     {{"70ms", "1s"}, 100, {2, 11}},  {{"1.5s", "2s"}, 125, {13, 17}}};
 
-	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+	for (unsigned i = 0; i < COUNT(cases); i++) {
 		char text[300];
 		const struct ink_machine_view *v;
 
@@ -707,7 +708,7 @@ static void times_become_ticks_that_never_end_early(void **state)
 	}
 }
 
-static void doubt_and_what_is_expendable_can_be_given(void **state)
+TEST_THAT(doubt_and_what_is_expendable_can_be_given)
 {
 	const struct ink_machine_view *v =
 		view_of(HEAD "expendable a\nunsure: e / count doubts | timeout 2s, end / count left\n");
@@ -720,7 +721,7 @@ static void doubt_and_what_is_expendable_can_be_given(void **state)
 	assert_int_equal(v->on_end[0], 0);
 }
 
-static void actions_are_what_was_written(void **state)
+TEST_THAT(actions_are_what_was_written)
 {
 	const struct ink_machine_view *v =
 		view_of(HEAD "a: e / count c, count d by 1_000, count c by payload, drop, mark "
@@ -744,7 +745,7 @@ static void actions_are_what_was_written(void **state)
 
 /* ----------------------------------------------------------- whole machines */
 
-static void every_bundled_machine_is_right(void **state)
+TEST_THAT(every_bundled_machine_is_right)
 {
 	struct ink_machine_options o = {.size = sizeof o, .complain = note, .strict = 1};
 	unsigned n = 0;
@@ -763,7 +764,7 @@ static void every_bundled_machine_is_right(void **state)
 	assert_int_equal(n, 9);
 }
 
-static void a_name_with_a_slash_or_fsm_is_a_file(void **state)
+TEST_THAT(a_name_with_a_slash_or_fsm_is_a_file)
 {
 	struct ink_why why = {""};
 	struct ink_machine *m;
@@ -789,7 +790,7 @@ static void a_name_with_a_slash_or_fsm_is_a_file(void **state)
 	assert_non_null(strstr(why.text, "did you mean 'tcp'?"));
 }
 
-static void a_drawing_has_every_state_and_every_move(void **state)
+TEST_THAT(a_drawing_has_every_state_and_every_move)
 {
 	static const char *const parts[] = {
 		"digraph \"m\" {",
@@ -806,7 +807,7 @@ static void a_drawing_has_every_state_and_every_move(void **state)
 		"b: timeout 1500ms -> absent\nexpendable b\n");
 	drawing = ink_machine_draw(machine);
 	assert_non_null(drawing);
-	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+	for (size_t i = 0; i < COUNT(parts); i++)
 		assert_non_null(strstr(drawing, parts[i]));
 	assert_null(strstr(drawing, "\"a\" -> \"a\""));
 	free(drawing);
@@ -828,7 +829,7 @@ static int call_load(void *theirs)
 	return m ? 0 : -errno;
 }
 
-static void options_of_older_and_newer_callers_are_read(void **state)
+TEST_THAT(options_of_older_and_newer_callers_are_read)
 {
 	struct ink_machine_options o = {.size = sizeof o};
 	const struct sized make = {"machine options", 56, sizeof o, &o, call_make},
@@ -843,45 +844,6 @@ static void options_of_older_and_newer_callers_are_read(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mistakes_of_syntax_are_told_with_their_place),
-		cmocka_unit_test(unknown_words_and_values_are_reported),
-		cmocka_unit_test(numbers_out_of_range_are_told),
-		cmocka_unit_test(unknown_names_are_told_with_the_nearest),
-		cmocka_unit_test(what_is_given_twice_is_told_with_the_line),
-		cmocka_unit_test(what_a_machine_needs_is_told),
-		cmocka_unit_test(what_was_tried_is_not_missing),
-		cmocka_unit_test(signs_of_other_languages_are_told_with_the_word),
-		cmocka_unit_test(what_cannot_be_meant_is_told),
-		cmocka_unit_test(what_is_too_much_is_told),
-		cmocka_unit_test(a_file_of_more_than_a_mebibyte_is_refused),
-		cmocka_unit_test(one_run_finds_many_mistakes),
-		cmocka_unit_test(a_hostile_text_is_refused_within_its_steps_and_bytes),
-		cmocka_unit_test(a_large_text_that_is_honest_is_compiled),
-		TRACKED(conditions_that_double_end),
-		cmocka_unit_test(compiling_can_be_cancelled),
-		cmocka_unit_test(a_complaint_shows_the_line_and_a_caret),
-		cmocka_unit_test(a_complaint_fits_any_room),
-		cmocka_unit_test(a_state_that_cannot_be_reached_is_a_warning),
-		cmocka_unit_test(a_state_that_flows_never_leave_is_a_warning),
-		cmocka_unit_test(an_event_that_can_never_happen_is_a_warning),
-		cmocka_unit_test(tests_of_different_protocols_exclude_each_other),
-		cmocka_unit_test(an_event_that_can_happen_is_not_warned_of),
-		cmocka_unit_test(what_has_no_effect_is_a_warning),
-		TRACKED(only_states_that_need_it_are_split),
-		TRACKED(the_initiator_is_remembered_whichever_end_it_is),
-		TRACKED(a_new_initiator_is_the_sender),
-		TRACKED(a_row_can_ask_for_the_low_and_the_high_end),
-		TRACKED(rows_are_tried_in_order_and_those_of_the_star_last),
-		TRACKED(a_start_event_without_a_row_begins_anew),
-		TRACKED(times_become_ticks_that_never_end_early),
-		TRACKED(doubt_and_what_is_expendable_can_be_given),
-		TRACKED(actions_are_what_was_written),
-		cmocka_unit_test(every_bundled_machine_is_right),
-		cmocka_unit_test(a_name_with_a_slash_or_fsm_is_a_file),
-		TRACKED(a_drawing_has_every_state_and_every_move),
-		cmocka_unit_test(options_of_older_and_newer_callers_are_read),
-	};
-
-	return cmocka_run_group_tests_name("machine", tests, scratch_make, scratch_remove);
+	return run_suite(
+		&(struct suite){.begin = scratch_make, .end = scratch_remove, .after_each = untrack});
 }

@@ -5,12 +5,11 @@
  * and a script found (see captures.h). The same holds for captures that
  * `inkling generate` makes, which are always there; $INKLING is the program.
  */
-#include <errno.h>
-
 #include <inkling/track.h>
 
 #include "tests/captures.h"
 #include "tests/scratch.h"
+#include "tests/test.h"
 
 /* -------------------------------------------------------------- the machine */
 
@@ -155,19 +154,19 @@ static const struct pair illegal[] = {
 	{"packets", "packets_with_any"}, {"flows", "flows_with_illegal_flags"}, {NULL, NULL}};
 /* clang-format on */
 
-static void tcp_counts_the_handshakes(void **state)
+TEST_THAT(tcp_counts_the_handshakes)
 {
 	pairs = handshakes;
 	over_captures("tcp", compare_file);
 }
 
-static void teardown_counts_the_ends(void **state)
+TEST_THAT(teardown_counts_the_ends)
 {
 	pairs = ends;
 	over_captures("teardown", compare_file);
 }
 
-static void flags_counts_illegal_combinations(void **state)
+TEST_THAT(flags_counts_illegal_combinations)
 {
 	pairs = illegal;
 	over_captures("flags", compare_file);
@@ -216,7 +215,7 @@ static void compare_pairs(const char *path, const char *name)
 	compare(name, "pairs", n_found, true_number("ip_pairs_concurrent_after_port_exclusion"));
 }
 
-static void p2p_finds_the_concurrent_pairs(void **state)
+TEST_THAT(p2p_finds_the_concurrent_pairs)
 {
 	on_move = find_pair;
 	over_captures("p2p", compare_pairs);
@@ -252,7 +251,7 @@ static double loss(void)
 }
 
 /* Within what chance makes of 375 frames or 2857 packets. */
-static void each_policy_counts_the_pictures_and_loses_its_share(void **state)
+TEST_THAT(each_policy_counts_the_pictures_and_loses_its_share)
 {
 	static const struct {
 		const char *machine;
@@ -264,7 +263,7 @@ static void each_policy_counts_the_pictures_and_loses_its_share(void **state)
 
 	need_captures();
 	on_move = add_dropped;
-	for (unsigned i = 0; i < sizeof policies / sizeof policies[0]; i++) {
+	for (unsigned i = 0; i < COUNT(policies); i++) {
 		load_machine(policies[i].machine);
 		count_pictures("made_mpeg2_ts_udp_vtest_7s.pcap");
 		count_pictures("made_mpeg2_rtp_mpv_vtest.pcap");
@@ -274,7 +273,7 @@ static void each_policy_counts_the_pictures_and_loses_its_share(void **state)
 }
 
 /* The paper's threshold; a frame that has begun is dropped to its end. */
-static void combined_takes_six_percent_from_b_frames(void **state)
+TEST_THAT(combined_takes_six_percent_from_b_frames)
 {
 	double share;
 
@@ -311,7 +310,7 @@ static void compare_scanners(const char *path, const char *name)
 }
 
 /* None of the captures has a source with 17 to 100, where chance would decide. */
-static void scan_reports_sources_that_are_not_answered_and_no_others(void **state)
+TEST_THAT(scan_reports_sources_that_are_not_answered_and_no_others)
 {
 	over_captures("scan", compare_scanners);
 }
@@ -349,14 +348,14 @@ static void compare_made(const char *name, int no_timeouts, const struct pair *w
 	assert_int_equal(failures, 0);
 }
 
-static void tcp_and_teardown_count_what_was_made(void **state)
+TEST_THAT(tcp_and_teardown_count_what_was_made)
 {
 	compare_made("tcp", 1, handshakes);
 	compare_made("teardown", 1, ends);
 	assert_true(true_number("handshake_complete") > 3000);
 }
 
-static void the_others_find_what_was_made(void **state)
+TEST_THAT(the_others_find_what_was_made)
 {
 	/* clang-format off */
 	static const struct pair p2p[] = {{"pairs", "ip_pairs_concurrent_after_port_exclusion"}, {NULL, NULL}},
@@ -374,21 +373,8 @@ static void the_others_find_what_was_made(void **state)
 	assert_int_equal(true_number("ip_pairs_concurrent_after_port_exclusion"), 20);
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, free_machine)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(tcp_counts_the_handshakes),
-		TEST(teardown_counts_the_ends),
-		TEST(flags_counts_illegal_combinations),
-		TEST(scan_reports_sources_that_are_not_answered_and_no_others),
-		TEST(p2p_finds_the_concurrent_pairs),
-		TEST(each_policy_counts_the_pictures_and_loses_its_share),
-		TEST(combined_takes_six_percent_from_b_frames),
-		TEST(tcp_and_teardown_count_what_was_made),
-		TEST(the_others_find_what_was_made),
-	};
-
-	return cmocka_run_group_tests_name("machines", tests, make_capture, scratch_remove);
+	return run_suite(
+		&(struct suite){.begin = make_capture, .end = scratch_remove, .after_each = free_machine});
 }

@@ -11,6 +11,7 @@
 #include "tests/interval.h"
 #include "kinds/sums/odds.h"
 #include "tests/scratch.h"
+#include "tests/test.h"
 
 /* ------------------------------------------------------------------ elements */
 
@@ -39,7 +40,7 @@ static void assert_all_sums_differ(const struct ink_multiset_shape *s, unsigned 
 	free(sums);
 }
 
-static void multisets_of_three_of_16_states_and_of_two_of_64_have_different_sums(void **state)
+TEST_THAT(multisets_of_three_of_16_states_and_of_two_of_64_have_different_sums)
 {
 	for (unsigned states = 1; states <= INK_MULTISET_STATES; states++) {
 		struct ink_multiset_shape s = ink_multiset_shape(states);
@@ -64,7 +65,7 @@ static void mark_multisets(const struct ink_multiset_shape *s, unsigned count, u
 		mark_multisets(s, count - 1, sum + s->element[i], used | 1ull << i, masks);
 }
 
-static void masks_have_the_states_of_all_multisets_with_that_sum(void **state)
+TEST_THAT(masks_have_the_states_of_all_multisets_with_that_sum)
 {
 	for (unsigned states = 1; states <= 17; states += states < 5 ? 1 : 4) {
 		struct ink_multiset_shape s = ink_multiset_shape(states);
@@ -86,7 +87,7 @@ static void masks_have_the_states_of_all_multisets_with_that_sum(void **state)
 	}
 }
 
-static void what_is_put_in_can_be_taken_out_in_any_order(void **state)
+TEST_THAT(what_is_put_in_can_be_taken_out_in_any_order)
 {
 	struct ink_multiset_shape s = ink_multiset_shape(12);
 
@@ -107,7 +108,7 @@ static void what_is_put_in_can_be_taken_out_in_any_order(void **state)
 	}
 }
 
-static void a_count_of_15_stays_and_tells_nothing(void **state)
+TEST_THAT(a_count_of_15_stays_and_tells_nothing)
 {
 	struct ink_multiset_shape s = ink_multiset_shape(4);
 	unsigned char *masks = calloc(1, ink_multiset_masks_bytes(s.max_count, s.mask_bytes));
@@ -267,23 +268,23 @@ static void measure_point(struct formulas *f, unsigned states, double ceiling)
 }
 
 /* 30 points of both; one state has no doubts. */
-static void errors_and_doubts_are_as_planned(void **state)
+TEST_THAT(errors_and_doubts_are_as_planned)
 {
 	static const unsigned states[] = {1, 2, 3, 5, 9, 12, 15, 20, 31, 64};
 	struct formulas f = {.errors = {.formula = "errors"}, .doubts = {.formula = "doubts"}};
 
-	for (unsigned i = 0; i < sizeof states / sizeof states[0]; i++)
+	for (unsigned i = 0; i < COUNT(states); i++)
 		for (double ceiling = .1; ceiling > 5e-4; ceiling /= 10)
 			measure_point(&f, states[i], ceiling);
 	assert_tally(&f.errors);
 	assert_tally(&f.doubts);
 }
 
-static void no_answer_about_a_live_flow_is_ever_wrong(void **state)
+TEST_THAT(no_answer_about_a_live_flow_is_ever_wrong)
 {
 	static const unsigned states[] = {2, 4, 15, 60};
 
-	for (unsigned i = 0; i < sizeof states / sizeof states[0]; i++) {
+	for (unsigned i = 0; i < COUNT(states); i++) {
 		struct churn c;
 
 		begin_churn(&c, states[i], 20000, 1e-2);
@@ -294,7 +295,7 @@ static void no_answer_about_a_live_flow_is_ever_wrong(void **state)
 	}
 }
 
-static void after_20n_replacements_doubts_are_as_rare_as_in_a_fresh_fill(void **state)
+TEST_THAT(after_20n_replacements_doubts_are_as_rare_as_in_a_fresh_fill)
 {
 	uint64_t fresh, after;
 	struct churn c;
@@ -316,7 +317,7 @@ static void after_20n_replacements_doubts_are_as_rare_as_in_a_fresh_fill(void **
 }
 
 /* Half as many flows again as planned: more doubts, nothing wrong; and it heals. */
-static void overload_heals_when_flows_leave(void **state)
+TEST_THAT(overload_heals_when_flows_leave)
 {
 	uint64_t planned, over, healed;
 	struct churn c;
@@ -345,7 +346,7 @@ static uint64_t find_unsure(const struct churn *c)
 	return 0;
 }
 
-static void what_is_not_known_is_changed_and_deleted_by_the_side_table(void **state)
+TEST_THAT(what_is_not_known_is_changed_and_deleted_by_the_side_table)
 {
 	struct churn c;
 	uint64_t i;
@@ -368,7 +369,7 @@ static void what_is_not_known_is_changed_and_deleted_by_the_side_table(void **st
 }
 
 /* As the others leave, the cells tell again, and the side table empties. */
-static void deferred_changes_are_applied(void **state)
+TEST_THAT(deferred_changes_are_applied)
 {
 	struct ink_stats s;
 	struct churn c;
@@ -384,7 +385,7 @@ static void deferred_changes_are_applied(void **state)
 	end_churn(&c);
 }
 
-static void a_full_side_table_says_busy_and_nothing_changes(void **state)
+TEST_THAT(a_full_side_table_says_busy_and_nothing_changes)
 {
 	struct ink_options o = kbf_options(4, 5000, .1);
 	struct churn c;
@@ -402,7 +403,7 @@ static void a_full_side_table_says_busy_and_nothing_changes(void **state)
 }
 
 /* Strangers are changed and deleted at random, from crowded cells: the table stays sound. */
-static void improper_use_leaves_the_table_sound(void **state)
+TEST_THAT(improper_use_leaves_the_table_sound)
 {
 	struct churn c;
 
@@ -431,7 +432,7 @@ static void improper_use_leaves_the_table_sound(void **state)
 	end_churn(&c);
 }
 
-static void a_snapshot_has_the_same_flows(void **state)
+TEST_THAT(a_snapshot_has_the_same_flows)
 {
 	struct ink_table *loaded;
 	struct ink_why why = {""};
@@ -479,7 +480,7 @@ static void save_image(struct image *saved)
 	assert_true(image_read(saved, scratch_file));
 }
 
-static void forged_geometries_are_refused(void **state)
+TEST_THAT(forged_geometries_are_refused)
 {
 	enum { AT_STATES = 20, AT_AGE_BITS = 24, AT_H = 52, AT_F = 56, AT_Q = 60, AT_K = 212, AT_M = 216 };
 	static const char no_such_geometry[] = "no table has the geometry";
@@ -500,12 +501,12 @@ static void forged_geometries_are_refused(void **state)
 		{AT_M, t->plan.geometry.m + 1, no_such_geometry},
 		{AT_M, t->plan.geometry.m * 1000, "do not fit the geometry"},
 	};
-	for (size_t i = 0; i < sizeof forgeries / sizeof forgeries[0]; i++)
+	for (size_t i = 0; i < COUNT(forgeries); i++)
 		assert_refused(&saved, forgeries[i]);
 }
 
 /* The first mask, one in the midst, the unused one behind the last sum, the zeros behind all masks. */
-static void forged_masks_are_refused(void **state)
+TEST_THAT(forged_masks_are_refused)
 {
 	static struct image saved;
 	size_t begin, end, block;
@@ -516,11 +517,11 @@ static void forged_masks_are_refused(void **state)
 	end = begin + ink_sums_masks_bytes(&t->plan.geometry);
 	block = INK_MULTISET_SUMS * t->plan.geometry.h;
 	const size_t places[] = {begin, begin + block + 40, begin + block - 2, end - 4};
-	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+	for (size_t i = 0; i < COUNT(places); i++)
 		assert_refused(&saved, (struct forgery){places[i], ~image_get32(&saved, places[i]), "masks"});
 }
 
-static void steps_follow_the_rules(void **state)
+TEST_THAT(steps_follow_the_rules)
 {
 	static const struct ink_row rows[4] = {{1, 7}, {INK_ABSENT, 8}, {0, 9}, {INK_NO_ROW, 10}};
 	struct ink_rules rules = {.size = sizeof rules, .states = 2, .events = 1, .rows = rows};
@@ -536,7 +537,7 @@ static void steps_follow_the_rules(void **state)
 }
 
 /* A start event without a row begins a flow again that is known by its id, also a deferred one. */
-static void a_deferred_flow_begins_again(void **state)
+TEST_THAT(a_deferred_flow_begins_again)
 {
 	static const struct ink_row rows[] = {{INK_NO_ROW, 1}, {INK_NO_ROW, 1}, {INK_NO_ROW, 1},
 					      {INK_NO_ROW, 1}, {2, 7},          {INK_NO_ROW, 9}};
@@ -570,7 +571,7 @@ static void a_deferred_flow_begins_again(void **state)
 
 /* ------------------------------------------------------------------ refusals */
 
-static void what_it_cannot_do_is_refused(void **state)
+TEST_THAT(what_it_cannot_do_is_refused)
 {
 	struct ink_options o = {.size = sizeof o, .kind = INK_KBF, .states = 65, .flows = 1000};
 	struct ink_plan p = {.size = sizeof p};
@@ -594,27 +595,7 @@ static void what_it_cannot_do_is_refused(void **state)
 int main(void)
 {
 	static const struct variant kbf = {"kbf", INK_KBF, INK_SIMD_NONE, 1, {0}};
-	const struct CMUnitTest tests[] = {
-		TEST(multisets_of_three_of_16_states_and_of_two_of_64_have_different_sums),
-		TEST(masks_have_the_states_of_all_multisets_with_that_sum),
-		TEST(what_is_put_in_can_be_taken_out_in_any_order),
-		TEST(a_count_of_15_stays_and_tells_nothing),
-		TEST(errors_and_doubts_are_as_planned),
-		TEST(no_answer_about_a_live_flow_is_ever_wrong),
-		TEST(after_20n_replacements_doubts_are_as_rare_as_in_a_fresh_fill),
-		TEST(overload_heals_when_flows_leave),
-		TEST(what_is_not_known_is_changed_and_deleted_by_the_side_table),
-		TEST(deferred_changes_are_applied),
-		TEST(a_full_side_table_says_busy_and_nothing_changes),
-		TEST(a_deferred_flow_begins_again),
-		TEST(improper_use_leaves_the_table_sound),
-		TEST(a_snapshot_has_the_same_flows),
-		TEST(forged_geometries_are_refused),
-		TEST(forged_masks_are_refused),
-		TEST(steps_follow_the_rules),
-		TEST(what_it_cannot_do_is_refused),
-	};
-
 	variant = &kbf;
-	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+	return run_suite(
+		&(struct suite){.begin = scratch_make, .end = scratch_remove, .after_each = free_table});
 }

@@ -6,8 +6,6 @@
  * Every frame is parsed in a heap block of exactly its size: the address
  * sanitizer sees a read of one byte too many.
  */
-#include <errno.h>
-
 #include <arpa/inet.h>
 
 #include <inkling/packet.h>
@@ -16,6 +14,7 @@
 #include "packet/parse.h"
 #include "tests/frames.h"
 #include "tests/random.h"
+#include "tests/test.h"
 
 /* ------------------------------------------------------------------ the golden ones */
 
@@ -137,7 +136,7 @@ static const struct golden {
 _Static_assert(INK_MAX_EXTENSIONS == 16 && INK_MAX_LABELS == 16 && INK_MAX_LAYERS == 32,
 	       "as many as in the table");
 
-enum { GOLDENS = sizeof goldens / sizeof goldens[0] };
+enum { GOLDENS = COUNT(goldens) };
 
 static struct frame frames[GOLDENS];
 
@@ -226,7 +225,7 @@ static void check_tcp(const struct golden *g, const struct ink_packet *p)
 	ASSERT_FIELD(tcp_ack, is_tcp ? 0x05060708 : 0);
 }
 
-static void every_encapsulation_is_removed(void **state)
+TEST_THAT(every_encapsulation_is_removed)
 {
 	for (int i = 0; i < GOLDENS; i++) {
 		const struct golden *g = &goldens[i];
@@ -269,7 +268,7 @@ static void check_prefix(int i, size_t n)
 			 ink_skip_name((enum ink_skip)p.skip));
 }
 
-static void every_prefix_is_truncated_or_right(void **state)
+TEST_THAT(every_prefix_is_truncated_or_right)
 {
 	for (int i = 0; i < GOLDENS; i++)
 		for (size_t n = 0; n <= frames[i].n; n++)
@@ -277,7 +276,7 @@ static void every_prefix_is_truncated_or_right(void **state)
 }
 
 /* Once the bytes suffice, more of them change nothing. */
-static void a_longer_prefix_knows_no_less(void **state)
+TEST_THAT(a_longer_prefix_knows_no_less)
 {
 	for (int i = 0; i < GOLDENS; i++) {
 		const struct golden *g = &goldens[i];
@@ -294,7 +293,7 @@ static void a_longer_prefix_knows_no_less(void **state)
 	}
 }
 
-static void outermost_looks_into_no_tunnel(void **state)
+TEST_THAT(outermost_looks_into_no_tunnel)
 {
 	for (int i = 0; i < GOLDENS; i++) {
 		struct ink_packet p = parse_golden(i, INK_OUTERMOST);
@@ -324,7 +323,7 @@ static void check_both_ways(const struct golden *g, const uint8_t *bytes, size_t
 	free(block);
 }
 
-static void the_fast_path_gives_what_the_walk_gives(void **state)
+TEST_THAT(the_fast_path_gives_what_the_walk_gives)
 {
 	for (uint64_t rounds = scaled(200000); rounds; rounds--) {
 		int i = random_below(4) ? 0 : (int)random_below(GOLDENS);
@@ -337,7 +336,7 @@ static void the_fast_path_gives_what_the_walk_gives(void **state)
 }
 
 /* Damaged in a few places and cut: nothing is read outside of the frame, whatever the result. */
-static void damaged_frames_are_survived(void **state)
+TEST_THAT(damaged_frames_are_survived)
 {
 	for (uint64_t rounds = scaled(200000); rounds; rounds--) {
 		int i = (int)random_below(GOLDENS);
@@ -351,7 +350,7 @@ static void damaged_frames_are_survived(void **state)
 	}
 }
 
-static void every_reason_has_a_name(void **state)
+TEST_THAT(every_reason_has_a_name)
 {
 	for (int i = 0; i < INK_SKIPS; i++)
 		assert_non_null(ink_skip_name((enum ink_skip)i));
@@ -399,7 +398,7 @@ static void assert_shared(const struct ink_packet *a, const struct ink_packet *b
 			fail_msg("only these keys should agree: %s; not so %s", shared, key_names[kind]);
 }
 
-static void the_bytes_of_keys_are_as_drawn(void **state)
+TEST_THAT(the_bytes_of_keys_are_as_drawn)
 {
 	static const struct {
 		const char *name;
@@ -416,7 +415,7 @@ static void the_bytes_of_keys_are_as_drawn(void **state)
 		{"ipv6", INK_KEY_ENDPOINT, "20010db8 11*00 01 16*00 04d2 0000 06 06 06 00"},
 	};
 
-	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+	for (size_t i = 0; i < COUNT(keys); i++) {
 		struct ink_packet p = golden(keys[i].name), answer = turned(&p);
 		uint8_t key[INK_KEY_MOST];
 		struct frame expected;
@@ -427,7 +426,7 @@ static void the_bytes_of_keys_are_as_drawn(void **state)
 	}
 }
 
-static void both_directions_are_one_connection_and_two_flows(void **state)
+TEST_THAT(both_directions_are_one_connection_and_two_flows)
 {
 	static const char *const names[] = {"plain", "ipv6", "udp", "icmp"};
 
@@ -440,14 +439,14 @@ static void both_directions_are_one_connection_and_two_flows(void **state)
 	}
 }
 
-static void protocols_share_hosts_and_no_connections(void **state)
+TEST_THAT(protocols_share_hosts_and_no_connections)
 {
 	struct ink_packet tcp = golden("plain"), udp = golden("udp");
 
 	assert_shared(&tcp, &udp, "pair source destination");
 }
 
-static void on_one_host_ports_tell_the_ends_apart(void **state)
+TEST_THAT(on_one_host_ports_tell_the_ends_apart)
 {
 	struct ink_packet p = golden("plain"), answer;
 
@@ -459,7 +458,7 @@ static void on_one_host_ports_tell_the_ends_apart(void **state)
 	assert_shared(&p, &answer, "connection pair source destination");
 }
 
-static void ports_of_sctp_are_not_in_keys(void **state)
+TEST_THAT(ports_of_sctp_are_not_in_keys)
 {
 	struct ink_packet p = golden("sctp"), other = p;
 
@@ -467,7 +466,7 @@ static void ports_of_sctp_are_not_in_keys(void **state)
 	assert_shared(&p, &other, "connection flow pair source destination endpoint");
 }
 
-static void without_ports_there_are_keys_of_hosts_only(void **state)
+TEST_THAT(without_ports_there_are_keys_of_hosts_only)
 {
 	struct ink_packet later = golden("later fragment"), first = golden("first fragment"),
 			  arp = golden("arp");
@@ -477,7 +476,7 @@ static void without_ports_there_are_keys_of_hosts_only(void **state)
 	assert_shared(&arp, &arp, "");
 }
 
-static void ids_of_many_are_the_ids_of_each(void **state)
+TEST_THAT(ids_of_many_are_the_ids_of_each)
 {
 	static const char *const names[] = {"plain", "ipv6", "arp", "udp", "later fragment"};
 	struct ink_options o = {.size = sizeof o, .states = 2, .flows = 10, .seed = 7};
@@ -564,11 +563,11 @@ static struct ink_packet packet_of_vector(const struct vector *v)
 	return p;
 }
 
-static void community_ids_are_the_published_ones(void **state)
+TEST_THAT(community_ids_are_the_published_ones)
 {
 	char text[INK_COMMUNITY_ID_SIZE];
 
-	for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
+	for (size_t i = 0; i < COUNT(vectors); i++)
 		for (uint16_t seed = 0; seed < 2; seed++) {
 			struct ink_packet p = packet_of_vector(&vectors[i]);
 
@@ -577,7 +576,7 @@ static void community_ids_are_the_published_ones(void **state)
 		}
 }
 
-static void a_packet_without_a_flow_has_no_community_id(void **state)
+TEST_THAT(a_packet_without_a_flow_has_no_community_id)
 {
 	struct ink_packet p = golden("arp");
 	char text[INK_COMMUNITY_ID_SIZE];
@@ -585,7 +584,7 @@ static void a_packet_without_a_flow_has_no_community_id(void **state)
 	assert_int_equal(ink_packet_community_id(&p, 0, text), -EINVAL);
 }
 
-static void addresses_are_written_as_usual(void **state)
+TEST_THAT(addresses_are_written_as_usual)
 {
 	struct ink_packet p = golden("ipv6");
 	char text[INK_ADDRESS_SIZE];
@@ -598,7 +597,7 @@ static void addresses_are_written_as_usual(void **state)
 
 /* ------------------------------------------------------------------------ the clock */
 
-static void the_clock_never_goes_back(void **state)
+TEST_THAT(the_clock_never_goes_back)
 {
 	const uint64_t s = 1000000000, times[] = {100, 105, 103, 106, 20, 21, 25, 24, 26};
 	const uint64_t clocks[] = {100, 105, 105, 106, 106, 107, 111, 111, 112};
@@ -611,26 +610,5 @@ static void the_clock_never_goes_back(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_encapsulation_is_removed),
-		cmocka_unit_test(every_prefix_is_truncated_or_right),
-		cmocka_unit_test(a_longer_prefix_knows_no_less),
-		cmocka_unit_test(outermost_looks_into_no_tunnel),
-		cmocka_unit_test(the_fast_path_gives_what_the_walk_gives),
-		cmocka_unit_test(damaged_frames_are_survived),
-		cmocka_unit_test(every_reason_has_a_name),
-		cmocka_unit_test(the_bytes_of_keys_are_as_drawn),
-		cmocka_unit_test(both_directions_are_one_connection_and_two_flows),
-		cmocka_unit_test(protocols_share_hosts_and_no_connections),
-		cmocka_unit_test(on_one_host_ports_tell_the_ends_apart),
-		cmocka_unit_test(ports_of_sctp_are_not_in_keys),
-		cmocka_unit_test(without_ports_there_are_keys_of_hosts_only),
-		cmocka_unit_test(ids_of_many_are_the_ids_of_each),
-		cmocka_unit_test(community_ids_are_the_published_ones),
-		cmocka_unit_test(a_packet_without_a_flow_has_no_community_id),
-		cmocka_unit_test(addresses_are_written_as_usual),
-		cmocka_unit_test(the_clock_never_goes_back),
-	};
-
-	return cmocka_run_group_tests_name("packet", tests, make_frames, NULL);
+	return run_suite(&(struct suite){.begin = make_frames});
 }

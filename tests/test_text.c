@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* sim/text.h: no byte of a name or a report controls what reads it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "sim/text.h"
+#include "tests/test.h"
 
 static const struct {
 	const char *text, *json, *visible;
@@ -34,11 +26,10 @@ static const struct {
 	{"\364\220\200\200", "\"\\ufffd\\ufffd\\ufffd\\ufffd\"", "\\xf4\\x90\\x80\\x80"}, /* above U+10FFFF */
 };
 
-enum { CASES = sizeof cases / sizeof cases[0] };
+enum { CASES = COUNT(cases) };
 
-static void json_strings_stay_json(void **state)
+TEST_THAT(json_strings_stay_json)
 {
-	(void)state;
 	for (unsigned i = 0; i < CASES; i++) {
 		char found[100] = "";
 		FILE *to = fmemopen(found, sizeof found, "w");
@@ -58,9 +49,8 @@ static int characters(const char *text)
 	return n;
 }
 
-static void nothing_controls_a_terminal(void **state)
+TEST_THAT(nothing_controls_a_terminal)
 {
-	(void)state;
 	for (unsigned i = 0; i < CASES; i++) {
 		char found[100] = "";
 		FILE *to = fmemopen(found, sizeof found, "w");
@@ -72,12 +62,11 @@ static void nothing_controls_a_terminal(void **state)
 	}
 }
 
-static void lines_break_between_words(void **state)
+TEST_THAT(lines_break_between_words)
 {
 	char found[100] = "";
 	FILE *to = fmemopen(found, sizeof found, "w");
 
-	(void)state;
 	sim_put_wrapped("one two three\nunbreakable-word four", "* ", "  ", 11, to);
 	fclose(to);
 	assert_string_equal(found, "* one two\n  three\n  unbreakable-word\n  four\n");
@@ -85,11 +74,5 @@ static void lines_break_between_words(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(json_strings_stay_json),
-		cmocka_unit_test(nothing_controls_a_terminal),
-		cmocka_unit_test(lines_break_between_words),
-	};
-
-	return cmocka_run_group_tests_name("text", tests, NULL, NULL);
+	return run_suite(NULL);
 }

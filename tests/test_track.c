@@ -2,10 +2,11 @@
 /* Tracking: packets, time and ends become moves and counts. */
 #include "tests/machine_help.h"
 #include "tests/sizes.h"
+#include "tests/test.h"
 
 /* ---------------------------------------------------------------- tracking */
 
-static void counters_are_seen_by_the_next_packet(void **state)
+TEST_THAT(counters_are_seen_by_the_next_packet)
 {
 	struct ink_packet packets[10];
 	struct ink_packets batch = {.at = packets, .n = 10};
@@ -23,7 +24,7 @@ static void counters_are_seen_by_the_next_packet(void **state)
 	assert_int_equal(counted("all"), 20);
 }
 
-static void a_counter_compares_with_a_share_of_another(void **state)
+TEST_THAT(a_counter_compares_with_a_share_of_another)
 {
 	track_with("machine m\nkey connection\nevent take = tcp and taken < 30% of all\nevent leave = tcp\n"
 		   "absent, a: take -> a / count all, count taken | leave -> a / count all\na: timeout 1s -> "
@@ -36,7 +37,7 @@ static void a_counter_compares_with_a_share_of_another(void **state)
 }
 
 /* From the asker it lands on the other end, whose flow is absent; ports are turned, too. */
-static void a_reverse_event_lands_on_the_other_end(void **state)
+TEST_THAT(a_reverse_event_lands_on_the_other_end)
 {
 	static const char *const keys[] = {"source", "flow"};
 
@@ -70,7 +71,7 @@ static void give_flows(unsigned n, int both)
 }
 
 /* A table so small that flows collide, and without a side table to put them in. */
-static void flows_in_doubt_have_rows_too(void **state)
+TEST_THAT(flows_in_doubt_have_rows_too)
 {
 	const struct ink_machine_view *v;
 	struct ink_options t = {.size = sizeof t, .kind = INK_DLEFT, .age_bits = 1, .seed = 1, .flows = 64};
@@ -106,7 +107,7 @@ static int is_even(uint64_t id, void *user)
 	return id % 2 == 0;
 }
 
-static void unwanted_flows_are_passed_by(void **state)
+TEST_THAT(unwanted_flows_are_passed_by)
 {
 	struct ink_track_stats s = {.size = sizeof s};
 	struct ink_track_options o = {.size = sizeof o, .link = INK_LINK_ETHERNET, .only = is_even};
@@ -122,7 +123,7 @@ static void unwanted_flows_are_passed_by(void **state)
 	assert_in_range(s.passed_by, 180, 320); /* half of them, give or take six sigma */
 }
 
-static void end_rows_fire_for_every_flow_left(void **state)
+TEST_THAT(end_rows_fire_for_every_flow_left)
 {
 	track_with(handshake, NULL);
 	assert_false(ink_machine_view(machine)->weighs);
@@ -149,7 +150,7 @@ static struct ink_table *track_beside(const char *text, struct ink_options t)
 	return o.beside;
 }
 
-static void a_table_without_census_says_that_it_cannot_end(void **state)
+TEST_THAT(a_table_without_census_says_that_it_cannot_end)
 {
 	struct ink_table *beside = track_beside(HEAD, (struct ink_options){.kind = INK_STATEFUL});
 
@@ -157,7 +158,7 @@ static void a_table_without_census_says_that_it_cannot_end(void **state)
 	ink_free(beside);
 }
 
-static void time_outs_come_between_the_packets(void **state)
+TEST_THAT(time_outs_come_between_the_packets)
 {
 	struct ink_packet packets[300];
 	struct ink_packets batch = {.at = packets, .n = 300};
@@ -174,7 +175,7 @@ static void time_outs_come_between_the_packets(void **state)
 	assert_int_equal(counted("unanswered"), 300);
 }
 
-static void no_flow_ends_early(void **state)
+TEST_THAT(no_flow_ends_early)
 {
 	struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
 
@@ -193,7 +194,7 @@ static void no_flow_ends_early(void **state)
 	}
 }
 
-static void without_time_outs_time_stands_still(void **state)
+TEST_THAT(without_time_outs_time_stands_still)
 {
 	struct ink_track_options o = {.size = sizeof o, .no_timeouts = 1};
 	struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
@@ -221,7 +222,7 @@ static void note_moved(const struct ink_moved *moved, void *user)
 }
 
 /* Five packets: one is not IP, one is no event; the others move the flow. */
-static void moves_are_told_in_order_and_the_numbers_of_a_run_are_kept(void **state)
+TEST_THAT(moves_are_told_in_order_and_the_numbers_of_a_run_are_kept)
 {
 	struct ink_track_options o = {.size = sizeof o, .every = 1, .moved = note_moved};
 	struct ink_track_stats s = {.size = sizeof s};
@@ -250,7 +251,7 @@ static void moves_are_told_in_order_and_the_numbers_of_a_run_are_kept(void **sta
 }
 
 /* Steps of a flow that follow each other in one block, and blocks of any size, come to the same. */
-static void blocks_of_any_size_come_to_the_same(void **state)
+TEST_THAT(blocks_of_any_size_come_to_the_same)
 {
 	enum { N = 2000 };
 	static struct ink_packet packets[N];
@@ -285,7 +286,7 @@ static void blocks_of_any_size_come_to_the_same(void **state)
 	}
 }
 
-static void the_table_beside_makes_the_same_steps(void **state)
+TEST_THAT(the_table_beside_makes_the_same_steps)
 {
 	struct ink_table *beside = track_beside(handshake, (struct ink_options){.age_bits = 1, .seed = 3});
 
@@ -318,7 +319,7 @@ static const char later[] =
 	"answered: ack from initiator -> done / count new, count done | timeout 10s -> absent\n"
 	"opening: syn | synack from responder -> answered | timeout 20s -> absent\n";
 
-static void another_machine_goes_on_with_the_flows(void **state)
+TEST_THAT(another_machine_goes_on_with_the_flows)
 {
 	struct ink_machine *old;
 	struct ink_options t = {
@@ -367,7 +368,7 @@ static void assert_not_exchanged(struct ink_machine *other, const char *words)
 	ink_machine_free(other);
 }
 
-static void a_machine_that_does_not_fit_is_refused_and_the_old_one_stays(void **state)
+TEST_THAT(a_machine_that_does_not_fit_is_refused_and_the_old_one_stays)
 {
 	char text[1000];
 
@@ -394,7 +395,7 @@ static void a_machine_that_does_not_fit_is_refused_and_the_old_one_stays(void **
 	assert_string_equal(state_now(), "answered");
 }
 
-static void after_an_exchange_time_goes_on(void **state)
+TEST_THAT(after_an_exchange_time_goes_on)
 {
 	struct ink_machine *old;
 	struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
@@ -420,7 +421,7 @@ static void after_an_exchange_time_goes_on(void **state)
 	assert_int_equal(counted("unanswered"), 2);
 }
 
-static void a_filter_that_is_wrong_is_told_when_tracking_begins(void **state)
+TEST_THAT(a_filter_that_is_wrong_is_told_when_tracking_begins)
 {
 	struct ink_machine *m =
 		made("machine m\nkey pair\nevent e = filter \"no such thing\"\nabsent: e -> a\na: end\n");
@@ -460,7 +461,7 @@ static int open_with_rules_of(const char *text, struct ink_track_options *o)
 	return error;
 }
 
-static void a_table_with_rules_of_another_machine_is_refused(void **state)
+TEST_THAT(a_table_with_rules_of_another_machine_is_refused)
 {
 	static const struct {
 		const char *more;
@@ -475,14 +476,14 @@ static void a_table_with_rules_of_another_machine_is_refused(void **state)
 	struct ink_track_options o = {.size = sizeof o, .machine = m, .link = INK_LINK_ETHERNET};
 	char text[300];
 
-	for (unsigned i = 0; i < sizeof machines / sizeof machines[0]; i++) {
+	for (unsigned i = 0; i < COUNT(machines); i++) {
 		snprintf(text, sizeof text, HEAD "%s", machines[i].more);
 		assert_int_equal(open_with_rules_of(text, &o), machines[i].error);
 	}
 	ink_machine_free(m);
 }
 
-static void a_table_that_gets_other_rules_later_is_refused_too(void **state)
+TEST_THAT(a_table_that_gets_other_rules_later_is_refused_too)
 {
 	struct ink_machine *other = made(HEAD "a: e / report \"x\"\n");
 	struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
@@ -538,7 +539,7 @@ static void assert_senses_what_was_tracked(const struct ink_sensed *sensed, unsi
 	assert_true(found > n / 4);
 }
 
-static void a_sensor_finds_what_a_tracker_finds(void **state)
+TEST_THAT(a_sensor_finds_what_a_tracker_finds)
 {
 	static const char *const machines[] = {
 		HEAD "a: *\n",
@@ -552,7 +553,7 @@ static void a_sensor_finds_what_a_tracker_finds(void **state)
 	struct ink_sensed sensed[400];
 	struct ink_packets all = {.at = packets, .n = 400};
 
-	for (unsigned i = 0; i < sizeof machines / sizeof machines[0]; i++) {
+	for (unsigned i = 0; i < COUNT(machines); i++) {
 		struct ink_sensor_options with = {.size = sizeof with, .link = o.link, .seed = o.seed};
 		struct ink_sensor *sensor;
 
@@ -570,7 +571,7 @@ static void a_sensor_finds_what_a_tracker_finds(void **state)
 	}
 }
 
-static void sensors_with_one_secret_give_the_same_ids(void **state)
+TEST_THAT(sensors_with_one_secret_give_the_same_ids)
 {
 	struct ink_machine *m = made(HEAD);
 	struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
@@ -590,7 +591,7 @@ static void sensors_with_one_secret_give_the_same_ids(void **state)
 	ink_machine_free(m);
 }
 
-static void a_sensor_refuses_machines_that_need_a_table(void **state)
+TEST_THAT(a_sensor_refuses_machines_that_need_a_table)
 {
 	struct ink_machine *m =
 		made("machine m\nkey pair\nevent e = c > 5\nevent f = any\nabsent: * -> a / count c\na: *\n");
@@ -635,7 +636,7 @@ static int call_rules(void *theirs)
 	return ink_rules(table, theirs);
 }
 
-static void structs_of_older_and_newer_callers_are_read_and_written(void **state)
+TEST_THAT(structs_of_older_and_newer_callers_are_read_and_written)
 {
 	struct ink_track_options o = {.size = sizeof o, .link = INK_LINK_ETHERNET};
 	struct ink_sensor_options s = {.size = sizeof s, .link = INK_LINK_ETHERNET};
@@ -649,7 +650,7 @@ static void structs_of_older_and_newer_callers_are_read_and_written(void **state
 	track_with(HEAD, NULL);
 	s.machine = o.machine = machine;
 	o.table = table;
-	for (unsigned i = 0; i < sizeof structs / sizeof structs[0]; i++)
+	for (unsigned i = 0; i < COUNT(structs); i++)
 		assert_grows(&structs[i]);
 	assert_null(ink_track_open(NULL, NULL));
 	assert_null(ink_sensor_open(NULL, NULL));
@@ -667,7 +668,7 @@ const char *__wrap_ink_version(void)
 	return pretended ? pretended : __real_ink_version();
 }
 
-static void libraries_of_different_versions_do_not_track(void **state)
+TEST_THAT(libraries_of_different_versions_do_not_track)
 {
 	struct ink_track_options o = {.size = sizeof o, .link = INK_LINK_ETHERNET};
 	struct ink_why why = {""};
@@ -686,32 +687,5 @@ static void libraries_of_different_versions_do_not_track(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TRACKED(counters_are_seen_by_the_next_packet),
-		TRACKED(a_counter_compares_with_a_share_of_another),
-		TRACKED(a_reverse_event_lands_on_the_other_end),
-		TRACKED(flows_in_doubt_have_rows_too),
-		TRACKED(unwanted_flows_are_passed_by),
-		TRACKED(end_rows_fire_for_every_flow_left),
-		TRACKED(a_table_without_census_says_that_it_cannot_end),
-		TRACKED(time_outs_come_between_the_packets),
-		TRACKED(no_flow_ends_early),
-		TRACKED(without_time_outs_time_stands_still),
-		TRACKED(moves_are_told_in_order_and_the_numbers_of_a_run_are_kept),
-		TRACKED(blocks_of_any_size_come_to_the_same),
-		TRACKED(the_table_beside_makes_the_same_steps),
-		TRACKED(another_machine_goes_on_with_the_flows),
-		TRACKED(a_machine_that_does_not_fit_is_refused_and_the_old_one_stays),
-		TRACKED(after_an_exchange_time_goes_on),
-		cmocka_unit_test(a_filter_that_is_wrong_is_told_when_tracking_begins),
-		TRACKED(libraries_of_different_versions_do_not_track),
-		cmocka_unit_test(a_table_with_rules_of_another_machine_is_refused),
-		TRACKED(a_table_that_gets_other_rules_later_is_refused_too),
-		TRACKED(a_sensor_finds_what_a_tracker_finds),
-		cmocka_unit_test(sensors_with_one_secret_give_the_same_ids),
-		cmocka_unit_test(a_sensor_refuses_machines_that_need_a_table),
-		TRACKED(structs_of_older_and_newer_callers_are_read_and_written),
-	};
-
-	return cmocka_run_group_tests_name("track", tests, NULL, NULL);
+	return run_suite(&(struct suite){.after_each = untrack});
 }

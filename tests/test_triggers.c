@@ -6,17 +6,10 @@
  * or of chi square: k classes of equal odds give k - 1 +- 3.29 sqrt(2 (k - 1)).
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/random.h"
 #include "sim/triggers.h"
+#include "tests/test.h"
 
 enum { STATES = 10, LONGEST = 140, SHORTEST = 60, LENGTHS = LONGEST - SHORTEST + 1 };
 
@@ -128,7 +121,7 @@ static void note_length(const struct told *flow, void *to)
 	l->flows++;
 }
 
-static void lengths_are_even_and_three_in_ten_flows_are_interesting_and_as_many_noise(void **state)
+TEST_THAT(lengths_are_even_and_three_in_ten_flows_are_interesting_and_as_many_noise)
 {
 	struct lengths l = {.flows = 0};
 
@@ -157,7 +150,7 @@ static void check_triggers(const struct told *flow, void *to)
 	}
 }
 
-static void interesting_flows_have_all_triggers_in_order_and_noise_all_but_the_last(void **state)
+TEST_THAT(interesting_flows_have_all_triggers_in_order_and_noise_all_but_the_last)
 {
 	for (int i = 0; i < 2; i++) {
 		bool starts = i;
@@ -185,7 +178,7 @@ static void note_places(const struct told *flow, void *to)
 			p->in_part[flow->at[i] / 10]++;
 }
 
-static void triggers_stand_anywhere_and_noise_has_them_in_any_order(void **state)
+TEST_THAT(triggers_stand_anywhere_and_noise_has_them_in_any_order)
 {
 	struct places p = {.first = {0}};
 
@@ -247,7 +240,7 @@ static void follow_all(struct sim_triggers_options o, struct model *m)
 	sim_triggers_free(each_trigger(o, follow, m));
 }
 
-static void the_truth_is_that_of_a_machine_without_errors(void **state)
+TEST_THAT(the_truth_is_that_of_a_machine_without_errors)
 {
 	struct model a = {.by_trigger = false}, b = {.by_trigger = false};
 
@@ -256,7 +249,7 @@ static void the_truth_is_that_of_a_machine_without_errors(void **state)
 }
 
 /* Were some slots chosen more often, more flows would end in them. */
-static void every_active_flow_is_as_likely_to_send_the_next_packet(void **state)
+TEST_THAT(every_active_flow_is_as_likely_to_send_the_next_packet)
 {
 	struct model m = {.by_trigger = false};
 	double sum = 0, square = 0, mean, variance;
@@ -272,7 +265,7 @@ static void every_active_flow_is_as_likely_to_send_the_next_packet(void **state)
 	assert_true(fabs(variance - mean * (.01 + .0546)) < mean * .0646 * 3.29 * sqrt(2. / 1000) + .1);
 }
 
-static void a_tick_comes_after_every_period(void **state)
+TEST_THAT(a_tick_comes_after_every_period)
 {
 	struct sim_triggers *s =
 		source_of((struct sim_triggers_options){.flows = 2000, .active = 50, .period = 777});
@@ -292,7 +285,7 @@ static void count_end(const struct sim_trigger *x, void *to)
 	*(uint64_t *)to += x->what == SIM_END;
 }
 
-static void it_is_over_when_so_many_flows_have_ended(void **state)
+TEST_THAT(it_is_over_when_so_many_flows_have_ended)
 {
 	uint64_t ended = 0, ends = 0;
 	struct sim_triggers *s =
@@ -335,7 +328,7 @@ static struct bad count_bad(struct sim_triggers_options o)
 	return b;
 }
 
-static void there_are_as_many_strangers_invalid_triggers_and_endless_flows_as_requested(void **state)
+TEST_THAT(there_are_as_many_strangers_invalid_triggers_and_endless_flows_as_requested)
 {
 	uint64_t flows = scaled(20000);
 	struct bad good = count_bad((struct sim_triggers_options){.flows = flows}),
@@ -350,7 +343,7 @@ static void there_are_as_many_strangers_invalid_triggers_and_endless_flows_as_re
 	assert_share(endless.ends, .6 * (double)flows, .8);
 }
 
-static void an_invalid_trigger_leaves_the_flow_where_it_is(void **state)
+TEST_THAT(an_invalid_trigger_leaves_the_flow_where_it_is)
 {
 	struct model m = {.by_trigger = false};
 
@@ -376,13 +369,13 @@ static uint64_t hash_of(uint64_t seed)
 	return sum;
 }
 
-static void the_same_seed_gives_the_same_packets_and_another_one_others(void **state)
+TEST_THAT(the_same_seed_gives_the_same_packets_and_another_one_others)
 {
 	assert_true(hash_of(5) == hash_of(5));
 	assert_true(hash_of(5) != hash_of(6));
 }
 
-static void options_out_of_range_are_refused(void **state)
+TEST_THAT(options_out_of_range_are_refused)
 {
 	const struct sim_triggers_options bad[] = {{.packets = 100, .spread = 100},
 						   {.packets = 180, .spread = 20},
@@ -398,19 +391,5 @@ static void options_out_of_range_are_refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lengths_are_even_and_three_in_ten_flows_are_interesting_and_as_many_noise),
-		cmocka_unit_test(interesting_flows_have_all_triggers_in_order_and_noise_all_but_the_last),
-		cmocka_unit_test(triggers_stand_anywhere_and_noise_has_them_in_any_order),
-		cmocka_unit_test(the_truth_is_that_of_a_machine_without_errors),
-		cmocka_unit_test(every_active_flow_is_as_likely_to_send_the_next_packet),
-		cmocka_unit_test(a_tick_comes_after_every_period),
-		cmocka_unit_test(it_is_over_when_so_many_flows_have_ended),
-		cmocka_unit_test(there_are_as_many_strangers_invalid_triggers_and_endless_flows_as_requested),
-		cmocka_unit_test(an_invalid_trigger_leaves_the_flow_where_it_is),
-		cmocka_unit_test(the_same_seed_gives_the_same_packets_and_another_one_others),
-		cmocka_unit_test(options_out_of_range_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_suite(NULL);
 }
