@@ -91,6 +91,67 @@ struct object {
 	void *(*load_buffer)(const uint8_t *bytes, size_t n, const struct ink_load_options *l);
 };
 
+/*
+ * The calls of objects whose functions begin with `ink`, without their reasons. AS names a buffer as their loads do, and
+ * `more` is what these take before the options.
+ */
+#define CALLS(of, ink, AS, more)                                                                             \
+	static void of##_free(void *o)                                                                       \
+	{                                                                                                    \
+		ink##_free(o);                                                                               \
+	}                                                                                                    \
+	static void *of##_copy(const void *o, const struct ink_allocator *a)                                 \
+	{                                                                                                    \
+		return ink##_copy(o, a, NULL);                                                               \
+	}                                                                                                    \
+	static uint64_t of##_bytes(const void *o)                                                            \
+	{                                                                                                    \
+		return ink##_bytes(o);                                                                       \
+	}                                                                                                    \
+	static int of##_save(const void *o, const char *path, struct ink_why *why)                           \
+	{                                                                                                    \
+		return ink##_save(o, path, why);                                                             \
+	}                                                                                                    \
+	static int of##_save_with(const void *o, const char *path, const struct ink_save_options *s)         \
+	{                                                                                                    \
+		return ink##_save_with(o, path, s, NULL);                                                    \
+	}                                                                                                    \
+	static int of##_save_to(const void *o, const struct ink_sink *to, const struct ink_save_options *s)  \
+	{                                                                                                    \
+		return ink##_save_to(o, to, s, NULL);                                                        \
+	}                                                                                                    \
+	static int of##_save_buffer(const void *o, struct ink_buffer *to, const struct ink_save_options *s)  \
+	{                                                                                                    \
+		return ink##_save_buffer(o, to, s, NULL);                                                    \
+	}                                                                                                    \
+	static int of##_save_bytes(const void *o, const struct ink_save_options *s, uint64_t *bytes)         \
+	{                                                                                                    \
+		return ink##_save_bytes(o, s, bytes, NULL);                                                  \
+	}                                                                                                    \
+	static void *of##_load_with(const char *path, const struct ink_load_options *l)                      \
+	{                                                                                                    \
+		return ink##_load_with(path, more l, NULL);                                                  \
+	}                                                                                                    \
+	static void *of##_load_from(const struct ink_source *from, const struct ink_load_options *l)         \
+	{                                                                                                    \
+		return ink##_load_from(from, more l, NULL);                                                  \
+	}                                                                                                    \
+	static void *of##_load_buffer(const uint8_t *bytes, size_t n, const struct ink_load_options *l)      \
+	{                                                                                                    \
+		return ink##_load_buffer(AS(bytes, n), more l, NULL);                                        \
+	}
+
+#define POINTER_AND_LENGTH(bytes, n) bytes, n
+#define INK_BYTES(bytes, n) ((struct ink_bytes){bytes, n})
+
+/* A row: how the objects of a sort are made and used, and their calls. */
+#define OBJECT(name, version, make, use, of)                                                                 \
+	{                                                                                                    \
+		name, version, make, of##_free, of##_copy, of##_bytes, use, of##_save, of##_save_with,       \
+			of##_save_to, of##_save_buffer, of##_save_bytes, of##_load_with, of##_load_from,     \
+			of##_load_buffer                                                                     \
+	}
+
 /* ---------------------------------------------------------------- snapshots */
 
 static const char extra[] = "offset 1234";

@@ -89,66 +89,9 @@ static void use_table(void *t)
 	ink_tick(t, ink_now(t) + 1, NULL);
 }
 
-static void free_table(void *t)
-{
-	ink_free(t);
-}
+CALLS(table, ink, POINTER_AND_LENGTH, )
 
-static void *copy_table(const void *t, const struct ink_allocator *a)
-{
-	return ink_copy(t, a, NULL);
-}
-
-static uint64_t bytes_of(const void *t)
-{
-	return ink_bytes(t);
-}
-
-static int save(const void *t, const char *path, struct ink_why *why)
-{
-	return ink_save(t, path, why);
-}
-
-static int save_with(const void *t, const char *path, const struct ink_save_options *o)
-{
-	return ink_save_with(t, path, o, NULL);
-}
-
-static int save_to(const void *t, const struct ink_sink *to, const struct ink_save_options *o)
-{
-	return ink_save_to(t, to, o, NULL);
-}
-
-static int save_buffer(const void *t, struct ink_buffer *to, const struct ink_save_options *o)
-{
-	return ink_save_buffer(t, to, o, NULL);
-}
-
-static int save_bytes(const void *t, const struct ink_save_options *o, uint64_t *bytes)
-{
-	return ink_save_bytes(t, o, bytes, NULL);
-}
-
-static void *load_with(const char *path, const struct ink_load_options *o)
-{
-	return ink_load_with(path, o, NULL);
-}
-
-static void *load_from(const struct ink_source *from, const struct ink_load_options *o)
-{
-	return ink_load_from(from, o, NULL);
-}
-
-static void *load_buffer(const uint8_t *bytes, size_t n, const struct ink_load_options *o)
-{
-	return ink_load_buffer(bytes, n, o, NULL);
-}
-
-#define ROW(name, version, make)                                                                             \
-	{                                                                                                    \
-		name, version, make, free_table, copy_table, bytes_of, use_table, save, save_with, save_to,  \
-			save_buffer, save_bytes, load_with, load_from, load_buffer                           \
-	}
+#define ROW(name, version, make) OBJECT(name, version, make, use_table, table)
 
 static const struct object tables[] = {
 	ROW("line", 5, line),
@@ -330,7 +273,7 @@ static void damaged_extra_bytes_are_refused(void **state)
 
 /* ------------------------------------------------- structs of other versions */
 
-static struct ink_table *table;
+static struct ink_table *sized_with;
 static const struct ink_row rows[3] = {{0, 0}, {0, 0}, {0, 0}};
 static const struct ink_rules some_rules = {
 	.size = sizeof some_rules, .states = 1, .events = 1, .rows = rows};
@@ -356,24 +299,24 @@ static int gives_a_plan(void *plan)
 
 static int takes_rules(void *rules)
 {
-	return ink_set_rules(table, rules, NULL);
+	return ink_set_rules(sized_with, rules, NULL);
 }
 
 static int gives_stats(void *stats)
 {
-	return ink_stats(table, stats);
+	return ink_stats(sized_with, stats);
 }
 
 static int takes_save_options(void *o)
 {
 	uint64_t bytes;
 
-	return ink_save_bytes(table, o, &bytes, NULL);
+	return ink_save_bytes(sized_with, o, &bytes, NULL);
 }
 
 static int takes_load_options(void *o)
 {
-	struct image *i = image_of(&tables[0], table, NULL);
+	struct image *i = image_of(&tables[0], sized_with, NULL);
 	struct ink_table *t = ink_load_buffer(i->bytes, i->size, o, NULL);
 
 	ink_free(t);
@@ -392,10 +335,10 @@ static void structs_of_every_size_are_taken_or_refused(void **state)
 		{"load options", 64, sizeof(struct ink_load_options), &some_load, takes_load_options},
 	};
 
-	table = line(NULL);
+	sized_with = line(NULL);
 	for (size_t i = 0; i < sizeof structs / sizeof structs[0]; i++)
 		assert_grows(&structs[i]);
-	ink_free(table);
+	ink_free(sized_with);
 }
 
 #define REFUSES(call)                                                                                        \

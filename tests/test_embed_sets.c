@@ -143,104 +143,18 @@ static void kbf_use(void *f)
 	ink_kbf_compact(f);
 }
 
-/* The calls of a kind, without their reasons. */
-#define CALLS(prefix)                                                                                        \
-	static void prefix##_free_it(void *o)                                                                \
-	{                                                                                                    \
-		ink_##prefix##_free(o);                                                                      \
-	}                                                                                                    \
-	static void *prefix##_copy_it(const void *o, const struct ink_allocator *a)                          \
-	{                                                                                                    \
-		return ink_##prefix##_copy(o, a, NULL);                                                      \
-	}                                                                                                    \
-	static uint64_t prefix##_bytes_of(const void *o)                                                     \
-	{                                                                                                    \
-		return ink_##prefix##_bytes(o);                                                              \
-	}                                                                                                    \
-	static int prefix##_save_it(const void *o, const char *path, struct ink_why *why)                    \
-	{                                                                                                    \
-		return ink_##prefix##_save(o, path, why);                                                    \
-	}                                                                                                    \
-	static int prefix##_with(const void *o, const char *path, const struct ink_save_options *s)          \
-	{                                                                                                    \
-		return ink_##prefix##_save_with(o, path, s, NULL);                                           \
-	}                                                                                                    \
-	static int prefix##_to(const void *o, const struct ink_sink *to, const struct ink_save_options *s)   \
-	{                                                                                                    \
-		return ink_##prefix##_save_to(o, to, s, NULL);                                               \
-	}                                                                                                    \
-	static int prefix##_buffer(const void *o, struct ink_buffer *to, const struct ink_save_options *s)   \
-	{                                                                                                    \
-		return ink_##prefix##_save_buffer(o, to, s, NULL);                                           \
-	}                                                                                                    \
-	static int prefix##_length(const void *o, const struct ink_save_options *s, uint64_t *bytes)         \
-	{                                                                                                    \
-		return ink_##prefix##_save_bytes(o, s, bytes, NULL);                                         \
-	}
-
-CALLS(count)
-CALLS(kbf)
-CALLS(kbf_dict)
-
-static void *count_load_with(const char *path, const struct ink_load_options *l)
-{
-	return ink_count_load_with(path, l, NULL);
-}
-
-static void *count_load_from(const struct ink_source *from, const struct ink_load_options *l)
-{
-	return ink_count_load_from(from, l, NULL);
-}
-
-static void *count_load_buffer(const uint8_t *bytes, size_t n, const struct ink_load_options *l)
-{
-	return ink_count_load_buffer(bytes, n, l, NULL);
-}
-
-static void *dict_load_with(const char *path, const struct ink_load_options *l)
-{
-	return ink_kbf_dict_load_with(path, l, NULL);
-}
-
-static void *dict_load_from(const struct ink_source *from, const struct ink_load_options *l)
-{
-	return ink_kbf_dict_load_from(from, l, NULL);
-}
-
-static void *dict_load_buffer(const uint8_t *bytes, size_t n, const struct ink_load_options *l)
-{
-	return ink_kbf_dict_load_buffer((struct ink_bytes){bytes, n}, l, NULL);
-}
-
-static void *kbf_load_with(const char *path, const struct ink_load_options *l)
-{
-	return ink_kbf_load_with(path, dict, l, NULL);
-}
-
-static void *kbf_load_from(const struct ink_source *from, const struct ink_load_options *l)
-{
-	return ink_kbf_load_from(from, dict, l, NULL);
-}
-
-static void *kbf_load_buffer(const uint8_t *bytes, size_t n, const struct ink_load_options *l)
-{
-	return ink_kbf_load_buffer((struct ink_bytes){bytes, n}, dict, l, NULL);
-}
-
-#define ROW(name, make, prefix, use, load)                                                                   \
-	{                                                                                                    \
-		name, 5, make, prefix##_free_it, prefix##_copy_it, prefix##_bytes_of, use, prefix##_save_it, \
-			prefix##_with, prefix##_to, prefix##_buffer, prefix##_length, load##_load_with,      \
-			load##_load_from, load##_load_buffer                                                 \
-	}
+CALLS(count, ink_count, POINTER_AND_LENGTH, )
+CALLS(dict, ink_kbf_dict, INK_BYTES, )
+#define WITH_DICT dict,
+CALLS(kbf, ink_kbf, INK_BYTES, WITH_DICT)
 
 static const struct object sets[] = {
-	ROW("count-dleft", count_dleft, count, count_use, count),
-	ROW("count-standard", count_standard, count, count_use, count),
-	ROW("kbf", kbf_make, kbf, kbf_use, kbf),
-	ROW("kbf-dict", dict_make, kbf_dict, dict_use, dict),
-	ROW("kbf-dict-wide", dict_make_wide, kbf_dict, dict_use, dict),
-	ROW("kbf-dict-greedy", dict_make_greedy, kbf_dict, dict_use, dict),
+	OBJECT("count-dleft", 5, count_dleft, count_use, count),
+	OBJECT("count-standard", 5, count_standard, count_use, count),
+	OBJECT("kbf", 5, kbf_make, kbf_use, kbf),
+	OBJECT("kbf-dict", 5, dict_make, dict_use, dict),
+	OBJECT("kbf-dict-wide", 5, dict_make_wide, dict_use, dict),
+	OBJECT("kbf-dict-greedy", 5, dict_make_greedy, dict_use, dict),
 };
 
 static int make_shared(void **state)
