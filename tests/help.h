@@ -84,6 +84,17 @@ static inline int can_run(const struct variant *v)
 	return made != NULL;
 }
 
+/* What `run` returns, summed over the variants that this processor can run. */
+static inline int failures_of_variants(int (*run)(void))
+{
+	int failures = 0;
+
+	for (int i = 0; i < VARIANTS; i++)
+		if (can_run(&variants[i]))
+			failures += run();
+	return failures;
+}
+
 static inline int is_exact(void)
 {
 	return kind_can(variant->kind, INK_CAN_BE_EXACT);
@@ -143,6 +154,15 @@ static inline uint64_t stranger(void)
 		assert_true(tries < 1000000);
 		id = random_word();
 	}
+	return id;
+}
+
+/* A new flow. */
+static inline uint64_t flow(unsigned state)
+{
+	uint64_t id = stranger();
+
+	assert_int_equal(ink_insert(t, id, state), 0);
 	return id;
 }
 

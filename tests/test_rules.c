@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rules: which are refused and with which message, what exchanging or removing them does to a table, and
- * that steps return what the rows say. What a step does in each situation is in test_semantics.c, time in test_time.c,
- * batches in test_oracle.c.
+ * Rules: which are refused and with which message, and what exchanging or removing them does to a table. What a step
+ * does in each situation is in test_semantics.c, time in test_time.c; that every row is taken, also between portions of
+ * a tick and in batches, is in program.h.
  */
 #include "tests/help.h"
 
@@ -61,14 +61,6 @@ static int a_table_with_rules(void **state)
 	spoilt.timings = spoilt_timings;
 	make(STATES, &rules);
 	return 0;
-}
-
-static uint64_t flow(unsigned state)
-{
-	uint64_t id = stranger();
-
-	assert_int_equal(ink_insert(t, id, state), 0);
-	return id;
 }
 
 /* --------------------------------------------------------------- refusals */
@@ -226,91 +218,25 @@ static void assert_no_step(uint64_t id, unsigned event)
 	assert_move(m, INK_DONT_KNOW, INK_DONT_KNOW, 0);
 }
 
-static void without_rules_a_step_is_an_error(void **state)
-{
-	uint64_t id;
-
-	make(STATES, NULL);
-	id = flow(A);
-	note();
-	assert_no_step(id, 0);
-	assert_no_step(stranger(), NEXT);
-	assert_unchanged();
-}
-
-static void rules_can_be_taken_away(void **state)
+static void a_step_without_rules_or_on_no_event_is_an_error(void **state)
 {
 	uint64_t id = flow(C);
 
-	assert_int_equal(ink_set_rules(t, NULL, NULL), 0);
 	note();
+	assert_no_step(id, EVENTS);
+	assert_no_step(stranger(), UINT32_MAX);
+	assert_int_equal(ink_set_rules(t, NULL, NULL), 0);
 	assert_no_step(id, NEXT);
+	assert_no_step(stranger(), NEXT);
 	assert_unchanged();
 	assert_int_equal(ink_lookup(t, id), C);
 	assert_int_equal(ink_set_rules(t, &rules, NULL), 0);
 	assert_steps(id, NEXT, C, D, UINT16_MAX);
 }
 
-static void an_event_that_the_rules_have_not_is_an_error(void **state)
-{
-	uint64_t id = flow(A);
+/* ---------------------------------------------------------------- exchanging */
 
-	note();
-	assert_no_step(id, EVENTS);
-	assert_no_step(id, UINT32_MAX);
-	assert_no_step(stranger(), EVENTS);
-	assert_unchanged();
-}
-
-static void every_row_is_taken_and_its_action_returned(void **state)
-{
-	for (unsigned from = 0; from < STATES; from++)
-		for (unsigned event = 0; event < START; event++) {
-			struct ink_row row = rows[from * EVENTS + event];
-			int to = row.next == INK_NO_ROW ? (int)from : row.next;
-			uint64_t id = flow(from);
-
-			assert_steps(id, event, (int)from, to, row.action);
-			assert_int_equal(ink_peek(t, id), to);
-			if (to != INK_ABSENT)
-				assert_int_equal(ink_delete(t, id), 0);
-		}
-	assert_sound(t);
-}
-
-static void every_row_of_absent_is_taken(void **state)
-{
-	for (unsigned event = 0; event < EVENTS; event++) {
-		struct ink_row row = rows[STATES * EVENTS + event];
-		int to = row.next == INK_NO_ROW ? INK_ABSENT : row.next;
-		uint64_t id = stranger();
-
-		assert_steps(id, event, INK_ABSENT, to, row.action);
-		assert_int_equal(ink_peek(t, id), to);
-	}
-	assert_sound(t);
-}
-
-/* The entry is another flow's (exact: the flow begins again); a row says that it may be the same. */
-static void a_start_event_begins_a_flow_where_the_state_has_no_row(void **state)
-{
-	uint64_t id = flow(A);
-
-	note();
-	assert_steps(id, START, A, A, 13);
-	assert_unchanged();
-	assert_int_equal(ink_modify(t, id, B), 0);
-	note();
-	assert_steps(id, START, INK_ABSENT, A, 53);
-	if (is_exact())
-		assert_changed(.state = {[B] = -1, [A] = 1});
-	else
-		assert_changed(.side_flows = 1, .collisions = 1, .state[A] = 1);
-	assert_int_equal(ink_peek(t, id), A);
-}
-
-/* --------------------------------------------- fewer states than the table has */
-
+/* For fewer states than the table has. */
 static const struct ink_row few_rows[(2 + 2) * 2] = {
 	{1, 1}, {INK_NO_ROW, 2}, {0, 3}, {INK_NO_ROW, 4}, {0, 5}, {1, 6}, {INK_NO_ROW, 7}, {INK_NO_ROW, 8},
 };
@@ -325,53 +251,6 @@ static const struct ink_rules few = {.size = sizeof few,
 				     .rows = few_rows,
 				     .starts = few_starts,
 				     .timings = few_timings};
-
-static int a_table_with_few_rules(void **state)
-{
-	make(STATES, &few);
-	return 0;
-}
-
-static void a_state_beyond_the_rules_has_no_rows_and_no_action(void **state)
-{
-	uint64_t id = flow(C), other = stranger();
-
-	assert_steps(other, 0, INK_ABSENT, 0, 5); /* those that the rules name follow them */
-	assert_steps(other, 0, 0, 1, 1);
-	assert_steps(other, 0, 1, 0, 3);
-	note();
-	assert_steps(id, 0, C, C, 0);
-	assert_unchanged();
-	assert_steps(id, 1, INK_ABSENT, 1, 6); /* a start */
-	assert_int_equal(ink_peek(t, id), 1);
-}
-
-static void a_state_beyond_the_rules_is_stored_and_stays(void **state)
-{
-	uint64_t id = flow(D);
-
-	assert_int_equal(ink_modify(t, id, C), 0);
-	for (uint64_t now = 1; now < 10; now++)
-		assert_int_equal(ink_tick(t, now, NULL), 0);
-	assert_int_equal(ink_lookup(t, id), C);
-}
-
-static void a_state_beyond_the_rules_is_not_expendable(void **state)
-{
-	struct ink_stats s;
-
-	t->full = INK_REFUSE;
-	do {
-		ink_insert(t, stranger(), C);
-		s = stats_now();
-	} while (s.flows < s.cells + s.side_cells);
-	t->full = INK_REPLACE;
-	note();
-	assert_int_equal(ink_insert(t, stranger(), 0), -ENOSPC);
-	assert_changed(.refused = 1);
-}
-
-/* ---------------------------------------------------------------- exchanging */
 
 static void an_exchange_of_rules_keeps_the_states(void **state)
 {
@@ -408,41 +287,6 @@ static void an_exchange_of_rules_changes_the_periods(void **state)
 	assert_int_equal(ink_peek(t, id), INK_ABSENT);
 }
 
-static void rules_may_be_exchanged_between_the_portions_of_a_tick(void **state)
-{
-	for (uint64_t now = 1; now < 30; now++) {
-		flow((unsigned)(now % 2));
-		ink_tick_portion(t, now, 1, NULL);
-		assert_int_equal(ink_set_rules(t, now % 2 ? &few : &rules, NULL), 0);
-		assert_int_equal(ink_tick(t, now, NULL), 0);
-		assert_sound(t);
-	}
-}
-
-/* -------------------------------------------------------------------- batches */
-
-enum { BATCH = 500 };
-
-static void a_batch_of_steps_without_rules_is_all_errors(void **state)
-{
-	uint64_t ids[BATCH];
-	uint16_t events[BATCH] = {0};
-	struct ink_move moves[BATCH];
-	int errors[BATCH];
-	struct ink_batch b = {.n = BATCH, .ids = ids, .events = events, .moves = moves, .errors = errors};
-
-	make(STATES, NULL);
-	note();
-	for (int i = 0; i < BATCH; i++)
-		ids[i] = random_word();
-	assert_int_equal(ink_step_batch(t, &b), -EINVAL);
-	for (int i = 0; i < BATCH; i++) {
-		assert_int_equal(errors[i], -EINVAL);
-		assert_move(moves[i], INK_DONT_KNOW, INK_DONT_KNOW, 0);
-	}
-	assert_unchanged();
-}
-
 /* ------------------------------------------------------------------ all of them */
 
 static int run_variant(void)
@@ -454,35 +298,16 @@ static int run_variant(void)
 		GIVEN(a_table_with_rules, rows_that_lead_beyond_the_rules_are_refused),
 		TEST(as_many_events_as_there_may_be_are_taken),
 		GIVEN(a_table_with_rules, the_table_keeps_a_copy_of_its_rules),
-		TEST(without_rules_a_step_is_an_error),
-		GIVEN(a_table_with_rules, rules_can_be_taken_away),
-		GIVEN(a_table_with_rules, an_event_that_the_rules_have_not_is_an_error),
-		GIVEN(a_table_with_rules, every_row_is_taken_and_its_action_returned),
-		GIVEN(a_table_with_rules, every_row_of_absent_is_taken),
+		GIVEN(a_table_with_rules, a_step_without_rules_or_on_no_event_is_an_error),
 		GIVEN(a_table_with_rules, without_starts_no_event_is_one),
-		GIVEN(a_table_with_rules, a_start_event_begins_a_flow_where_the_state_has_no_row),
-		GIVEN(a_table_with_few_rules, a_state_beyond_the_rules_has_no_rows_and_no_action),
-		GIVEN(a_table_with_few_rules, a_state_beyond_the_rules_is_stored_and_stays),
 		GIVEN(a_table_with_rules, an_exchange_of_rules_keeps_the_states),
 		GIVEN(a_table_with_rules, an_exchange_of_rules_changes_the_periods),
-		GIVEN(a_table_with_rules, rules_may_be_exchanged_between_the_portions_of_a_tick),
-		TEST(a_batch_of_steps_without_rules_is_all_errors),
 	};
 
-	const struct CMUnitTest cells[] = {
-		GIVEN(a_table_with_few_rules, a_state_beyond_the_rules_is_not_expendable),
-	};
-	int failures = cmocka_run_group_tests_name(variant->name, tests, NULL, NULL);
-
-	return failures + (is_exact() ? 0 : cmocka_run_group_tests_name(variant->name, cells, NULL, NULL));
+	return cmocka_run_group_tests_name(variant->name, tests, NULL, NULL);
 }
 
 int main(void)
 {
-	int failures = 0;
-
-	for (int i = 0; i < VARIANTS; i++)
-		if (can_run(&variants[i]))
-			failures += run_variant();
-	return failures != 0;
+	return failures_of_variants(run_variant) != 0;
 }

@@ -66,14 +66,6 @@ static struct ink_options options_for(uint32_t side, enum ink_full full)
 	return o;
 }
 
-static uint64_t flow(unsigned state)
-{
-	uint64_t id = stranger();
-
-	assert_int_equal(ink_insert(t, id, state), 0);
-	return id;
-}
-
 /* A table with one flow in LAST, which no call concerns. */
 static void make(uint32_t side, enum ink_full full)
 {
@@ -948,23 +940,6 @@ static void ids_that_differ_in_one_bit_are_two_flows_in_exact(void **state)
 		assert_int_equal(ink_lookup(t, id ^ 1ull << bit), OTHER);
 }
 
-static void exact_grows(void **state)
-{
-	enum { N = 5000 };
-	struct ink_stats small, large;
-
-	make(0, INK_REFUSE);
-	small = stats_now();
-	for (uint64_t i = 0; i < N; i++)
-		assert_int_equal(ink_insert(t, id_number(i), i % 3 ? KEPT : OTHER), 0);
-	large = stats_now();
-	assert_true(large.cells > small.cells);
-	assert_true(large.bytes > small.bytes);
-	for (uint64_t i = 0; i < N; i++)
-		assert_int_equal(ink_peek(t, id_number(i)), i % 3 ? KEPT : OTHER);
-	assert_changed(.state = {[KEPT] = N - (N + 2) / 3, [OTHER] = (N + 2) / 3});
-}
-
 /* --------------------------------------------- dleft: two matches, and its options */
 
 static void under_copy_the_side_table_takes_what_has_no_room(void **state)
@@ -1098,7 +1073,6 @@ static int run_variant(void)
 	};
 	static const struct CMUnitTest exact[] = {
 		TEST(ids_that_differ_in_one_bit_are_two_flows_in_exact),
-		TEST(exact_grows),
 	};
 
 	return run_cells() + (is_exact() ? 0 : run_newcomers()) + run_functions(ALL, ROWS(all)) +
@@ -1110,10 +1084,5 @@ static int run_variant(void)
 
 int main(void)
 {
-	int failures = 0;
-
-	for (int i = 0; i < VARIANTS; i++)
-		if (can_run(&variants[i]))
-			failures += run_variant();
-	return failures != 0;
+	return failures_of_variants(run_variant) != 0;
 }
