@@ -427,84 +427,6 @@ static void every_shape_agrees_with_the_model(void **state)
 				try_shape(d, f);
 }
 
-/* -------------------------------------------------------------------- layout */
-
-static uint64_t bits_of(const struct ink_table *t, uint64_t at, unsigned n)
-{
-	const uint64_t *words = t->body;
-	uint64_t value = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		value |= (words[(at + i) / 64] >> (at + i) % 64 & 1) << i;
-	return value;
-}
-
-static void a_cell_is_a_fingerprint_an_age_and_a_state(void **state)
-{
-	struct ink_options o = options(12, 10, (struct ink_geometry){.d = 3, .b = 7, .h = 5, .f = 13});
-	struct ink_table *t;
-	uint64_t id = random_word(), at;
-	struct home h;
-
-	o.age_bits = 2;
-	t = table_with(&o);
-	h = home_of(&t->plan.geometry, id);
-	at = h.bucket[0] * 5 * 19;
-	assert_int_equal(ink_insert(t, id, 9), 0);
-	assert_int_equal(bits_of(t, at, 13), h.fingerprint);
-	assert_int_equal(bits_of(t, at + 13, 2), 3);
-	assert_int_equal(bits_of(t, at + 15, 4), 9);
-	assert_int_equal(ink_delete(t, id), 0);
-	for (uint64_t i = 0; i < t->body_bytes; i++)
-		assert_int_equal(((unsigned char *)t->body)[i], 0);
-	ink_free(t);
-}
-
-/* Flows that have all their buckets in common fill them from the left, one in each at a time. */
-static void the_least_loaded_bucket_is_taken_and_ties_go_left(void **state)
-{
-	struct ink_table *t;
-	struct ink_options o = options(2, 10, (struct ink_geometry){.d = 4, .b = 1, .h = 3, .f = 32});
-
-	t = table_with(&o);
-	for (unsigned i = 0; i < 12; i++) {
-		uint64_t id = random_word(), at = ((i % 4) * 3 + i / 4) * 34;
-
-		assert_int_equal(ink_insert(t, id, 1), 0);
-		assert_int_equal(bits_of(t, at, 32), home_of(&t->plan.geometry, id).fingerprint);
-	}
-	assert_int_equal(ink_insert(t, random_word(), 1), -ENOSPC);
-	ink_free(t);
-}
-
-static void a_check_finds_what_is_damaged(void **state)
-{
-	struct ink_options o = options(2, 10, (struct ink_geometry){.d = 3, .b = 7, .h = 5, .f = 13});
-	struct ink_table *t = table_with(&o);
-	uint64_t *words = t->body, end = (3 * 7 * 5 * 15 + 63) / 64;
-
-	words[0] = 1; /* state 0 */
-	assert_sound(t);
-	words[0] = 1 | 2ull << 13; /* the code between the states and don't-know */
-	assert_unsound(t, "an entry has a state that the table has not");
-	words[0] = 1 | 3ull << 13;
-	assert_sound(t);
-	words[0] = 1ull << 13;
-	assert_unsound(t, "an entry without fingerprint is not empty");
-	words[0] = 0;
-	words[end - 1] = 1ull << 63;
-	assert_unsound(t, "a bit behind the cells is set");
-	words[end - 1] = 0;
-	words[end] = 1;
-	assert_unsound(t, "a bit behind the cells is set");
-	words[end] = 0;
-	words[end + 1] = 1ull << 20;
-	assert_sound(t);
-	words[end + 1] = 1ull << 21;
-	assert_unsound(t, "a bit behind the cells is set");
-	ink_free(t);
-}
-
 /* ------------------------------------------------------------------ the errors */
 
 /* 10,000 are expected, so 5 % is five standard deviations, in short runs too. */
@@ -605,9 +527,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_shape_agrees_with_the_model),
-		cmocka_unit_test(a_cell_is_a_fingerprint_an_age_and_a_state),
-		cmocka_unit_test(the_least_loaded_bucket_is_taken_and_ties_go_left),
-		cmocka_unit_test(a_check_finds_what_is_damaged),
 		cmocka_unit_test(strangers_are_taken_for_flows_as_often_as_planned),
 		cmocka_unit_test(the_planned_table_holds_its_flows_in_steady_churn),
 		cmocka_unit_test(inserting_again_keeps_the_loads_more_even),

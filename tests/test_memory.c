@@ -200,6 +200,7 @@ static void exact_goes_on_until_it_is_full_where_it_cannot_grow(void **state)
 	struct ink_table *t = make(&o);
 	struct ink_stats stats = {.size = sizeof stats};
 	struct held before = held_now();
+	struct ink_move move;
 	uint64_t slots, i;
 
 	fill(t);
@@ -211,6 +212,9 @@ static void exact_goes_on_until_it_is_full_where_it_cannot_grow(void **state)
 	assert_true(given.requests > 0);
 	for (uint64_t j = 0; j < 3; j++) {
 		assert_int_equal(ink_insert(t, id_number(i + j), 3), -ENOSPC);
+		assert_int_equal(ink_set(t, id_number(i + j), 3), -ENOSPC);
+		assert_int_equal(ink_step(t, id_number(i + j), 0, &move), -ENOSPC);
+		assert_true(move.from == INK_ABSENT && move.to == INK_ABSENT && move.action == 9);
 		assert_int_equal(ink_peek(t, id_number(i + j)), INK_ABSENT);
 	}
 	fail_never();
@@ -218,7 +222,7 @@ static void exact_goes_on_until_it_is_full_where_it_cannot_grow(void **state)
 	assert_filled(t);
 	ink_stats(t, &stats);
 	assert_int_equal(stats.flows, slots - 1);
-	assert_int_equal(stats.refused, 3);
+	assert_int_equal(stats.refused, 9);
 	assert_int_equal(ink_insert(t, id_number(i), 3), 0);
 	assert_filled(t);
 	ink_stats(t, &stats);

@@ -303,29 +303,6 @@ static void a_flow_inserted_twice_takes_two_entries_until_there_is_no_room(void 
 	}
 }
 
-static void both_entries_of_a_flow_can_be_deleted(void **state)
-{
-	struct trial t;
-
-	for (unsigned k = 0; k < 2; k++) {
-		trial_begin(&t, k ? INK_LINE : INK_COMPACT, 20000);
-		for (uint64_t i = 0; i < 10; i++) {
-			uint64_t id = t.churn.ids[i];
-			int again = ink_insert(t.table, id, POISON);
-
-			assert_true(again == 0 || again == -EEXIST);
-			assert_int_equal(ink_insert(t.table, id, POISON), -EEXIST);
-			assert_int_equal(ink_delete(t.table, id), 0);
-			if (again == 0) {
-				assert_int_equal(ink_peek(t.table, id), t.churn.states[i]);
-				assert_int_equal(ink_delete(t.table, id), 0);
-			}
-		}
-		assert_int_equal(stats_of(t.table).flows, t.churn.n - 10);
-		trial_end(&t);
-	}
-}
-
 /* -------------------------------------------------------------- anything at all */
 
 static void programs_hold(void **state)
@@ -751,7 +728,6 @@ int main(void)
 		cmocka_unit_test(strangers_hit_as_many_flows_as_planned),
 		cmocka_unit_test(setting_strangers_changes_as_many_flows_as_planned),
 		cmocka_unit_test(a_flow_inserted_twice_takes_two_entries_until_there_is_no_room),
-		cmocka_unit_test(both_entries_of_a_flow_can_be_deleted),
 		cmocka_unit_test(programs_hold),
 		cmocka_unit_test(a_batch_does_what_its_calls_do_in_their_turn),
 		cmocka_unit_test(proper_inserts_are_the_same_in_whichever_order),

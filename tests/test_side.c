@@ -160,40 +160,7 @@ static void as_many_bits_of_an_id_are_kept_as_fit(void **state)
 	assert_int_equal(ink_side_width((struct ink_side_form){1, 42, 5, 43403}), 8);
 }
 
-/* ----------------------------------------------------------------- damage */
-
-static void a_damaged_side_table_of_words_is_found_out(void **state)
-{
-	struct made m = make(forms[1]);
-	uint32_t *words = m.side.words, at = 0, home;
-
-	for (uint32_t i = 0; i < 10; i++)
-		ink_side_add(&m.side, i * 100, i, 1);
-	assert_null(ink_side_check(&m.side));
-	while (!words[at])
-		at++;
-	home = (words[at] - 1) >> 21;
-	words[at] += (1000 - home) << 21; /* homes are 0 to 999 */
-	assert_string_equal(ink_side_check(&m.side),
-			    "an entry of the side table has a home that there is not");
-	words[at] -= (1000 - home) << 21;
-	m.side.head->count = 11;
-	assert_string_equal(ink_side_check(&m.side), "the side table's count is wrong");
-	while (words[at])
-		at++;
-	words[at + 1] = words[at - 1]; /* behind a free one */
-	assert_string_equal(ink_side_check(&m.side),
-			    "an entry of the side table is not where it would be looked for");
-	words[at + 1] = 0;
-	m.side.head->count = 51;
-	assert_string_equal(ink_side_check(&m.side), "the side table's head contradicts its size");
-	m.side.head->count = 10;
-	m.side.head->fresh = 1;
-	assert_string_equal(ink_side_check(&m.side), "the side table's head contradicts its size");
-	m.side.head->fresh = 0;
-	assert_null(ink_side_check(&m.side));
-	free(m.memory);
-}
+/* ----------------------------------------------------------------- runs and walks */
 
 /* All of one home, wherever that begins: the run wraps. */
 static void flows_of_one_home_stand_in_one_run(void **state)
@@ -359,7 +326,6 @@ int main(void)
 		cmocka_unit_test(a_narrow_one_takes_flows_that_agree_in_its_bits_for_one),
 		cmocka_unit_test(a_word_takes_4_or_8_bytes),
 		cmocka_unit_test(as_many_bits_of_an_id_are_kept_as_fit),
-		cmocka_unit_test(a_damaged_side_table_of_words_is_found_out),
 		cmocka_unit_test(flows_of_one_home_stand_in_one_run),
 		cmocka_unit_test(a_walk_from_the_top_meets_each_once),
 		cmocka_unit_test(flows_that_collide_are_told_apart_and_stay_so_when_saved),
