@@ -43,28 +43,28 @@ struct candidates_request candidates_for(enum reading reading, double bits, uint
 
 /* --------------------------------------------------------------- Bloom filters */
 
-static void add_direct(struct list *list, double bits)
+static void add_direct(struct list *list, const struct candidates_request *w)
 {
 	for (uint32_t k = 1; k <= 7; k++)
 		add(list, (struct simple_table){.kind = INK_DIRECT,
-						.geometry = {.m = (uint32_t)(bits / 3), .k = k}});
+						.geometry = {.m = (uint32_t)(w->bits / 3), .k = k}});
 }
 
-static void add_stateful(struct list *list, double bits)
+static void add_stateful(struct list *list, const struct candidates_request *w)
 {
 	for (uint32_t k = 1; k <= 7; k++)
 		add(list, (struct simple_table){.kind = INK_STATEFUL,
-						.geometry = {.m = (uint32_t)(bits / CODE_BITS), .k = k}});
+						.geometry = {.m = (uint32_t)(w->bits / CODE_BITS), .k = k}});
 }
 
 /* Few wait in the side table, unless all is in doubt. The masks, which are constants, are not counted. */
-static void add_kbf(struct list *list, double bits)
+static void add_kbf(struct list *list, const struct candidates_request *w)
 {
 	const uint32_t side = 256;
 
 	for (uint32_t k = 2; k <= 7; k++) {
 		double cells =
-			(bits - 8 * (double)ink_side_bytes((struct ink_side_form){.capacity = side})) / 16;
+			(w->bits - 8 * (double)ink_side_bytes((struct ink_side_form){.capacity = side})) / 16;
 
 		if (cells > 16)
 			add(list, (struct simple_table){
@@ -170,7 +170,7 @@ static struct simple_table with_side(const struct shape *s, const struct candida
 				     .full = INK_REPLACE};
 }
 
-/* How far lines fill with one step of displacement: what src/table/plan_buckets.c has, and a little more. */
+/* How far lines fill with one step of displacement: what src/table/buckets.c has, and a little more. */
 static double fullest(uint32_t h)
 {
 	if (h >= 30)
@@ -245,32 +245,47 @@ static void add_compact(struct list *list, const struct candidates_request *w)
 			add(list, t);
 }
 
+/* ------------------------------------------------------------------------ names */
+
+static void name_filter(const struct ink_geometry *g, char *text, size_t size)
+{
+	snprintf(text, size, "k = %u", g->k);
+}
+
+static void name_dleft(const struct ink_geometry *g, char *text, size_t size)
+{
+	snprintf(text, size, "d = %u, h = %u, f = %u", g->d, g->h, g->f);
+}
+
+/* "side 40 narrow" */
+static void name_lines(const struct ink_geometry *g, char *text, size_t size)
+{
+	uint32_t side = g->side == INK_NO_SIDE ? 0 : g->side;
+	int length = snprintf(text, size, "h = %u, ", g->h);
+
+	if (g->f)
+		length += snprintf(text + length, size - (size_t)length, "r = %u, ", g->f);
+	snprintf(text + length, size - (size_t)length, "side %u%s", side,
+		 side && g->side_id ? " narrow" : "");
+}
+
 /* -------------------------------------------------------------------------- calls */
 
-size_t candidates(enum ink_kind kind, const struct candidates_request *w,
+static const struct {
+	void (*add)(struct list *list, const struct candidates_request *request);
+	void (*name)(const struct ink_geometry *g, char *text, size_t size);
+} kinds[] = {
+	[INK_LINE] = {add_line, name_lines},      [INK_COMPACT] = {add_compact, name_lines},
+	[INK_DLEFT] = {add_dleft, name_dleft},    [INK_STATEFUL] = {add_stateful, name_filter},
+	[INK_DIRECT] = {add_direct, name_filter}, [INK_KBF] = {add_kbf, name_filter},
+};
+
+size_t candidates(enum ink_kind kind, const struct candidates_request *request,
 		  struct simple_table to[CANDIDATES_MOST])
 {
 	struct list list = {.to = to};
 
-	switch (kind) {
-	case INK_DIRECT:
-		add_direct(&list, w->bits);
-		break;
-	case INK_STATEFUL:
-		add_stateful(&list, w->bits);
-		break;
-	case INK_KBF:
-		add_kbf(&list, w->bits);
-		break;
-	case INK_DLEFT:
-		add_dleft(&list, w);
-		break;
-	case INK_COMPACT:
-		add_compact(&list, w);
-		break;
-	default:
-		add_line(&list, w);
-	}
+	kinds[kind].add(&list, request);
 	return list.count;
 }
 
@@ -287,24 +302,6 @@ const struct simple_table *candidates_best(const struct simple_table *tried,
 
 const char *candidate_name(const struct simple_table *t, char *text, size_t size)
 {
-	const struct ink_geometry *g = &t->geometry;
-	uint32_t side = g->side == INK_NO_SIDE ? 0 : g->side;
-	const char *narrow = side && g->side_id ? " narrow" : "";
-
-	switch (t->kind) {
-	case INK_DIRECT:
-	case INK_STATEFUL:
-	case INK_KBF:
-		snprintf(text, size, "k = %u", g->k);
-		break;
-	case INK_DLEFT:
-		snprintf(text, size, "d = %u, h = %u, f = %u", g->d, g->h, g->f);
-		break;
-	case INK_COMPACT:
-		snprintf(text, size, "h = %u, r = %u, side %u%s", g->h, g->f, side, narrow);
-		break;
-	default:
-		snprintf(text, size, "h = %u, side %u%s", g->h, side, narrow);
-	}
+	kinds[t->kind].name(&t->geometry, text, size);
 	return text;
 }

@@ -372,7 +372,7 @@ static void write_page(const struct lab *lab, struct page *page, const struct ga
 		"sizes: 2 to 10,000 packets, 15 on average. Time-outs: a tenth of the flows breaks off, and its "
 		"UDP packet comes up to %d seconds later; it is P2P before %d seconds, but one age bit keeps a "
 		"flow for up to twice that, two age bits for a third more.",
-		p2p_papers_filter.f - 1, SIM_P2P_LATEST, SIM_P2P_TIMEOUT);
+		P2P_F - 1, SIM_P2P_LATEST, SIM_P2P_TIMEOUT);
 	write_extensions(lab, page, games);
 	write_claims(lab, page, games);
 }

@@ -8,19 +8,22 @@
 #include <errno.h>
 #include <stdlib.h>
 
-const struct ink_geometry p2p_papers_filter = {
-	.d = 4, .b = 2048, .h = 9, .f = 14, .side = INK_NO_SIDE, .dleft_flags = INK_DLEFT_COPY};
+#include "lab/structure.h"
 
 /*
- * The others have as many bits, the timer and the side table counted: lines of 64 bytes that 64K flows fill to
- * .975 and .94, and of what is left 20 bytes for each entry of the side table.
+ * The paper's table is the d-left one. The others have as many bits, the timer and the side table counted:
+ * lines of 64 bytes that 64K flows fill to .975 and .94. The rest is the side table, 20 bytes for each entry.
  */
 enum { LINES = 2100, COMPACT_LINES = 2048, SIDE_HEAD = 16, SIDE_ENTRY = 16 + 4 };
 #define SIDE_LEFT(lines) ((BITS / 8 - (lines)*64 - SIDE_HEAD) / SIDE_ENTRY)
 
-static const struct ink_geometry in_lines = {.b = LINES, .h = 32, .side = SIDE_LEFT(LINES)};
-static const struct ink_geometry in_compact = {
-	.b = COMPACT_LINES, .h = 34, .f = 9, .side = SIDE_LEFT(COMPACT_LINES)};
+static const struct ink_geometry geometries[] = {
+	[INK_LINE] = {.b = LINES, .h = 32, .side = SIDE_LEFT(LINES)},
+	[INK_COMPACT] = {.b = COMPACT_LINES, .h = 34, .f = 9, .side = SIDE_LEFT(COMPACT_LINES)},
+	[INK_DLEFT] =
+		{.d = 4, .b = 2048, .h = 9, .f = P2P_F, .side = INK_NO_SIDE, .dleft_flags = INK_DLEFT_COPY},
+	[INK_EXACT] = {0}, /* it has as many slots as it needs */
+};
 
 /* -------------------------------------------------------------------- the machines */
 
@@ -136,18 +139,15 @@ static struct ink_options table_options(const struct seat *s, const struct game 
 				.age_bits = s->as.age_bits,
 				.full = INK_REFUSE,
 				.seed = g->seed,
+				.geometry = geometries[s->as.kind],
 				.rules = &s->machine.rules};
 
-	if (s->as.kind == INK_DLEFT)
-		o.geometry = p2p_papers_filter;
-	if (s->as.kind == INK_LINE || s->as.kind == INK_COMPACT)
-		o.geometry = s->as.kind == INK_LINE ? in_lines : in_compact;
-	if (s->as.kind == INK_DLEFT && s->as.reading & REINSERT)
+	if (s->as.reading & REINSERT)
 		o.geometry.dleft_flags |= INK_DLEFT_REINSERT;
-	o.geometry.f -= s->as.kind == INK_DLEFT && g->contest.both_ways;
+	o.geometry.f -= lab_kind_takes(s->as.kind, INK_GEOMETRY_DLEFT_FLAGS) && g->contest.both_ways;
 	o.geometry.b /= g->shrink;
 	o.geometry.side /= o.geometry.side == INK_NO_SIDE ? 1 : g->shrink;
-	o.flows = s->as.kind == INK_EXACT ? ACTIVE : 0;
+	o.flows = lab_kind_can(s->as.kind, INK_CAN_BE_EXACT) ? ACTIVE : 0;
 	return o;
 }
 

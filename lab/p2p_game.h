@@ -8,7 +8,8 @@
 #include "lab/runner.h"
 #include "sim/p2p.h"
 
-enum { ACTIVE = 65536, BITS = 2048 * 4 * 9 * (14 + 2) };
+/* The table of the paper: 2^11 x 4 x 9 cells, 14 bits of fingerprint; and its active flows. */
+enum { P2P_F = 14, BITS = 2048 * 4 * 9 * (P2P_F + 2), ACTIVE = 65536 };
 
 /* What the paper leaves open, as differences from: every packet looks, a SYN that meets a match stores a copy. */
 enum reading {
@@ -53,9 +54,6 @@ struct game {
 	uint32_t flows, warm; /* the first ones do not count: the table fills up */
 	struct errors errors[P2P_MOST_CONTENDERS];
 };
-
-/* The table of the paper: 2^11 x 4 x 9 cells, 14 bits of fingerprint. */
-extern const struct ink_geometry p2p_papers_filter;
 
 /* A job of lab_each() over an array of games: plays one, and fills in its errors. */
 lab_job p2p_game;

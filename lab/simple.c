@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lab/structure.h"
 #include "table/table.h"
 
 /* State s of the machine is s-1 in the table. Events: the triggers by their number, and these. */
@@ -58,16 +59,79 @@ static void make_rules(struct machine *m, enum reading reading)
 	m->starts[reading == READING_B ? 1 : BEGIN] = 1;
 }
 
+/* ------------------------------------------------------------------ the kinds */
+
+static double bits_of_side(const struct ink_plan *p)
+{
+	return 8 * (double)ink_side_bytes(ink_side_form(p));
+}
+
+static double bits_of_lines(const struct ink_plan *p)
+{
+	return 512. * p->geometry.b + bits_of_side(p);
+}
+
+static double bits_of_slots(const struct ink_plan *p)
+{
+	return 128. * p->geometry.b;
+}
+
+static double bits_of_buckets(const struct ink_plan *p)
+{
+	const struct ink_geometry *g = &p->geometry;
+
+	return (double)g->d * g->b * g->h * (g->f + p->state_bits + p->age_bits) + bits_of_side(p);
+}
+
+static double bits_of_states(const struct ink_plan *p)
+{
+	return (double)p->geometry.m * (p->state_bits + p->age_bits);
+}
+
+static double bits_of_counters(const struct ink_plan *p)
+{
+	return (double)p->geometry.m * (p->geometry.counter_bits + p->age_bits);
+}
+
+static double bits_of_sums(const struct ink_plan *p)
+{
+	return 16. * p->geometry.m + bits_of_side(p);
+}
+
+/* How a kind takes part in the experiment. */
+struct part {
+	double (*bits)(const struct ink_plan *plan); /* of memory */
+	unsigned age_bits;
+	uint64_t flows;                          /* to begin with, where the table grows */
+	bool is_given_states;                    /* each call names the state */
+	bool grouped;                            /* its cells come in groups of k */
+	uint32_t dleft_flags[3], bloom_flags[3]; /* by interpretation */
+};
+
+enum { COPY = INK_DLEFT_COPY, REINSERT = INK_DLEFT_COPY | INK_DLEFT_REINSERT };
+
+/* `exact` stands for the truth and is given no timers; `kbf` cannot have any. */
+static const struct part parts[] = {
+	[INK_LINE] = {bits_of_lines, .age_bits = 1},
+	[INK_COMPACT] = {bits_of_lines, .age_bits = 1},
+	[INK_DLEFT] =
+		{bits_of_buckets, .age_bits = 1,
+		 .dleft_flags = {[READING_A] = REINSERT, [READING_B] = COPY, [READING_PROPER] = REINSERT}},
+	[INK_EXACT] = {bits_of_slots, .flows = 40000},
+	[INK_STATEFUL] = {bits_of_states, .age_bits = 1},
+	[INK_DIRECT] = {bits_of_counters, .age_bits = 1, .is_given_states = true,
+			.bloom_flags = {[READING_B] = INK_BLOOM_DECREMENT}},
+	[INK_KBF] = {bits_of_sums, .grouped = true},
+};
+
 static struct ink_geometry geometry_of(const struct simple_table *t, enum reading reading)
 {
 	struct ink_geometry g = t->geometry;
 
 	if (t->as_given)
 		return g;
-	if (t->kind == INK_DLEFT)
-		g.dleft_flags |= INK_DLEFT_COPY | (reading == READING_B ? 0 : INK_DLEFT_REINSERT);
-	if (t->kind == INK_DIRECT && reading == READING_B)
-		g.bloom_flags |= INK_BLOOM_DECREMENT;
+	g.dleft_flags |= parts[t->kind].dleft_flags[reading];
+	g.bloom_flags |= parts[t->kind].bloom_flags[reading];
 	return g;
 }
 
@@ -75,34 +139,13 @@ static struct ink_options options_of(const struct simple_table *t, enum reading 
 {
 	struct ink_options o = {.size = sizeof o, .kind = t->kind, .states = STATES, .seed = 1};
 
-	if (t->kind == INK_DIRECT || t->kind == INK_STATEFUL || t->kind == INK_KBF)
+	if (lab_kind_takes(t->kind, INK_GEOMETRY_K))
 		o.error = .999; /* the cells are given, so any error is accepted */
 	o.geometry = geometry_of(t, reading);
-	o.age_bits = t->kind != INK_KBF && t->kind != INK_EXACT; /* which need no timers, or have none */
-	o.flows = t->kind == INK_EXACT ? 40000 : 0;              /* to begin with; it grows */
+	o.age_bits = parts[t->kind].age_bits;
+	o.flows = parts[t->kind].flows;
 	o.full = t->full ? t->full : INK_REFUSE;
 	return o;
-}
-
-/* ------------------------------------------------------------------- the memory */
-
-static double bits_of(const struct ink_plan *p)
-{
-	const struct ink_geometry *g = &p->geometry;
-	double side = 8 * (double)ink_side_bytes(ink_side_form(p)), code = p->state_bits + p->age_bits;
-
-	switch (p->kind) {
-	case INK_DLEFT:
-		return (double)g->d * g->b * g->h * (g->f + code) + side;
-	case INK_STATEFUL:
-		return g->m * code;
-	case INK_DIRECT:
-		return (double)g->m * (g->counter_bits + p->age_bits);
-	case INK_KBF:
-		return 16. * g->m + side;
-	default:
-		return 512. * g->b + side;
-	}
 }
 
 /* ------------------------------------------------------------------- what is noted */
@@ -233,12 +276,12 @@ static void play_one(struct player *p, const struct sim_trigger *x)
 	}
 	if (x->what == SIM_BEGIN)
 		p->notes[x->slot] = 0; /* the flow before may have ended silently */
-	if (x->kind == SIM_RANDOM && p->made_as.kind != INK_DIRECT) {
+	if (parts[p->made_as.kind].is_given_states)
+		step_in(p, x);
+	else if (x->kind == SIM_RANDOM) {
 		if (ink_peek(p->table, x->id) == STATES - 1)
 			p->notes[x->slot] |= COMPLETE;
-	} else if (p->made_as.kind == INK_DIRECT)
-		step_in(p, x);
-	else if (!is_slow(p, x))
+	} else if (!is_slow(p, x))
 		step(p, x);
 	if (x->what == SIM_END)
 		judge(p, x);
@@ -281,10 +324,10 @@ static uint32_t part_of(uint32_t whole, uint32_t divisor)
 static struct simple_table table_part(const struct simple_run *run, size_t i)
 {
 	struct simple_table t = run->tables[i];
-	uint32_t k = t.kind == INK_KBF ? t.geometry.k : 1; /* its cells come in groups of k */
+	uint32_t group = parts[t.kind].grouped ? t.geometry.k : 1;
 
 	t.geometry.b = part_of(t.geometry.b, run->divisor);
-	t.geometry.m = part_of(t.geometry.m / k, run->divisor) * k;
+	t.geometry.m = part_of(t.geometry.m / group, run->divisor) * group;
 	t.geometry.side = part_of(t.geometry.side, run->divisor);
 	return t;
 }
@@ -315,7 +358,7 @@ static int player_open(struct lab *lab, const struct simple_run *run, struct pla
 	if (!p->table)
 		return lab_fail(lab, -errno, "simple machine: %s", why.text);
 	ink_plan(&o, &plan, NULL);
-	*p->result = (struct simple_result){.bits = bits_of(&plan)};
+	*p->result = (struct simple_result){.bits = parts[plan.kind].bits(&plan)};
 	return 0;
 }
 

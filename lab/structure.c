@@ -31,3 +31,21 @@ enum structure structure_of(enum ink_kind kind)
 
 	return structures[kind];
 }
+
+static struct ink_kind_info info_of(enum ink_kind kind)
+{
+	struct ink_kind_info info = {.size = sizeof info};
+
+	ink_kind_info(kind, &info);
+	return info;
+}
+
+bool lab_kind_can(enum ink_kind kind, unsigned what)
+{
+	return (info_of(kind).can & what) != 0;
+}
+
+bool lab_kind_takes(enum ink_kind kind, unsigned field)
+{
+	return (info_of(kind).geometry & field) != 0;
+}

@@ -6,6 +6,8 @@
 #ifndef INKLING_LAB_STRUCTURE_H
 #define INKLING_LAB_STRUCTURE_H
 
+#include <stdbool.h>
+
 #include <inkling/inkling.h>
 
 enum structure {
@@ -27,5 +29,9 @@ enum structure {
 const char *structure_name(enum structure structure);
 
 enum structure structure_of(enum ink_kind kind);
+
+/* What the library says of a kind: one of INK_CAN_..., one of INK_GEOMETRY_... */
+bool lab_kind_can(enum ink_kind kind, unsigned what);
+bool lab_kind_takes(enum ink_kind kind, unsigned field);
 
 #endif
