@@ -14,6 +14,8 @@
 
 #include <inkling/inkling.h>
 
+#include "tests/kind.h"
+
 enum { MODEL_UNSURE = 255 }; /* as the state of a cell */
 
 struct model_cell {
@@ -23,7 +25,7 @@ struct model_cell {
 };
 
 struct model {
-	enum ink_kind kind;
+	int direct; /* or else stateful */
 	struct ink_geometry g;
 	unsigned states, age_bits, cell_bits;
 	const struct ink_rules *rules; /* NULL: none */
@@ -56,7 +58,7 @@ static inline struct model_cell *model_cell(const struct model *m, uint64_t id, 
 	uint32_t k = m->g.k, in_line = 512 / m->cell_bits;
 	int blocked = (m->g.bloom_flags & INK_BLOOM_BLOCKED) != 0;
 	uint32_t cells = blocked ? in_line : m->g.m, from = 0, share = cells / k + (i < cells % k);
-	uint32_t draw = m->kind == INK_DIRECT ? 32 * state + i : blocked ? i + 2 : i;
+	uint32_t draw = m->direct ? 32 * state + i : blocked ? i + 2 : i;
 
 	for (uint32_t before = 0; before < i; before++)
 		from += cells / k + (before < cells % k);
@@ -127,7 +129,7 @@ static inline ink_answer model_stateful(const struct model *m, uint64_t id)
 
 static inline ink_answer model_peek(const struct model *m, uint64_t id)
 {
-	return m->kind == INK_DIRECT ? model_direct(m, id) : model_stateful(m, id);
+	return m->direct ? model_direct(m, id) : model_stateful(m, id);
 }
 
 static inline void model_touch(const struct model *m, uint64_t id, unsigned state)
@@ -140,10 +142,10 @@ static inline ink_answer model_lookup(const struct model *m, uint64_t id)
 {
 	ink_answer answer = model_peek(m, id);
 
-	for (unsigned s = 0; s < m->states && m->kind == INK_DIRECT; s++)
+	for (unsigned s = 0; s < m->states && m->direct; s++)
 		if (model_pair(m, id, s))
 			model_touch(m, id, s);
-	if (answer != INK_ABSENT && m->kind == INK_STATEFUL)
+	if (answer != INK_ABSENT && !m->direct)
 		model_touch(m, id, 0);
 	return answer;
 }
@@ -158,17 +160,15 @@ static inline void model_mark(struct model *m, struct model_cell *c)
 
 static inline int model_insert(struct model *m, uint64_t id, unsigned state)
 {
-	int direct = m->kind == INK_DIRECT;
-
 	if (state >= m->states)
 		return -EINVAL;
-	m->collisions += (direct ? model_pair(m, id, state) : model_peek(m, id) != INK_ABSENT) ? 1 : 0;
+	m->collisions += (m->direct ? model_pair(m, id, state) : model_peek(m, id) != INK_ABSENT) ? 1 : 0;
 	for (uint32_t i = 0; i < m->g.k; i++) {
 		struct model_cell *c = model_cell(m, id, state, i);
 
 		if (!c->count)
-			c->state = direct ? 0 : state;
-		else if (!direct && (c->state != state || !model_counts(m)))
+			c->state = m->direct ? 0 : state;
+		else if (!m->direct && (c->state != state || !model_counts(m)))
 			model_mark(m, c);
 		c->count += c->count < model_top(m);
 		c->age = model_age_top(m);
@@ -185,11 +185,11 @@ static inline void model_take_out(const struct model *m, uint64_t id, unsigned s
 {
 	for (uint32_t i = 0; i < m->g.k; i++) {
 		struct model_cell *c = model_cell(m, id, state, i);
-		int stays = model_counts(m) ? c->count == model_top(m) : m->kind == INK_DIRECT;
+		int stays = model_counts(m) ? c->count == model_top(m) : m->direct;
 
 		if (m->g.bloom_flags & INK_BLOOM_DECREMENT && model_counts(m))
 			stays = 0;
-		if (!model_counts(m) && m->kind == INK_STATEFUL)
+		if (!model_counts(m) && !m->direct)
 			stays = c->state == MODEL_UNSURE;
 		if (!stays && --c->count == 0)
 			model_empty(c);
@@ -201,7 +201,7 @@ static inline int model_find(const struct model *m, uint64_t id, int only)
 {
 	ink_answer answer = model_peek(m, id);
 
-	if (m->kind == INK_DIRECT && only >= 0)
+	if (m->direct && only >= 0)
 		return model_pair(m, id, (unsigned)only) ? only : -ENOENT;
 	if (answer == INK_DONT_KNOW)
 		return -EBUSY;
@@ -218,7 +218,7 @@ static inline int model_modify(struct model *m, uint64_t id, int only, unsigned 
 		return from;
 	if ((unsigned)from == to)
 		return model_touch(m, id, to), 0;
-	if (m->kind == INK_DIRECT) {
+	if (m->direct) {
 		uint64_t before = m->collisions;
 
 		model_take_out(m, id, (unsigned)from);
@@ -241,11 +241,11 @@ static inline int model_delete(struct model *m, uint64_t id, int only)
 {
 	int from = model_find(m, id, only);
 
-	if (from == -EBUSY && m->kind == INK_STATEFUL && model_counts(m))
+	if (from == -EBUSY && !m->direct && model_counts(m))
 		from = 0;
 	if (from < 0)
 		return from;
-	if (m->kind == INK_DIRECT && !model_counts(m))
+	if (m->direct && !model_counts(m))
 		return -EBUSY;
 	model_take_out(m, id, (unsigned)from);
 	return 0;
@@ -308,7 +308,7 @@ static inline uint64_t model_period(const struct model *m, unsigned state)
 	if (state != MODEL_UNSURE)
 		return state < m->rules->states ? m->rules->timings[state].period : 0;
 	longest = m->rules->timings[m->rules->states].period;
-	for (unsigned s = 0; s < m->states && longest && m->kind == INK_STATEFUL; s++) {
+	for (unsigned s = 0; s < m->states && longest && !m->direct; s++) {
 		uint64_t period = model_period(m, s);
 
 		longest = period == 0 || period > longest ? period : longest;
@@ -389,10 +389,13 @@ static inline void model_tick(struct model *m, uint64_t now)
 
 static inline struct model model_of(const struct ink_options *o, const struct ink_plan *p)
 {
-	struct model m = {.kind = p->kind, .g = p->geometry, .states = o->states, .age_bits = p->age_bits};
+	struct model m = {.direct = !kind_takes(p->kind, INK_GEOMETRY_THRESHOLD),
+			  .g = p->geometry,
+			  .states = o->states,
+			  .age_bits = p->age_bits};
 
 	m.cell_bits = p->age_bits + p->state_bits +
-		      (p->kind == INK_DIRECT && !p->geometry.counter_bits ? 1 : p->geometry.counter_bits);
+		      (m.direct && !p->geometry.counter_bits ? 1 : p->geometry.counter_bits);
 	m.cells = calloc(m.g.m, sizeof *m.cells);
 	return m;
 }
@@ -405,7 +408,7 @@ static inline uint64_t model_bits(const struct model *m, const struct model_cell
 
 	if (!c->count)
 		return 0;
-	if (m->kind == INK_DIRECT)
+	if (m->direct)
 		return c->age | c->count << a;
 	return c->age | value << a | (model_counts(m) ? c->count << a << s : 0);
 }

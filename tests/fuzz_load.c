@@ -24,6 +24,7 @@
 
 #include "base/file.h"
 #include "tests/image.h"
+#include "tests/kind.h"
 #include "base/pages.h"
 #include "tests/random.h"
 #include "tests/scratch.h"
@@ -67,14 +68,15 @@ static uint32_t least_of(uint32_t a, uint32_t b)
 static struct ink_geometry choose_filter(const uint8_t *choice, uint32_t kind, uint32_t bits)
 {
 	uint32_t in_line = 512 / bits;
-	struct ink_geometry g = {.k = 1 + choice[0] % 12, .threshold = kind == INK_STATEFUL};
+	struct ink_geometry g = {.k = 1 + choice[0] % 12};
 
 	g.m = 2 * g.k + choice[1] + 16 * choice[2];
-	if (kind == INK_STATEFUL)
-		g.threshold += choice[3] % g.k;
-	if (kind == INK_DIRECT)
+	if (!kind_takes(kind, INK_GEOMETRY_THRESHOLD)) {
 		g.bloom_flags = choice[4] % 2 ? INK_BLOOM_DECREMENT : 0;
-	if (kind == INK_STATEFUL && choice[4] % 2 && in_line >= 2 * g.k) {
+		return g;
+	}
+	g.threshold = 1 + choice[3] % g.k;
+	if (choice[4] % 2 && in_line >= 2 * g.k) {
 		g.bloom_flags = INK_BLOOM_BLOCKED;
 		g.m = in_line * (1 + choice[1]);
 	}
@@ -86,26 +88,26 @@ static struct ink_geometry choose_geometry(const uint8_t *choice, uint32_t kind,
 {
 	struct ink_geometry g = {.d = 2, .b = 1 + choice[0] % 64, .side = choice[1] % 128};
 
-	if (kind == INK_STATEFUL || kind == INK_DIRECT)
+	if (kind_takes(kind, INK_GEOMETRY_K))
 		return choose_filter(choice, kind, code);
-	if ((kind == INK_LINE || kind == INK_COMPACT) && choice[5] % 2)
+	if (kind_takes(kind, INK_GEOMETRY_SIDE_ID) && choice[5] % 2)
 		g.side_id = INK_SIDE_LEAST_ID + choice[5] / 2 % (INK_SIDE_MOST_ID - INK_SIDE_LEAST_ID + 1);
 
-	if (kind == INK_LINE) {
-		g.h = 16 + 8 * (choice[2] % 3);
-		g.f = ink_line_entry_bits(g.h / INK_LINE_WORDS) - code;
-	} else if (kind == INK_COMPACT) {
+	if (kind_can(kind, INK_CAN_BE_EXACT)) {
+		g = (struct ink_geometry){.d = 1, .b = 256u << choice[2] % 3, .h = 1, .f = 64};
+	} else if (kind_takes(kind, INK_GEOMETRY_Q)) {
 		g.f = 4 + choice[2] % 21;
 		g.h = 4 +
 		      choice[3] % (least_of(COMPACT_MAX_SLOTS, (COMPACT_BITS - 1) / (g.f + code + 1)) - 3);
 		g.q = 1 + choice[4] % (least_of(COMPACT_META_BITS, COMPACT_BITS - g.h * (g.f + code)) - g.h);
-	} else if (kind == INK_DLEFT) {
+	} else if (kind_takes(kind, INK_GEOMETRY_DLEFT_FLAGS)) {
 		g.d = 1 + choice[2] % 8;
 		g.h = 1 + choice[3] % 16;
 		g.f = 2 + choice[4] % 31;
 		g.dleft_flags = choice[5] % 8;
 	} else {
-		g = (struct ink_geometry){.d = 1, .b = 256u << choice[2] % 3, .h = 1, .f = 64};
+		g.h = 16 + 8 * (choice[2] % 3);
+		g.f = ink_line_entry_bits(g.h / INK_LINE_WORDS) - code;
 	}
 	return g;
 }
@@ -122,11 +124,13 @@ enum { CHOICES = 12 };
 static void make_of_choices(struct image *i, const uint8_t *choice, const uint8_t *body, size_t size)
 {
 	uint32_t kind = 1 + choice[0] % 6, states = 1 + choice[1] % 255, ages = choice[2] % 3;
-	uint32_t writers = kind == INK_LINE ? 1 + choice[3] % 2 : 1,
-		 full = 1 + choice[4] % (kind < INK_STATEFUL ? 3 : 2);
-	uint32_t counter_bits = kind < INK_STATEFUL ? 0 : ages && choice[3] < 64 ? 0 : 2 + choice[3] % 7;
+	const struct ink_header_ranges *ranges = &ink_kind_find(kind)->ranges;
+	uint32_t writers = ranges->writers.most > 1 ? 1 + choice[3] % 2 : 1,
+		 full = 1 + choice[4] % ranges->full.most;
+	uint32_t counter_bits =
+		!ranges->counter_bits.most || (ages && choice[3] < 64) ? 0 : 2 + choice[3] % 7;
 	uint32_t state_bits = state_bits_of(kind, states, counter_bits);
-	uint32_t plain = kind == INK_DIRECT && !counter_bits;
+	uint32_t plain = !counter_bits && ranges->k.most && !ranges->threshold.most;
 	struct ink_plan p = {
 		.kind = (enum ink_kind)kind,
 		.state_bits = state_bits,
@@ -264,9 +268,10 @@ static void give_rules(struct ink_table *t, unsigned states)
 		rows[s * EVENTS + 2] = (struct ink_row){s == states ? 0 : INK_NO_ROW, 0};
 	}
 	for (unsigned s = 0; s <= states; s++)
-		timings[s] = (struct ink_timing){.period = t->plan.kind == INK_DIRECT ? 2 : 1 + s % 3,
-						 .timeout = INK_ABSENT,
-						 .expendable = 1};
+		timings[s] =
+			(struct ink_timing){.period = kind_can(t->plan.kind, INK_CAN_DIFFER) ? 1 + s % 3 : 2,
+					    .timeout = INK_ABSENT,
+					    .expendable = 1};
 	insist(ink_set_rules(t, &rules, NULL) == 0);
 }
 

@@ -260,26 +260,36 @@ static inline void assert_change(const struct change *c, int line)
 
 /* ------------------------------------------------------------- the insides */
 
+static inline int line_is_flagged(uint64_t id)
+{
+	const struct ink_line *line = t->body;
+
+	line += ink_line_place(ink_line_shape_of(t), id).first;
+	return (line->word[INK_LINE_SIDE + ink_side_class(id) % 4] & INK_LINE_FLAG) != 0;
+}
+
+static inline int compact_is_flagged(uint64_t id)
+{
+	struct place p = compact_place(ink_compact_shape_of(t), t->plan.geometry.b, id);
+	const struct compact_line *line = (const struct compact_line *)t->body + first_line(&p);
+	uint64_t flags = line->word[COMPACT_WORDS - 1] >> COMPACT_SIDE & 15;
+
+	return compact_sent[flags] >> ink_side_class(id) & 1;
+}
+
+static inline int side_is_used(uint64_t id)
+{
+	(void)id;
+	return ink_side_count(&t->side) != 0;
+}
+
 /* Does the flow's first line send to the side table? In `dleft` any flow there sends all. */
 static inline int side_is_asked(uint64_t id)
 {
-	const struct ink_line *line = t->body;
-	const struct compact_line *compact = t->body;
-	struct place p;
+	static int (*const asked[])(uint64_t) = {
+		[INK_LINE] = line_is_flagged, [INK_COMPACT] = compact_is_flagged, [INK_DLEFT] = side_is_used};
 
-	switch (variant->kind) {
-	case INK_LINE:
-		line += ink_line_place(ink_line_shape_of(t), id).first;
-		return (line->word[INK_LINE_SIDE + ink_side_class(id) % 4] & INK_LINE_FLAG) != 0;
-	case INK_COMPACT:
-		p = compact_place(ink_compact_shape_of(t), t->plan.geometry.b, id);
-		compact += first_line(&p);
-		return compact_sent[compact->word[COMPACT_WORDS - 1] >> COMPACT_SIDE & 15] >>
-			       ink_side_class(id) &
-		       1;
-	default:
-		return ink_side_count(&t->side) != 0;
-	}
+	return asked[variant->kind](id);
 }
 
 #endif

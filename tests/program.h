@@ -120,16 +120,15 @@ static inline void choose_geometry(struct program *p)
 
 	g->side = side == 0 ? INK_NO_SIDE : side < 10 ? side : 0;
 	g->b = 1 + next_byte(p) % 5;
-	if (p->options.kind == INK_LINE)
-		g->h = 16 + 8 * (next_byte(p) % 3);
-	if (p->options.kind == INK_COMPACT)
-		g->f = 4 + next_byte(p) % 21;
-	if (p->options.kind == INK_DLEFT) {
+	if (p->info.geometry & INK_GEOMETRY_DLEFT_FLAGS) {
 		g->d = 1 + next_byte(p) % 4;
 		g->h = 1 + next_byte(p) % 8;
 		g->f = 2 + next_byte(p) % 9;
 		g->dleft_flags = next_byte(p) % 8;
-	}
+	} else if (p->info.geometry & INK_GEOMETRY_Q)
+		g->f = 4 + next_byte(p) % 21;
+	else
+		g->h = 16 + 8 * (next_byte(p) % 3);
 }
 
 static inline int is_filter(const struct program *p)
@@ -146,7 +145,7 @@ static inline void choose_filter(struct program *p)
 	g->k = 1 + next_byte(p) % 8;
 	g->m = 2 * g->k + next_byte(p);
 	g->counter_bits = bits == 9 ? INK_NO_COUNTERS : bits;
-	g->threshold = p->options.kind == INK_STATEFUL ? next_byte(p) % (g->k + 1) : 0;
+	g->threshold = p->info.geometry & INK_GEOMETRY_THRESHOLD ? next_byte(p) % (g->k + 1) : 0;
 	g->bloom_flags = next_byte(p) % 3;
 	p->options.full = INK_UNSURE + next_byte(p) % 2;
 }
@@ -641,12 +640,14 @@ static inline int is_full(const struct ink_table *t, uint32_t number)
 	return full;
 }
 
-/* Does it have to make room, and is it therefore deferred? */
+/* Kinds whose batches defer the inserts that have to make room. */
+static const int defers[] = {[INK_LINE] = 1, [INK_KBF] = 0};
+
 static inline int waits(const struct ink_table *t, enum verb verb, uint64_t id)
 {
 	struct ink_line_place place;
 
-	if (verb != INSERT || t->plan.kind != INK_LINE || t->writers > 1)
+	if (verb != INSERT || !defers[t->plan.kind] || t->writers > 1)
 		return 0;
 	place = ink_line_place(ink_line_shape_of(t), id);
 	return is_full(t, place.first) && is_full(t, place.second);
@@ -910,9 +911,9 @@ static inline ink_answer model_lookup_in(struct model *m, uint64_t id, unsigned 
 
 	if (state >= m->states)
 		return INK_ABSENT;
-	if (m->kind == INK_DIRECT && !model_pair(m, id, state))
+	if (m->direct && !model_pair(m, id, state))
 		return INK_ABSENT;
-	if (m->kind == INK_DIRECT)
+	if (m->direct)
 		return model_touch(m, id, state), (ink_answer)state;
 	answer = model_lookup(m, id);
 	return answer < 0 || answer == (ink_answer)state ? answer : INK_ABSENT;
@@ -975,10 +976,10 @@ static inline int are_possible(const struct program *p, const struct ink_rules *
 
 		if (timing->period && timing->timeout != INK_ABSENT)
 			return 0;
-		if (p->options.kind == INK_DIRECT && timing->period != rules->timings[0].period)
+		if (!(p->info.can & INK_CAN_DIFFER) && timing->period != rules->timings[0].period)
 			return 0;
 	}
-	return p->options.kind == INK_STATEFUL || rules->states == p->options.states ||
+	return (p->info.can & INK_CAN_DIFFER) || rules->states == p->options.states ||
 	       rules->timings[0].period == 0 || !p->options.age_bits;
 }
 

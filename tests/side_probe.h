@@ -11,21 +11,32 @@ struct two_lines {
 	uint32_t low, high;
 };
 
+static inline struct two_lines sorted(uint32_t a, uint32_t b)
+{
+	return a < b ? (struct two_lines){a, b} : (struct two_lines){b, a};
+}
+
+static inline struct two_lines of_line(const struct ink_table *table, uint64_t id)
+{
+	struct ink_line_place p = ink_line_place(ink_line_shape_of(table), id);
+
+	return sorted(p.first, p.second);
+}
+
+static inline struct two_lines of_compact(const struct ink_table *table, uint64_t id)
+{
+	struct place p = compact_place(ink_compact_shape_of(table), table->plan.geometry.b, id);
+
+	return sorted(first_line(&p), second_line(&p));
+}
+
 /* The candidate lines of a flow in `line` and `compact`. */
 static inline struct two_lines lines_of(const struct ink_table *table, uint64_t id)
 {
-	uint32_t first, second;
+	static struct two_lines (*const of[])(const struct ink_table *,
+					      uint64_t) = {[INK_LINE] = of_line, [INK_COMPACT] = of_compact};
 
-	if (table->plan.kind == INK_LINE) {
-		struct ink_line_place p = ink_line_place(ink_line_shape_of(table), id);
-
-		first = p.first, second = p.second;
-	} else {
-		struct place p = compact_place(ink_compact_shape_of(table), table->plan.geometry.b, id);
-
-		first = first_line(&p), second = second_line(&p);
-	}
-	return first < second ? (struct two_lines){first, second} : (struct two_lines){second, first};
+	return of[table->plan.kind](table, id);
 }
 
 /* How many of its entries are this flow's, by as many bits of the id as they keep. */

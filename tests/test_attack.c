@@ -131,20 +131,31 @@ struct counted {
 	struct sample refused, collided, fullest;
 };
 
+static unsigned used_in_line(const struct ink_table *t, uint32_t line)
+{
+	const struct ink_line *l = (const struct ink_line *)t->body + line;
+	const struct ink_line_shape *s = ink_line_shape_of(t);
+	unsigned empty = 0;
+
+	for (unsigned i = 0; i < INK_LINE_WORDS; i++)
+		empty += (unsigned)__builtin_popcountll(ink_line_columns(s, l->word[i], 0));
+	return INK_LINE_WORDS * s->lanes - empty;
+}
+
+static unsigned used_in_compact(const struct ink_table *t, uint32_t line)
+{
+	return line_count(ink_compact_shape_of(t), ((const struct compact_line *)t->body + line)->word);
+}
+
 static unsigned fullest_line(const struct ink_table *t)
 {
+	static unsigned (*const used_in[])(const struct ink_table *, uint32_t) = {
+		[INK_LINE] = used_in_line, [INK_COMPACT] = used_in_compact};
 	unsigned most = 0;
 
 	for (uint32_t line = 0; line < t->plan.geometry.b; line++) {
-		const struct ink_line *l = (const struct ink_line *)t->body + line;
-		const struct compact_line *c = (const struct compact_line *)t->body + line;
-		unsigned used = 0;
+		unsigned used = used_in[t->plan.kind](t, line);
 
-		for (unsigned i = 0; i < INK_LINE_WORDS && t->plan.kind == INK_LINE; i++)
-			used += ink_line_shape_of(t)->lanes - (unsigned)__builtin_popcountll(ink_line_columns(
-								      ink_line_shape_of(t), l->word[i], 0));
-		if (t->plan.kind == INK_COMPACT)
-			used = line_count(ink_compact_shape_of(t), c->word);
 		most = used > most ? used : most;
 	}
 	return most;

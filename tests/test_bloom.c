@@ -46,11 +46,17 @@ static void make(const struct variant *v, unsigned age_bits)
 
 /* ---------------------------------------------------------------- cells and flows */
 
+/* A cell of `stateful` has a state of its own, so it can be marked and needs a threshold. */
+static int is_direct(enum ink_kind kind)
+{
+	return !kind_takes(kind, INK_GEOMETRY_THRESHOLD);
+}
+
 static uint64_t cell_number(uint64_t id, unsigned state, unsigned share)
 {
 	uint64_t at[INK_BLOOM_MOST_K];
 
-	bloom_all(bloom_of(t), id, variant->kind == INK_DIRECT ? state * INK_BLOOM_MOST_K : 0, at);
+	bloom_all(bloom_of(t), id, is_direct(variant->kind) ? state * INK_BLOOM_MOST_K : 0, at);
 	return at[share] / bloom_of(t)->cell_bits - share * SHARE;
 }
 
@@ -100,7 +106,7 @@ static void show_cell(char *text, uint32_t cell)
 
 	if (!cell)
 		strcpy(text, ".");
-	else if (t->plan.kind == INK_DIRECT)
+	else if (is_direct(t->plan.kind))
 		sprintf(text, "%u", count);
 	else if (value == (1u << s->value_bits) - 1)
 		sprintf(text, count > 1 ? "?*%u" : "?", count);
@@ -285,7 +291,7 @@ TEST_THAT(a_set_stores_or_changes)
 		uint64_t id;
 
 		make(all[i], 1);
-		id = all[i]->kind == INK_DIRECT ? flow_of_two(1, 0, 2, 3) : flow(0, 0);
+		id = is_direct(all[i]->kind) ? flow_of_two(1, 0, 2, 3) : flow(0, 0);
 		assert_int_equal(ink_set(t, id, 1), 0);
 		assert_int_equal(ink_lookup(t, id), 1);
 		assert_int_equal(ink_set(t, id, 2), 0);

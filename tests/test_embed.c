@@ -5,6 +5,7 @@
  * other versions, and what a save that was killed leaves behind.
  */
 #include "tests/embed.h"
+#include "tests/kind.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -25,7 +26,7 @@ static struct ink_table *make_table(struct ink_options o, const struct ink_alloc
 	o.size = sizeof o;
 	o.states = STATES;
 	o.flows = o.flows ? o.flows : FLOWS;
-	o.age_bits = o.kind != INK_KBF;
+	o.age_bits = kind_can(o.kind, INK_CAN_TIME_OUT) ? 1 : 0;
 	o.error = .02;
 	o.seed = 3;
 	o.allocator = a;
@@ -115,14 +116,14 @@ static const struct ink_rules *rules_for(enum ink_kind kind)
 	static struct ink_timing timings[STATES + 1];
 	static const struct ink_rules rules = {
 		.size = sizeof rules, .states = STATES, .events = EVENTS, .rows = rows, .timings = timings};
-	int moves = kind != INK_STATEFUL && kind != INK_DIRECT && kind != INK_KBF;
+	int moves = kind_can(kind, INK_CAN_TIME_OUT_TO), differ = kind_can(kind, INK_CAN_DIFFER);
 
 	for (unsigned i = 0; i < (STATES + 2) * EVENTS; i++)
 		rows[i] = (struct ink_row){(int16_t)(i % STATES), 0};
 	for (unsigned s = 0; s <= STATES; s++) {
 		int goes_on = moves && s % 2 && s < STATES;
 
-		timings[s] = (struct ink_timing){.period = kind == INK_DIRECT ? 1 : 1 + s % 3,
+		timings[s] = (struct ink_timing){.period = differ ? 1 + s % 3 : 1,
 						 .timeout = (int16_t)(goes_on ? (int)s - 1 : INK_ABSENT)};
 	}
 	return &rules;
@@ -211,13 +212,13 @@ static void assert_tick_goes_on(struct ink_options o, unsigned portions)
 static void a_tick_under_way_goes_on_in_a_loaded_table_and_in_a_copy(void **state)
 {
 	for (int kind = INK_LINE; kind <= INK_KBF; kind++)
-		for (unsigned age = 0; age <= (kind == INK_KBF ? 0 : 2); age++)
+		for (unsigned age = 0; age <= (kind_can(kind, INK_CAN_TIME_OUT) ? 2 : 0); age++)
 			for (unsigned portions = 1; portions < 14; portions += 3) {
 				struct ink_options o = {.kind = (enum ink_kind)kind, .age_bits = age};
 
 				assert_tick_goes_on(o, portions);
 				o.writers = 2;
-				if (kind == INK_LINE)
+				if (kind_can(kind, INK_CAN_MANY_WRITERS))
 					assert_tick_goes_on(o, portions);
 			}
 }

@@ -86,13 +86,15 @@ static void assert_never_wrong(const struct ink_options *o, uint64_t replacement
 /* The options of the numbers that the project promises. */
 static struct ink_options promised(enum ink_kind kind)
 {
-	struct ink_options o = {.size = sizeof o, .kind = kind, .states = 15, .age_bits = 1, .error = .001};
+	static const struct {
+		double error;
+		uint32_t f;
+	} rows[] = {[INK_LINE] = {.001, 0}, [INK_COMPACT] = {.0042, 8}, [INK_DLEFT] = {.001, 0}};
+	struct ink_options o = {.size = sizeof o, .kind = kind, .states = 15, .age_bits = 1};
 
 	o.flows = scaled(1000000);
-	if (kind == INK_COMPACT) {
-		o.error = .0042;
-		o.geometry.f = 8;
-	}
+	o.error = rows[kind].error;
+	o.geometry.f = rows[kind].f;
 	return o;
 }
 

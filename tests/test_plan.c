@@ -5,6 +5,7 @@
  * done is refused, with the nearest that can. Planning back, from bytes to flows
  * or to the error, gives the same.
  */
+#include "tests/kind.h"
 #include "tests/table.h"
 
 static const enum ink_kind kinds[] = {INK_LINE, INK_COMPACT, INK_DLEFT};
@@ -271,7 +272,7 @@ static void try_all_shapes(const struct ink_options *o, const struct ink_plan *p
 	for (uint32_t h = 4; h <= 56; h++)
 		for (uint32_t f = 2; f <= 32; f++) {
 			pinned.geometry = (struct ink_geometry){.h = h, .f = f};
-			if (o->kind != INK_DLEFT || h == 6)
+			if (!kind_takes(o->kind, INK_GEOMETRY_DLEFT_FLAGS) || h == 6)
 				assert_not_fewer(&pinned, plan->bytes);
 		}
 	for (uint32_t percent = 1; percent <= 40; percent += 3) {
