@@ -37,7 +37,7 @@ struct library {
 static struct library open_library(const char *path)
 {
 	void *at = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	struct library l = {.path = path};
+	struct library l = { .path = path };
 
 	if (!at) {
 		fprintf(stderr, "ink-load: %s\n", dlerror());
@@ -65,7 +65,7 @@ static void fill(const struct library *l, struct ink_table *t, uint64_t flows)
 {
 	uint64_t ids[CHUNK];
 	uint8_t states[CHUNK];
-	struct ink_batch b = {.n = CHUNK, .ids = ids, .states = states};
+	struct ink_batch b = { .n = CHUNK, .ids = ids, .states = states };
 
 	for (uint64_t done = 0; done < flows; done += CHUNK) {
 		for (unsigned i = 0; i < CHUNK; i++) {
@@ -76,16 +76,30 @@ static void fill(const struct library *l, struct ink_table *t, uint64_t flows)
 	}
 }
 
-static void make_snapshot(const struct library *l, enum ink_kind kind, uint64_t flows, const char *path)
+/* A snapshot of each kind. */
+static const struct row {
+	enum ink_kind kind;
+	const char *name;
+	unsigned share; /* of the flows: one in so many */
+	unsigned age_bits;
+	double error;
+} rows[] = {
+	{ INK_LINE, "line", 1, 1, 0 },          { INK_COMPACT, "compact", 1, 1, 0 },
+	{ INK_DLEFT, "dleft", 16, 1, 0 },       { INK_EXACT, "exact", 16, 1, 0 },
+	{ INK_STATEFUL, "stateful", 16, 1, 0 }, { INK_DIRECT, "direct", 16, 1, 0 },
+	{ INK_KBF, "kbf", 16, 0, .01 },
+};
+
+static void make_snapshot(const struct library *l, const struct row *r, uint64_t flows, const char *path)
 {
-	struct ink_options o = {.size = offsetof(struct ink_options, allocator),
-				.kind = kind,
-				.states = 5,
-				.flows = flows,
-				.age_bits = kind != INK_KBF,
-				.error = kind == INK_KBF ? .01 : 0,
-				.seed = 1};
-	struct ink_why why = {""};
+	struct ink_options o = { .size = offsetof(struct ink_options, allocator),
+				 .kind = r->kind,
+				 .states = 5,
+				 .flows = flows,
+				 .age_bits = r->age_bits,
+				 .error = r->error,
+				 .seed = 1 };
+	struct ink_why why = { "" };
 	struct ink_table *t = l->create(&o, &why);
 
 	if (t)
@@ -108,7 +122,7 @@ static double now(void)
 
 static double load(const struct library *l, const char *path, int trusted)
 {
-	const struct ink_load_options o = {.size = sizeof o, .trust = INK_TRUST_CHECKSUM};
+	const struct ink_load_options o = { .size = sizeof o, .trust = INK_TRUST_CHECKSUM };
 	double begin = now();
 	struct ink_table *t = trusted ? l->load_with(path, &o, NULL) : l->load(path, INK_LOAD_READ, NULL);
 	double end = now();
@@ -141,7 +155,6 @@ static void measure(const struct library *all, unsigned n, const char *name, con
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"", "line", "compact", "dleft", "exact", "stateful", "direct", "kbf"};
 	struct library all[MOST];
 	unsigned n = (unsigned)argc - 1;
 	const char *folder = getenv("TMPDIR"), *flows = getenv("FLOWS");
@@ -152,11 +165,11 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < n; i++)
 		all[i] = open_library(argv[i + 1]);
 	snprintf(path, sizeof path, "%s/ink-load-%ld", folder ? folder : "/tmp", (long)getpid());
-	for (int kind = INK_LINE; kind <= INK_KBF; kind++) {
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		uint64_t count = flows ? strtoull(flows, NULL, 10) : 16000000;
 
-		make_snapshot(&all[0], (enum ink_kind)kind, kind <= INK_COMPACT ? count : count / 16, path);
-		measure(all, n, names[kind], path);
+		make_snapshot(&all[0], &rows[i], count / rows[i].share, path);
+		measure(all, n, rows[i].name, path);
 	}
 	return unlink(path);
 }

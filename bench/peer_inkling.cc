@@ -103,11 +103,14 @@ public:
 	}
 
 private:
-	/* The paper's structures may be unsure about a flow, and do not remove it then. */
+	/* The paper's structures keep no ids of colliding flows: unsure about a flow, they do not remove it. */
 	bool may_doubt() const
 	{
-		return options.kind == INK_DLEFT || options.kind == INK_STATEFUL ||
-		       options.kind == INK_DIRECT;
+		struct ink_kind_info info = {};
+
+		info.size = sizeof info;
+		ink_kind_info(options.kind, &info);
+		return !(info.geometry & INK_GEOMETRY_SIDE_ID);
 	}
 
 	uint64_t id(const slice &s, size_t i) const
