@@ -371,7 +371,7 @@ static void most_lines_are_known_not_to_have_a_fingerprint(void **state)
 static void all_instruction_sets_place_alike(const struct ink_line_shape *s, uint64_t i)
 {
 	struct line_place places[40];
-	uint64_t ids[40];
+	uint64_t ids[40] = {0};
 	unsigned n = (unsigned)(i / LINE_NUMBERS);
 
 	random_words(ids, n);
