@@ -77,7 +77,7 @@ static inline int can_run(const struct variant *v)
 	o.states = 1;
 	made = ink_create(&o, NULL);
 	if (!made && errno == ENOTSUP)
-		print_message("%s: skipped, this processor cannot\n", v->name);
+		print_message("skipped: this processor lacks the instructions of %s\n", v->name);
 	else
 		assert_non_null(made);
 	ink_free(made);

@@ -10,6 +10,7 @@
 #include "sim/pool.h"
 #include "lab/printed_kbf.h"
 #include "tests/experiment.h"
+#include "tests/platform.h"
 #include "tests/random.h"
 #include "sim/seeded.h"
 #include "tests/test.h"
@@ -253,7 +254,7 @@ TEST_THAT(codes_take_the_bits_that_they_take)
 	const struct page_table *bits, *lookups;
 
 	if (!page)
-		skip();
+		SKIP("the search for codes takes long, and the tests are to be short");
 	bits = table_of(page, "bits");
 	lookups = table_of(page, "regression");
 	assert_claims_met(page);

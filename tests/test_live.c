@@ -307,7 +307,7 @@ int main(void)
 {
 	int error;
 
-	if (not_emulated("live capture"))
+	if (cannot_capture())
 		return 77;
 	error = make_namespace();
 	if (error) {

@@ -129,7 +129,7 @@ static void need_captures(void)
 {
 	if (find_folder())
 		return;
-	print_message("no captures in %s (INK_CAPTURES names another folder)\n", folder);
+	print_message("skipped: no captures in %s (INK_CAPTURES names another folder)\n", folder);
 	skip();
 }
 
@@ -319,17 +319,16 @@ TEST_THAT(scan_reports_sources_that_are_not_answered_and_no_others)
 
 static int make_capture(void **state)
 {
-	const char *tool = tool_path();
 	char command[2000];
 
 	if (scratch_make(state))
 		return -1;
-	if (!tool)
+	if (!tool_command()[0])
 		return 0;
 	snprintf(command, sizeof command,
-		 "'%s' generate -w '%s/x.pcap' -t '%s/x.json' --flows 5k --udp 300 --scans 3 --targets 300 "
+		 "%s generate -w '%s/x.pcap' -t '%s/x.json' --flows 5k --udp 300 --scans 3 --targets 300 "
 		 "--flood 2k --p2p 20 --video 2 --duration 60s --seed 3 >'%s/said'",
-		 tool, scratch, scratch, scratch);
+		 tool_command(), scratch, scratch, scratch);
 	return system(command);
 }
 
@@ -337,8 +336,8 @@ static void compare_made(const char *name, int no_timeouts, const struct pair *w
 {
 	char path[SCRATCH_PATH];
 
-	if (!tool_path())
-		skip();
+	if (!tool_command()[0])
+		SKIP("INKLING does not name the tool");
 	read_truth(scratch_path(path, "x.json"));
 	load_machine(name);
 	run(scratch_path(path, "x.pcap"), no_timeouts);

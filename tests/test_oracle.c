@@ -8,6 +8,7 @@
  */
 #include <limits.h>
 
+#include "tests/platform.h"
 #include "tests/program.h"
 #include "tests/churn.h"
 #include "base/pages.h"
@@ -704,7 +705,7 @@ static void both_call(struct pair *p, unsigned ids)
 static void all_instruction_sets_make_the_same_table(void **state)
 {
 	if (!ink_cpu_has(INK_SIMD_AVX2))
-		skip();
+		SKIP("this processor has no AVX2");
 	for (unsigned k = 0; k < SHAPES; k++) {
 		struct pair p = make_pair(&shapes[k], 3000, INK_SIMD_NONE, INK_SIMD_AVX2);
 

@@ -17,6 +17,7 @@
 
 #include <inkling/inkling.h>
 
+#include "tests/platform.h"
 #include "tests/side_probe.h"
 #include "base/cpu.h"
 #include "engine/prefetch.h"
@@ -120,7 +121,7 @@ static void do_both(void *(*work)(void *), void *one, void *other)
 static void skip_what_is_portable_anyway(enum ink_simd simd)
 {
 	if (simd == INK_SIMD_BEST && ink_cpu_best() == INK_SIMD_NONE)
-		skip();
+		SKIP("the best instructions here are the portable ones");
 }
 
 /* Does `line` take the flows there for the same? */
