@@ -71,7 +71,7 @@ static uint64_t flow_in(unsigned state, unsigned a, unsigned b)
 	return id;
 }
 
-static uint64_t flow(unsigned a, unsigned b)
+static uint64_t flow_at(unsigned a, unsigned b)
 {
 	return flow_in(0, a, b);
 }
@@ -162,7 +162,7 @@ static int call_line(const struct line *l)
 	if (l->verb == TICK)
 		return ink_tick(t, l->with, NULL);
 	if (!*id)
-		*id = flow(l->a, l->b);
+		*id = flow_at(l->a, l->b);
 	r = perform(t, *id, &(struct call){.verb = (enum verb)l->verb, .state = l->with});
 	return gives_answer((enum verb)l->verb) ? r.answer : r.error;
 }
@@ -291,7 +291,7 @@ TEST_THAT(a_set_stores_or_changes)
 		uint64_t id;
 
 		make(all[i], 1);
-		id = is_direct(all[i]->kind) ? flow_of_two(1, 0, 2, 3) : flow(0, 0);
+		id = is_direct(all[i]->kind) ? flow_of_two(1, 0, 2, 3) : flow_at(0, 0);
 		assert_int_equal(ink_set(t, id, 1), 0);
 		assert_int_equal(ink_lookup(t, id), 1);
 		assert_int_equal(ink_set(t, id, 2), 0);
@@ -306,7 +306,7 @@ TEST_THAT(a_count_at_its_top_stays_there)
 
 	make(&with_counters, 1);
 	for (unsigned i = 0; i < 9; i++)
-		ink_insert(t, ids[i] = flow(0, 0), 1);
+		ink_insert(t, ids[i] = flow_at(0, 0), 1);
 	assert_cells("1*7 . . . | 1*7 . . .");
 	for (unsigned i = 0; i < 9; i++)
 		assert_int_equal(ink_delete(t, ids[i]), 0);
@@ -434,9 +434,9 @@ TEST_THAT(a_cell_ends_by_its_period_and_is_counted_by_its_state)
 		timings[i] = (struct ink_timing){i == 1 ? 2 : i == 2 ? 5 : 1, INK_ABSENT, 0};
 	make(&with_counters, 1);
 	assert_int_equal(ink_set_rules(t, &rules, NULL), 0);
-	ink_insert(t, flow(0, 0), 1);
-	ink_insert(t, flow(1, 1), 2);
-	ink_insert(t, flow(1, 2), 1); /* 1 | 1 is now don't know, and rests for 5 as state 2 does */
+	ink_insert(t, flow_at(0, 0), 1);
+	ink_insert(t, flow_at(1, 1), 2);
+	ink_insert(t, flow_at(1, 2), 1); /* 1 | 1 is now don't know, and rests for 5 as state 2 does */
 	assert_cells("1 ?*2 . . | 1 2 1 .");
 	ink_tick(t, 2, NULL);
 	ink_tick(t, 4, &expired);
