@@ -103,7 +103,7 @@ b : many, any | timeout 1s -> absent
 fsm
 each exits <<'table'
 1 wrong.fsm:3:11: error: no condition 'tpc'; did you mean 'tcp'? | run ./wrong.fsm -r x.pcap
-1 ./filter.fsm:3:18: error: filter 'no such': | run ./filter.fsm -r x.pcap
+1 ./filter.fsm:3:18: error: filter: 'no' (character 1) | run ./filter.fsm -r x.pcap
 1 inkling: ./link.fsm:3:18: filter 'wlan type mgt': | run ./link.fsm -r x.pcap
 1 nowhere.fsm: No such file | run nowhere.fsm -r x.pcap
 1 ./: Is a directory | run ./ -r x.pcap

@@ -49,11 +49,17 @@ table
 exits 1 "              ^" check wrong.fsm tcp
 
 # Filters are compiled for every link that has something of its own: libpcap's message comes with its place.
-sed 's/= tcp/= tcp and filter "no such thing"/' m.fsm >filter.fsm
+sed 's/= tcp/= tcp and filter "tcp port"/' m.fsm >filter.fsm
 for command in check draw "run -r nowhere.pcap"; do
 	# shellcheck disable=SC2086 # these are several words
-	exits 1 "filter.fsm:3:26: error: filter 'no such thing': can't parse filter expression: syntax error" $command filter.fsm
+	exits 1 "filter.fsm:3:26: error: filter 'tcp port': can't parse filter expression: syntax error" $command filter.fsm
 	same "the caret, $command" "$(sed -n 3p said)" "$(printf '%25s^' '')"
+done
+# Nothing is looked up, neither in DNS nor elsewhere (tests/test_filter.c counts).
+for name in "host example.com" "port http" "tcp prot"; do
+	sed "s/= tcp/= filter \"$name\"/" m.fsm >name.fsm
+	word=${name#* }
+	exits 1 "name.fsm:3:18: error: filter: '$word' (character $((${#name} - ${#word} + 1)))" check name.fsm
 done
 for filter in "wlan type mgt" inbound "ifindex 1" "tcp port 80"; do
 	sed "s/= tcp/= filter \"$filter\"/" m.fsm >link.fsm

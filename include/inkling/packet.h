@@ -268,13 +268,15 @@ struct ink_filter;
  * Compiles tcpdump's filter language for frames of that link. The result
  * belongs to the caller: ink_filter_free it. NULL with errno: EINVAL (the
  * text is invalid, or is not possible on that link; `why` has the reason), ENOMEM.
+ * libpcap looks up names in the text, in DNS too, which may take long.
  */
 struct ink_filter *ink_filter_compile(const char *text, enum ink_link link, struct ink_why *why);
 void ink_filter_free(struct ink_filter *filter);
 
 /*
- * Checks that the text is a filter on some link, for callers that do not know the
- * link yet. 0, or -EINVAL (`why` has the reason on Ethernet), -ENOMEM.
+ * Checks the text of a machine's `filter`: it is valid on some link, and has no
+ * names, which are not looked up for a machine. 0, or -EINVAL (`why` has the
+ * reason, if need be that on Ethernet), -ENOMEM.
  */
 int ink_filter_try(const char *text, struct ink_why *why);
 

@@ -4,7 +4,8 @@
  *
  * libpcap's optimizer is cubic: "portrange 1-2||3-4||..." takes 0.3 s with 250 characters and 2 s with 500. The
  * filter of a capture is always optimized, since every packet of the interface runs through it. The filters of a
- * machine, whose text may come from elsewhere, are optimized only where that is quick.
+ * machine, whose text may come from elsewhere, are optimized only where that is quick. Names in it are refused
+ * before libpcap sees them (filter_words.c), whereas the filter of a capture may have some: it is the user's own.
  */
 #include "packet/filter.h"
 
@@ -82,8 +83,12 @@ struct ink_filter *ink_filter_compile(const char *text, enum ink_link link, stru
 
 struct ink_filter *ink_filter_compile_quickly(const char *text, enum ink_link link, struct ink_why *why)
 {
-	struct ink_filter *plain = make(&(struct request){text, link, 0}, why), *optimized;
+	struct ink_filter *plain, *optimized;
+	int error = ink_filter_check_words(text, why);
 
+	if (error)
+		return errno = -error, NULL;
+	plain = make(&(struct request){text, link, 0}, why);
 	if (!plain || plain->program.bf_len > QUICK_MAX)
 		return plain;
 	optimized = ink_filter_compile(text, link, NULL);
@@ -106,8 +111,10 @@ int ink_filter_try(const char *text, struct ink_why *why)
 	static const enum ink_link links[] = {INK_LINK_ETHERNET, INK_LINK_RADIOTAP, INK_LINK_SLL2,
 					      INK_LINK_RAW};
 	struct ink_why first = {""};
-	int error = 0;
+	int error = text ? ink_filter_check_words(text, why) : 0;
 
+	if (error)
+		return error;
 	for (unsigned i = 0; i < sizeof links / sizeof links[0]; i++) {
 		struct ink_filter *filter = make(&(struct request){text, links[i], 0}, i ? NULL : &first);
 

@@ -7,7 +7,13 @@
 
 struct bpf_program;
 
-/* As ink_filter_compile, in a time that is bounded by the square of the text's length. */
+/* 0, or -EINVAL: the text has a word that libpcap would look up, in DNS or elsewhere (filter_words.c). */
+int ink_filter_check_words(const char *text, struct ink_why *why);
+
+/*
+ * As ink_filter_compile, for the text of a machine: names are refused, and the time is bounded by the square of the
+ * text's length.
+ */
 struct ink_filter *ink_filter_compile_quickly(const char *text, enum ink_link link, struct ink_why *why);
 
 /* For the kernel; belongs to the filter. */
