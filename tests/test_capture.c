@@ -44,15 +44,6 @@ static void put_numbers(const uint32_t *numbers, size_t n, size_t bytes)
 #define PUT32(...) put_numbers(NUMBERS(__VA_ARGS__), 4)
 #define PUT16(...) put_numbers(NUMBERS(__VA_ARGS__), 2)
 
-static void save(size_t n)
-{
-	int fd = open(scratch_file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, file, n), n);
-	close(fd);
-}
-
 /* Packet i of a capture: a SYN from port 1000 + i, or a datagram if i % 3 is 2. */
 static size_t make_frame(unsigned i, uint8_t frame[SIM_FRAME_MOST])
 {
@@ -75,26 +66,22 @@ static uint64_t time_of(unsigned i)
 
 static size_t ends_at[PACKETS + 1]; /* where each packet ends in the file; [0] is the header's end */
 
-static void pcap_header(uint32_t magic, uint32_t link)
+static void pcap_header(int nanoseconds)
 {
 	size = 0;
-	PUT32(magic);
+	PUT32(nanoseconds ? 0xa1b23c4d : 0xa1b2c3d4);
 	PUT16(2, 4);
-	PUT32(0, 0, 65535, link);
+	PUT32(0, 0, 65535, INK_LINK_ETHERNET);
 	ends_at[0] = size;
 }
 
-#define MICROSECONDS 0xa1b2c3d4
-#define NANOSECONDS 0xa1b23c4d
-
-static void make_pcap(uint32_t magic, int other_order)
+static void make_pcap(int nanoseconds)
 {
 	uint8_t frame[SIM_FRAME_MOST];
 
-	swapped = other_order;
-	pcap_header(magic, INK_LINK_ETHERNET);
+	pcap_header(nanoseconds);
 	for (unsigned i = 0; i < PACKETS; i++) {
-		uint32_t n = (uint32_t)make_frame(i, frame), unit = magic == NANOSECONDS ? 1 : 1000;
+		uint32_t n = (uint32_t)make_frame(i, frame), unit = nanoseconds ? 1 : 1000;
 
 		PUT32((uint32_t)(time_of(i) / 1000000000), (uint32_t)(time_of(i) % 1000000000 / unit), n,
 		      n + 5);
@@ -119,11 +106,10 @@ static void pcapng_header(void)
 	ends_at[0] = size;
 }
 
-static void make_pcapng(uint32_t ignored, int other_order)
+static void make_pcapng(void)
 {
 	uint8_t frame[SIM_FRAME_MOST];
 
-	swapped = other_order;
 	pcapng_header();
 	for (unsigned i = 0; i < PACKETS; i++) {
 		uint32_t n = (uint32_t)make_frame(i, frame), padded = (n + 3) & ~3u;
@@ -136,28 +122,66 @@ static void make_pcapng(uint32_t ignored, int other_order)
 	}
 }
 
+static void save(size_t n)
+{
+	int fd = open(scratch_file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, file, n), n);
+	close(fd);
+}
+
+enum format { MICROSECONDS, NANOSECONDS, PCAPNG };
+
+/* All packets in that format, saved. */
+static void make_format(enum format format, int other_order)
+{
+	swapped = other_order;
+	if (format == PCAPNG)
+		make_pcapng();
+	else
+		make_pcap(format == NANOSECONDS);
+	save(size);
+}
+
 /* --------------------------------------------------------------- reading them */
 
 static struct ink_why why;
 
-static struct ink_capture *open_file(const char *name, const char *filter)
+/* The last packets that were read. */
+static struct ink_packet packets[8];
+static struct ink_packets batch = {.at = packets, .room = 8};
+
+/* Of the file under test; the teardown closes it. */
+static struct ink_capture *capture;
+
+static int close_capture(void **state)
+{
+	ink_capture_close(capture);
+	capture = NULL;
+	batch.room = 8;
+	return 0;
+}
+
+/* Into `capture`. */
+static void open_file(const char *name, const char *filter)
 {
 	struct ink_capture_options o = {.size = sizeof o, .file = name, .filter = filter};
 
+	close_capture(NULL);
 	why.text[0] = '\0';
-	return ink_capture_open(&o, &why);
+	capture = ink_capture_open(&o, &why);
 }
 
-/* A pcap file of all packets, opened. */
-static struct ink_capture *open_pcap(void)
+static void open_saved(void)
 {
-	struct ink_capture *c;
+	open_file(scratch_file, NULL);
+	assert_non_null(capture);
+}
 
-	make_pcap(MICROSECONDS, 0);
-	save(size);
-	c = open_file(scratch_file, NULL);
-	assert_non_null(c);
-	return c;
+static int read_batch(void)
+{
+	return ink_capture_read(capture, &batch, &why);
 }
 
 static void check_packet(const struct ink_packet *p, unsigned i)
@@ -174,26 +198,23 @@ static void check_packet(const struct ink_packet *p, unsigned i)
 }
 
 /* Reads to the end or to an error, and checks every packet; says how many there were. */
-static unsigned read_all(struct ink_capture *c, size_t room, int *error)
+static unsigned read_all(size_t room, int *error)
 {
-	struct ink_packet packets[8];
-	struct ink_packets batch = {.at = packets, .room = room};
 	unsigned n = 0;
 
-	assert_non_null(c);
-	while (!(*error = ink_capture_read(c, &batch, &why)) && !batch.end)
+	batch.room = room;
+	while (!(*error = read_batch()) && !batch.end)
 		for (size_t i = 0; i < batch.n; i++)
 			check_packet(&packets[i], n++);
 	assert_int_equal(batch.n, 0);
-	/* It says so again. */
-	assert_int_equal(ink_capture_read(c, &batch, &why), *error);
-	ink_capture_close(c);
+	assert_int_equal(read_batch(), *error); /* it says so again */
 	return n;
 }
 
 static unsigned read_file(int *error)
 {
-	return read_all(open_file(scratch_file, NULL), 1 + random_below(8), error);
+	open_saved();
+	return read_all(1 + random_below(8), error);
 }
 
 /* As much as one write takes: a pipe holds 64 KiB. */
@@ -207,7 +228,9 @@ static unsigned read_through_pipe(int *error)
 	close(ends[1]);
 	assert_true(dup2(ends[0], STDIN_FILENO) >= 0);
 	close(ends[0]);
-	n = read_all(open_file("-", NULL), 4, error);
+	open_file("-", NULL);
+	assert_non_null(capture);
+	n = read_all(4, error);
 	if (standard >= 0)
 		dup2(standard, STDIN_FILENO);
 	close(standard);
@@ -216,15 +239,10 @@ static unsigned read_through_pipe(int *error)
 
 TEST_THAT(every_format_is_read_from_files_and_pipes)
 {
-	static const struct {
-		void (*make)(uint32_t magic, int other_order);
-		uint32_t magic;
-	} formats[] = {{make_pcap, MICROSECONDS}, {make_pcap, NANOSECONDS}, {make_pcapng, 0}};
 	int error;
 
 	for (int i = 0; i < 6; i++) {
-		formats[i / 2].make(formats[i / 2].magic, i % 2);
-		save(size);
+		make_format(i / 2, i % 2);
 		assert_int_equal(read_file(&error), PACKETS);
 		assert_int_equal(error, 0);
 		assert_int_equal(read_through_pipe(&error), PACKETS);
@@ -248,12 +266,10 @@ static void check_cut(size_t n)
 
 	save(n);
 	if (n < ends_at[0]) {
-		struct ink_capture *c = open_file(scratch_file, NULL);
-
+		open_file(scratch_file, NULL);
 		/* libpcap takes the begin of a pcapng file whose interface is missing for an empty one. */
-		if (!c)
+		if (!capture)
 			assert_int_equal(errno, EILSEQ);
-		ink_capture_close(c);
 		return;
 	}
 	assert_int_equal(read_file(&error), whole_packets(n));
@@ -276,11 +292,11 @@ TEST_THAT(a_cut_file_gives_what_is_whole_and_then_says_where)
 	char place[40];
 	int error;
 
-	make_pcap(MICROSECONDS, 0);
+	make_format(MICROSECONDS, 0);
 	check_cuts();
-	make_pcapng(0, 0);
+	make_format(PCAPNG, 0);
 	check_cuts();
-	make_pcap(MICROSECONDS, 1);
+	make_format(MICROSECONDS, 1);
 	save(ends_at[3] + 20);
 	read_file(&error);
 	snprintf(place, sizeof place, "packet 4, at byte %zu", ends_at[3]);
@@ -291,7 +307,7 @@ TEST_THAT(a_length_that_cannot_be_ends_it)
 {
 	int error;
 
-	make_pcap(MICROSECONDS, 0);
+	make_format(MICROSECONDS, 0);
 	memset(file + ends_at[2] + 8, 0x7f, 4);
 	save(size);
 	assert_int_equal(read_file(&error), 2);
@@ -300,36 +316,33 @@ TEST_THAT(a_length_that_cannot_be_ends_it)
 	assert_non_null(strstr(why.text, "is impossible"));
 }
 
-static void assert_refused(const struct ink_capture_options *o, int error, const char *word)
-{
-	errno = 0;
-	assert_null(ink_capture_open(o, &why));
-	assert_int_equal(errno, error);
-	assert_non_null(strstr(why.text, word));
-}
-
 TEST_THAT(what_cannot_be_opened_is_refused)
 {
 	const struct {
-		struct ink_capture_options options;
 		int error;
 		const char *word;
+		struct ink_capture_options options;
 	} rows[] = {
-		{{.size = sizeof rows[0].options, .file = scratch_file}, EILSEQ, scratch_file},
-		{{.size = sizeof rows[0].options, .file = "/nonexistent/capture"},
-		 ENOENT,
-		 "/nonexistent/capture"},
-		{{.size = sizeof rows[0].options, .file = "/"}, EISDIR, "/"},
-		{{.size = sizeof rows[0].options}, EINVAL, ""},
-		{{.size = sizeof rows[0].options, .file = scratch_file, .interface = "lo"}, EINVAL, ""},
-		{{.size = sizeof rows[0].options, .file = scratch_file, .parse = 64}, EINVAL, ""},
-		{{.size = 3, .file = scratch_file}, EINVAL, ""},
+		{EILSEQ, scratch_file, {.file = scratch_file}},
+		{ENOENT, "/nonexistent/capture", {.file = "/nonexistent/capture"}},
+		{EISDIR, "/", {.file = "/"}},
+		{EINVAL, "", {.file = NULL}},
+		{EINVAL, "", {.file = scratch_file, .interface = "lo"}},
+		{EINVAL, "", {.file = scratch_file, .parse = 64}},
+		{EINVAL, "", {.size = 3, .file = scratch_file}},
 	};
 
 	memset(file, 'x', 1000);
 	save(1000);
-	for (size_t i = 0; i < COUNT(rows); i++)
-		assert_refused(&rows[i].options, rows[i].error, rows[i].word);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct ink_capture_options o = rows[i].options;
+
+		o.size = o.size ? o.size : sizeof o;
+		errno = 0;
+		assert_null(ink_capture_open(&o, &why));
+		assert_int_equal(errno, rows[i].error);
+		assert_non_null(strstr(why.text, rows[i].word));
+	}
 }
 
 TEST_THAT(an_unknown_interface_is_named)
@@ -345,40 +358,31 @@ TEST_THAT(an_unknown_interface_is_named)
 
 /* --------------------------------------------------------------------- filters */
 
-static void check_filter(void)
-{
-	struct ink_packet packets[8];
-	struct ink_packets batch = {.at = packets, .room = 8};
-	struct ink_capture_stats stats = {.size = sizeof stats};
-	struct ink_capture *c = open_file(scratch_file, "udp");
-	unsigned n = 0;
-
-	assert_non_null(c);
-	while (ink_capture_read(c, &batch, &why) == 0 && !batch.end)
-		for (size_t i = 0; i < batch.n; i++, n++)
-			assert_int_equal(packets[i].protocol, INK_PROTOCOL_UDP);
-	ink_capture_stats(c, &stats);
-	assert_int_equal(n, PACKETS / 3);
-	assert_int_equal(stats.packets, n);
-	assert_int_equal(stats.filtered, PACKETS - n);
-	ink_capture_close(c);
-}
-
 TEST_THAT(a_filter_lets_pass_what_it_says)
 {
-	make_pcap(MICROSECONDS, 0);
-	save(size);
-	check_filter();
-	make_pcapng(0, 0);
-	save(size);
-	check_filter();
+	struct ink_capture_stats stats = {.size = sizeof stats};
+
+	for (enum format format = MICROSECONDS; format <= PCAPNG; format++) {
+		unsigned n = 0;
+
+		make_format(format, 0);
+		open_file(scratch_file, "udp");
+		assert_non_null(capture);
+		while (read_batch() == 0 && !batch.end)
+			for (size_t i = 0; i < batch.n; i++, n++)
+				assert_int_equal(packets[i].protocol, INK_PROTOCOL_UDP);
+		ink_capture_stats(capture, &stats);
+		assert_int_equal(n, PACKETS / 3);
+		assert_int_equal(stats.packets, n);
+		assert_int_equal(stats.filtered, PACKETS - n);
+	}
 }
 
 TEST_THAT(a_wrong_filter_is_explained)
 {
-	make_pcap(MICROSECONDS, 0);
-	save(size);
-	assert_null(open_file(scratch_file, "tcp and and"));
+	make_format(MICROSECONDS, 0);
+	open_file(scratch_file, "tcp and and");
+	assert_null(capture);
 	assert_int_equal(errno, EINVAL);
 	assert_non_null(strstr(why.text, "tcp and and"));
 	assert_null(ink_filter_compile("host", INK_LINK_ETHERNET, &why));
@@ -451,57 +455,49 @@ TEST_THAT(a_dump_that_fails_says_so)
 
 TEST_THAT(stopping_ends_it)
 {
-	struct ink_packet packets[2];
-	struct ink_packets batch = {.at = packets, .room = 2};
-	struct ink_capture *c = open_pcap();
-
-	assert_int_equal(ink_capture_read(c, &batch, &why), 0);
+	make_format(MICROSECONDS, 0);
+	open_saved();
+	batch.room = 2;
+	assert_int_equal(read_batch(), 0);
 	assert_int_equal(batch.n, 2);
-	ink_capture_stop(c);
-	assert_int_equal(ink_capture_read(c, &batch, &why), 0);
+	ink_capture_stop(capture);
+	assert_int_equal(read_batch(), 0);
 	assert_true(batch.end && batch.n == 0);
-	ink_capture_close(c);
 	ink_capture_close(NULL);
 }
 
 TEST_THAT(without_room_nothing_is_read)
 {
-	struct ink_packet packets[1];
-	struct ink_packets batch = {.at = packets, .room = 0};
-	struct ink_capture *c = open_pcap();
-
-	assert_int_equal(ink_capture_read(c, &batch, &why), -EINVAL);
+	make_format(MICROSECONDS, 0);
+	open_saved();
+	batch.room = 0;
+	assert_int_equal(read_batch(), -EINVAL);
 	batch.room = 1;
-	assert_int_equal(ink_capture_read(c, &batch, &why), 0);
+	assert_int_equal(read_batch(), 0);
 	check_packet(&packets[0], 0);
-	ink_capture_close(c);
 }
 
 TEST_THAT(time_that_goes_back_is_counted)
 {
 	const uint32_t seconds[] = {100, 101, 99, 102, 10, 11};
 	const uint64_t clocks[] = {100, 101, 101, 102, 102, 103};
-	struct ink_packet packets[8];
-	struct ink_packets batch = {.at = packets, .room = 8};
 	struct ink_capture_stats stats = {.size = sizeof stats};
-	struct ink_capture *c;
 
 	swapped = 0;
-	pcap_header(MICROSECONDS, INK_LINK_ETHERNET);
+	pcap_header(0);
 	for (int i = 0; i < 6; i++)
 		PUT32(seconds[i], 0, 0, 60);
 	save(size);
-	c = open_file(scratch_file, NULL);
-	assert_int_equal(ink_capture_read(c, &batch, &why), 0);
+	open_saved();
+	assert_int_equal(read_batch(), 0);
 	assert_int_equal(batch.n, 6);
 	for (int i = 0; i < 6; i++)
 		assert_true(packets[i].clock == clocks[i] * 1000000000);
-	ink_capture_stats(c, &stats);
+	ink_capture_stats(capture, &stats);
 	assert_int_equal(stats.backwards, 2);
 	assert_true(stats.first == 10000000000 && stats.last == 102000000000);
 	assert_int_equal(stats.skipped[INK_SKIP_TRUNCATED], 6);
 	assert_int_equal(stats.bytes, 360);
-	ink_capture_close(c);
 }
 
 static int call_open(void *theirs)
@@ -512,11 +508,9 @@ static int call_open(void *theirs)
 	return c ? 0 : -errno;
 }
 
-static struct ink_capture *counted_capture;
-
 static int call_stats(void *theirs)
 {
-	return ink_capture_stats(counted_capture, theirs);
+	return ink_capture_stats(capture, theirs);
 }
 
 TEST_THAT(structs_of_older_and_newer_callers_are_read_and_written)
@@ -525,12 +519,10 @@ TEST_THAT(structs_of_older_and_newer_callers_are_read_and_written)
 	const struct sized open = {"capture options", 48, sizeof o, &o, call_open},
 			   stats = {"capture stats", 160, sizeof(struct ink_capture_stats), NULL, call_stats};
 
-	pcap_header(MICROSECONDS, INK_LINK_ETHERNET);
-	save(size);
+	make_format(MICROSECONDS, 0);
 	assert_grows(&open);
-	counted_capture = open_file(scratch_file, NULL);
+	open_saved();
 	assert_grows(&stats);
-	ink_capture_close(counted_capture);
 	assert_int_equal(call_open(NULL), -EINVAL);
 }
 
@@ -538,10 +530,8 @@ TEST_THAT(structs_of_older_and_newer_callers_are_read_and_written)
 TEST_THAT(long_frames_cross_the_buffer)
 {
 	static uint8_t frame[262144];
-	struct ink_packet p = {.frame = frame}, packets[8];
-	struct ink_packets batch = {.at = packets, .room = 8};
+	struct ink_packet p = {.frame = frame};
 	struct ink_dump *d = ink_dump_open(scratch_file, INK_LINK_ETHERNET, &why);
-	struct ink_capture *c;
 	uint32_t n = 0;
 
 	assert_non_null(d);
@@ -552,33 +542,28 @@ TEST_THAT(long_frames_cross_the_buffer)
 		frame[p.captured - 1] = 0;
 	}
 	assert_int_equal(ink_dump_close(d, &why), 0);
-	c = open_file(scratch_file, NULL);
-	while (ink_capture_read(c, &batch, &why) == 0 && !batch.end)
+	open_saved();
+	while (read_batch() == 0 && !batch.end)
 		for (size_t i = 0; i < batch.n; i++, n++) {
 			assert_int_equal(packets[i].captured, n % 3 ? 262144 - n : 60 + n);
 			assert_int_equal(packets[i].frame[packets[i].captured - 1], n);
 		}
 	assert_int_equal(n, 50);
-	ink_capture_close(c);
 }
 
 TEST_THAT(an_unknown_link_is_a_reason)
 {
-	struct ink_packet packets[1];
-	struct ink_packets batch = {.at = packets, .room = 1};
-	struct ink_capture *c;
-
-	make_pcap(MICROSECONDS, 0);
+	make_format(MICROSECONDS, 0);
 	memcpy(file + 20, &(uint32_t){187}, 4);
 	save(size);
-	c = open_file(scratch_file, NULL);
-	assert_int_equal(ink_capture_link(c), 187);
-	assert_int_equal(ink_capture_read(c, &batch, &why), 0);
+	open_saved();
+	assert_int_equal(ink_capture_link(capture), 187);
+	assert_int_equal(read_batch(), 0);
 	assert_int_equal(packets[0].skip, INK_SKIP_LINK);
-	ink_capture_close(c);
 }
 
 int main(void)
 {
-	return run_suite(&(struct suite){.begin = scratch_make, .end = scratch_remove});
+	return run_suite(
+		&(struct suite){.begin = scratch_make, .end = scratch_remove, .after_each = close_capture});
 }
