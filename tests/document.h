@@ -7,15 +7,10 @@
 #ifndef INKLING_TESTS_DOCUMENT_H
 #define INKLING_TESTS_DOCUMENT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <inkling/inkling.h>
 
 #include "tests/image.h"
+#include "tests/test.h"
 
 /* ------------------------------------------------------------------ the file */
 

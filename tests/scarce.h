@@ -7,14 +7,8 @@
 #define INKLING_TESTS_SCARCE_H
 
 #include <dirent.h>
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
-
-#include <cmocka.h>
+#include "tests/test.h"
 
 /* ------------------------------------------------------------------- the system */
 

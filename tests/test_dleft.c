@@ -419,7 +419,7 @@ static void try_shape(uint32_t d, uint32_t f)
 	ink_free(t);
 }
 
-static void every_shape_agrees_with_the_model(void **state)
+TEST_THAT(every_shape_agrees_with_the_model)
 {
 	for (size_t round = 0; round < scaled(8); round++)
 		for (uint32_t d = 1; d <= 8; d++)
@@ -447,7 +447,7 @@ static void measure(const struct ink_options *o)
 }
 
 /* Short runs leave the longer fingerprints out, which take more strangers. */
-static void strangers_are_taken_for_flows_as_often_as_planned(void **state)
+TEST_THAT(strangers_are_taken_for_flows_as_often_as_planned)
 {
 	for (uint32_t f = 10; f <= 10 + (uint32_t)(4 * test_scale()); f++)
 		for (uint32_t flags = 0; flags <= INK_DLEFT_COPY; flags++) {
@@ -460,7 +460,7 @@ static void strangers_are_taken_for_flows_as_often_as_planned(void **state)
 }
 
 /* At the paper's load nothing ever overflows. */
-static void the_planned_table_holds_its_flows_in_steady_churn(void **state)
+TEST_THAT(the_planned_table_holds_its_flows_in_steady_churn)
 {
 	struct ink_options o =
 		options(4, 30000, (struct ink_geometry){.d = 3, .h = 6, .f = 32, .side = INK_NO_SIDE});
@@ -513,7 +513,7 @@ static uint64_t refused_in_churn(uint32_t flags)
 	return refused;
 }
 
-static void inserting_again_keeps_the_loads_more_even(void **state)
+TEST_THAT(inserting_again_keeps_the_loads_more_even)
 {
 	uint64_t in_place = refused_in_churn(0), again = refused_in_churn(INK_DLEFT_REINSERT);
 
@@ -525,12 +525,5 @@ static void inserting_again_keeps_the_loads_more_even(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_shape_agrees_with_the_model),
-		cmocka_unit_test(strangers_are_taken_for_flows_as_often_as_planned),
-		cmocka_unit_test(the_planned_table_holds_its_flows_in_steady_churn),
-		cmocka_unit_test(inserting_again_keeps_the_loads_more_even),
-	};
-
-	return cmocka_run_group_tests_name("dleft", tests, NULL, NULL);
+	return run_suite(NULL);
 }

@@ -209,7 +209,7 @@ static void assert_tick_goes_on(struct ink_options o, unsigned portions)
 		ink_free(three[i]);
 }
 
-static void a_tick_under_way_goes_on_in_a_loaded_table_and_in_a_copy(void **state)
+TEST_THAT(a_tick_under_way_goes_on_in_a_loaded_table_and_in_a_copy)
 {
 	for (int kind = INK_LINE; kind <= INK_KBF; kind++)
 		for (unsigned age = 0; age <= (kind_can(kind, INK_CAN_TIME_OUT) ? 2 : 0); age++)
@@ -224,7 +224,7 @@ static void a_tick_under_way_goes_on_in_a_loaded_table_and_in_a_copy(void **stat
 }
 
 /* A field of the header, what is written there, and a word of the reason. */
-static void a_forged_tick_is_refused(void **state)
+TEST_THAT(a_forged_tick_is_refused)
 {
 	static const struct {
 		size_t at;
@@ -244,7 +244,7 @@ static void a_forged_tick_is_refused(void **state)
 	struct image *good = image_of(&tables[0], t, NULL), bad = {0};
 
 	ink_free(t);
-	for (size_t i = 0; i < sizeof forged / sizeof forged[0]; i++) {
+	for (size_t i = 0; i < COUNT(forged); i++) {
 		struct ink_why why = {""};
 
 		image_copy(&bad, good);
@@ -260,7 +260,7 @@ static void a_forged_tick_is_refused(void **state)
 	free(bad.bytes);
 }
 
-static void damaged_extra_bytes_are_refused(void **state)
+TEST_THAT(damaged_extra_bytes_are_refused)
 {
 	struct ink_table *t = line(NULL);
 	struct image *i = image_of(&tables[0], t, &with_extra);
@@ -325,7 +325,7 @@ static int takes_load_options(void *o)
 }
 
 /* The first sizes are those of the first release, and never change. */
-static void structs_of_every_size_are_taken_or_refused(void **state)
+TEST_THAT(structs_of_every_size_are_taken_or_refused)
 {
 	static const struct sized structs[] = {
 		{"options", 128, sizeof(struct ink_options), &some_options, takes_options},
@@ -337,7 +337,7 @@ static void structs_of_every_size_are_taken_or_refused(void **state)
 	};
 
 	sized_with = line(NULL);
-	for (size_t i = 0; i < sizeof structs / sizeof structs[0]; i++)
+	for (size_t i = 0; i < COUNT(structs); i++)
 		assert_grows(&structs[i]);
 	ink_free(sized_with);
 }
@@ -350,7 +350,7 @@ static void structs_of_every_size_are_taken_or_refused(void **state)
 		assert_true(why.text[0]);                                                                    \
 	} while (0)
 
-static void null_is_refused_with_a_reason(void **state)
+TEST_THAT(null_is_refused_with_a_reason)
 {
 	struct ink_table *t = line(NULL);
 	struct ink_plan plan = {.size = sizeof plan};
@@ -412,7 +412,7 @@ static size_t kill_some(unsigned kills)
 	return most;
 }
 
-static void the_next_save_removes_what_killed_saves_left(void **state)
+TEST_THAT(the_next_save_removes_what_killed_saves_left)
 {
 	struct ink_table *t = line(NULL);
 	size_t left = kill_some(40);
@@ -425,7 +425,7 @@ static void the_next_save_removes_what_killed_saves_left(void **state)
 }
 
 /* The file of a live save is locked; files of other paths and other names are not ours. */
-static void only_abandoned_files_of_the_same_path_are_removed(void **state)
+TEST_THAT(only_abandoned_files_of_the_same_path_are_removed)
 {
 	struct ink_table *t = line(NULL);
 	char prefix[64], path[SCRATCH_PATH];
@@ -459,18 +459,6 @@ static void only_abandoned_files_of_the_same_path_are_removed(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		EMBED_TESTS,
-		cmocka_unit_test(a_tick_under_way_goes_on_in_a_loaded_table_and_in_a_copy),
-		cmocka_unit_test(a_forged_tick_is_refused),
-		cmocka_unit_test(damaged_extra_bytes_are_refused),
-		cmocka_unit_test(structs_of_every_size_are_taken_or_refused),
-		cmocka_unit_test(null_is_refused_with_a_reason),
-		cmocka_unit_test(the_next_save_removes_what_killed_saves_left),
-		cmocka_unit_test(only_abandoned_files_of_the_same_path_are_removed),
-	};
-
-	objects = tables;
-	n_objects = sizeof tables / sizeof tables[0];
-	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+	return run_objects(tables, COUNT(tables),
+			   &(struct suite){.begin = scratch_make, .end = scratch_remove});
 }

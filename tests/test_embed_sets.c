@@ -170,7 +170,7 @@ static int free_shared(void **state)
 }
 
 /* Its tables of the field alone have 65,524 bytes, which no header shows. */
-static void a_dictionary_is_loaded_within_the_limit(void **state)
+TEST_THAT(a_dictionary_is_loaded_within_the_limit)
 {
 	const struct ink_load_options l = {.size = sizeof l, .bytes = 40000, .allocator = &allocator};
 	struct image *i = image_of(&sets[3], dict, NULL);
@@ -182,12 +182,5 @@ static void a_dictionary_is_loaded_within_the_limit(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		EMBED_TESTS,
-		cmocka_unit_test(a_dictionary_is_loaded_within_the_limit),
-	};
-
-	objects = sets;
-	n_objects = sizeof sets / sizeof sets[0];
-	return cmocka_run_group_tests_name("embed_sets", tests, make_shared, free_shared);
+	return run_objects(sets, COUNT(sets), &(struct suite){.begin = make_shared, .end = free_shared});
 }

@@ -205,7 +205,7 @@ static void compare_all(struct world *w)
 
 /* --------------------------------------------------------- storing, growing */
 
-static void random_operations_agree_with_a_plain_array(void **state)
+TEST_THAT(random_operations_agree_with_a_plain_array)
 {
 	struct world w = world_of(make(1, 2, &rules), scaled(300000));
 
@@ -216,7 +216,7 @@ static void random_operations_agree_with_a_plain_array(void **state)
 	end_of(&w);
 }
 
-static void it_grows_from_a_hint_of_one_flow(void **state)
+TEST_THAT(it_grows_from_a_hint_of_one_flow)
 {
 	struct world w = world_of(make(1, 0, NULL), scaled(400000));
 	struct ink_stats s = {.size = sizeof s};
@@ -241,7 +241,7 @@ static void crowd(struct world *w)
 		w->flows[i].id = (uint64_t)(0xfffffffd + i % 5) << 32 | i;
 }
 
-static void flows_with_equal_high_bits_crowd_round_the_end(void **state)
+TEST_THAT(flows_with_equal_high_bits_crowd_round_the_end)
 {
 	for (size_t n = 2; n <= 200; n += 9) {
 		struct world w = world_of(make(1, 1, &rules), n);
@@ -256,7 +256,7 @@ static void flows_with_equal_high_bits_crowd_round_the_end(void **state)
 	}
 }
 
-static void a_crowd_that_wraps_grows_like_any_other(void **state)
+TEST_THAT(a_crowd_that_wraps_grows_like_any_other)
 {
 	struct world w = world_of(make(1, 1, &rules), 1500);
 
@@ -288,7 +288,7 @@ static uint64_t later(uint64_t now)
 	return now + (random_below(20) ? random_below(3) : random_below(40));
 }
 
-static void flows_expire_at_their_tick_and_not_before(void **state)
+TEST_THAT(flows_expire_at_their_tick_and_not_before)
 {
 	for (unsigned age_bits = 1; age_bits <= 2; age_bits++) {
 		struct world w = world_of(make(1, age_bits, &rules), scaled(5000));
@@ -303,7 +303,7 @@ static void flows_expire_at_their_tick_and_not_before(void **state)
 }
 
 /* Nanoseconds since 1970 are more than a stamp holds. */
-static void ticks_may_be_as_large_as_they_like(void **state)
+TEST_THAT(ticks_may_be_as_large_as_they_like)
 {
 	static const uint64_t begins[] = {(1ull << 56) - 5, 1750000000000000000, UINT64_MAX - 20};
 
@@ -361,7 +361,7 @@ static void tick_in_portions(struct world *w, uint64_t cells, size_t between)
 	arrive(w, &sum);
 }
 
-static void portions_pass_no_flow_by_and_expire_none_early(void **state)
+TEST_THAT(portions_pass_no_flow_by_and_expire_none_early)
 {
 	struct world w = world_of(make(1, 1, &rules), scaled(3000));
 
@@ -372,7 +372,7 @@ static void portions_pass_no_flow_by_and_expire_none_early(void **state)
 	end_of(&w);
 }
 
-static void portions_pass_no_flow_of_a_crowd_by(void **state)
+TEST_THAT(portions_pass_no_flow_of_a_crowd_by)
 {
 	for (size_t n = 5; n <= 220; n += 43) {
 		struct world w = world_of(make(1, 1, &rules), n);
@@ -385,7 +385,7 @@ static void portions_pass_no_flow_of_a_crowd_by(void **state)
 }
 
 /* New flows come in between, so that the table grows in the middle of every tick. */
-static void growth_in_the_middle_of_a_tick_loses_nothing(void **state)
+TEST_THAT(growth_in_the_middle_of_a_tick_loses_nothing)
 {
 	struct world w = world_of(make(1, 1, &rules), scaled(200000));
 	size_t fresh = 0;
@@ -412,7 +412,7 @@ static void growth_in_the_middle_of_a_tick_loses_nothing(void **state)
  * end. In the larger table it is the others that come first. All but the first
  * are touched, and the cursor is behind them when the table grows.
  */
-static void a_flow_that_growth_puts_behind_the_cursor_still_expires(void **state)
+TEST_THAT(a_flow_that_growth_puts_behind_the_cursor_still_expires)
 {
 	struct ink_table *t = make(1, 1, &rules);
 	uint64_t base = 255ull << 56;
@@ -434,7 +434,7 @@ static void a_flow_that_growth_puts_behind_the_cursor_still_expires(void **state
 /* ------------------------------------------------------------------ soundness */
 
 /* What else can be wrong with a body is in test_snapshot.c: it can come from a file, and a count cannot. */
-static void a_wrong_count_is_found(void **state)
+TEST_THAT(a_wrong_count_is_found)
 {
 	struct ink_table *t = make(1, 1, NULL);
 
@@ -446,7 +446,7 @@ static void a_wrong_count_is_found(void **state)
 }
 
 /* As when it comes from a snapshot: only the body and the plan are known. */
-static void a_body_tells_how_many_flows_it_holds(void **state)
+TEST_THAT(a_body_tells_how_many_flows_it_holds)
 {
 	struct world w = world_of(make(1, 1, &rules), 1000);
 
@@ -461,20 +461,5 @@ static void a_body_tells_how_many_flows_it_holds(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_operations_agree_with_a_plain_array),
-		cmocka_unit_test(it_grows_from_a_hint_of_one_flow),
-		cmocka_unit_test(flows_with_equal_high_bits_crowd_round_the_end),
-		cmocka_unit_test(a_crowd_that_wraps_grows_like_any_other),
-		cmocka_unit_test(flows_expire_at_their_tick_and_not_before),
-		cmocka_unit_test(ticks_may_be_as_large_as_they_like),
-		cmocka_unit_test(portions_pass_no_flow_by_and_expire_none_early),
-		cmocka_unit_test(portions_pass_no_flow_of_a_crowd_by),
-		cmocka_unit_test(growth_in_the_middle_of_a_tick_loses_nothing),
-		cmocka_unit_test(a_flow_that_growth_puts_behind_the_cursor_still_expires),
-		cmocka_unit_test(a_wrong_count_is_found),
-		cmocka_unit_test(a_body_tells_how_many_flows_it_holds),
-	};
-
-	return cmocka_run_group_tests_name("exact", tests, NULL, NULL);
+	return run_suite(NULL);
 }

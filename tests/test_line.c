@@ -4,19 +4,13 @@
  * against code that does one bit after the other, for every layout; and what
  * each instruction set makes of it, against the same.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "base/cpu.h"
 #include "tests/random.h"
 #include "tests/simd_probe.h"
 #include "kinds/compact/compact.h"
 #include "engine/variant.h"
+#include "tests/test.h"
 
 static const struct simd_probe *probes[2] = {&simd_probe_portable};
 static unsigned probe_count = 1;

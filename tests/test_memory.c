@@ -4,17 +4,8 @@
  * nothing, and leaves all as it was. Each test lets the first request fail,
  * then the second, and so on until the call no longer notices; see scarce.h.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
-
-#include <cmocka.h>
 
 #include <inkling/count.h>
 #include <inkling/track.h>
@@ -106,14 +97,14 @@ static unsigned create_failing(const struct ink_options *o)
 	return requests;
 }
 
-static void a_table_is_made_or_nothing_is_left_of_it(void **state)
+TEST_THAT(a_table_is_made_or_nothing_is_left_of_it)
 {
 	for (unsigned i = 0; i < KINDS; i++)
 		assert_int_equal(create_failing(&kinds[i]),
 				 4); /* the table, its secret, its body, its rules */
 }
 
-static void a_seed_needs_no_random_numbers(void **state)
+TEST_THAT(a_seed_needs_no_random_numbers)
 {
 	struct ink_options o = kinds[0];
 
@@ -121,7 +112,7 @@ static void a_seed_needs_no_random_numbers(void **state)
 	assert_int_equal(create_failing(&o), 3);
 }
 
-static void a_refused_plan_asks_for_nothing_that_it_keeps(void **state)
+TEST_THAT(a_refused_plan_asks_for_nothing_that_it_keeps)
 {
 	struct ink_options o = kinds[0];
 	struct held before = held_now();
@@ -137,7 +128,7 @@ static void a_refused_plan_asks_for_nothing_that_it_keeps(void **state)
 	assert_held(before);
 }
 
-static void the_old_rules_stay_where_there_is_no_memory_for_new_ones(void **state)
+TEST_THAT(the_old_rules_stay_where_there_is_no_memory_for_new_ones)
 {
 	static const struct ink_row others[] = {{0, 17}, {1, 18}, {1, 19}, {INK_NO_ROW, 0}};
 	struct ink_rules new = rules;
@@ -167,7 +158,7 @@ static void the_old_rules_stay_where_there_is_no_memory_for_new_ones(void **stat
 /* --------------------------------------------------------------------- using it */
 
 /* What a data path calls never asks for memory. */
-static void verbs_and_ticks_need_no_memory(void **state)
+TEST_THAT(verbs_and_ticks_need_no_memory)
 {
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct ink_table *t = make(&kinds[i]);
@@ -194,7 +185,7 @@ static void verbs_and_ticks_need_no_memory(void **state)
 }
 
 /* One slot stays empty. */
-static void exact_goes_on_until_it_is_full_where_it_cannot_grow(void **state)
+TEST_THAT(exact_goes_on_until_it_is_full_where_it_cannot_grow)
 {
 	struct ink_options o = OPTIONS(.kind = INK_EXACT, .flows = FLOWS);
 	struct ink_table *t = make(&o);
@@ -231,7 +222,7 @@ static void exact_goes_on_until_it_is_full_where_it_cannot_grow(void **state)
 }
 
 /* -EUCLEAN would say that the table is damaged. */
-static void a_check_that_lacks_memory_does_not_call_the_table_damaged(void **state)
+TEST_THAT(a_check_that_lacks_memory_does_not_call_the_table_damaged)
 {
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct ink_table *t = make(&kinds[i]);
@@ -261,7 +252,7 @@ static struct ink_count *make_count(enum ink_count_kind kind)
 	return c;
 }
 
-static void a_counting_set_is_made_or_nothing_is_left_of_it(void **state)
+TEST_THAT(a_counting_set_is_made_or_nothing_is_left_of_it)
 {
 	struct ink_count_options o = {.size = sizeof o, .items = 1000};
 	struct held before = held_now();
@@ -276,7 +267,7 @@ static void a_counting_set_is_made_or_nothing_is_left_of_it(void **state)
 }
 
 /* The d-left filter merges into a copy; the standard one in place. */
-static void a_merge_without_memory_changes_nothing(void **state)
+TEST_THAT(a_merge_without_memory_changes_nothing)
 {
 	struct ink_count *dleft = make_count(INK_COUNT_DLEFT), *standard = make_count(INK_COUNT_STANDARD);
 	struct held before = held_now();
@@ -344,7 +335,7 @@ static void load_failing(enum ink_load how)
 	assert_held(before);
 }
 
-static void a_snapshot_is_saved_and_loaded_or_nothing_has_happened(void **state)
+TEST_THAT(a_snapshot_is_saved_and_loaded_or_nothing_has_happened)
 {
 	SKIP_WITHOUT_SNAPSHOTS();
 	for (unsigned i = 0; i < KINDS; i++) {
@@ -361,7 +352,7 @@ static void a_snapshot_is_saved_and_loaded_or_nothing_has_happened(void **state)
 }
 
 /* Machines of every size, with a file and without. */
-static void a_machine_is_made_or_nothing_is_left_of_it(void **state)
+TEST_THAT(a_machine_is_made_or_nothing_is_left_of_it)
 {
 	for (unsigned i = 0; ink_bundled(i); i++) {
 		struct held before = held_now();
@@ -380,7 +371,7 @@ static void a_machine_is_made_or_nothing_is_left_of_it(void **state)
 	}
 }
 
-static void a_tracker_is_made_or_nothing_is_left_of_it(void **state)
+TEST_THAT(a_tracker_is_made_or_nothing_is_left_of_it)
 {
 	struct ink_machine *m = ink_machine_load("p2p", NULL, NULL);
 	const struct ink_machine_view *v = ink_machine_view(m);
@@ -401,20 +392,5 @@ static void a_tracker_is_made_or_nothing_is_left_of_it(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_table_is_made_or_nothing_is_left_of_it),
-		cmocka_unit_test(a_seed_needs_no_random_numbers),
-		cmocka_unit_test(a_refused_plan_asks_for_nothing_that_it_keeps),
-		cmocka_unit_test(the_old_rules_stay_where_there_is_no_memory_for_new_ones),
-		cmocka_unit_test(verbs_and_ticks_need_no_memory),
-		cmocka_unit_test(exact_goes_on_until_it_is_full_where_it_cannot_grow),
-		cmocka_unit_test(a_check_that_lacks_memory_does_not_call_the_table_damaged),
-		cmocka_unit_test(a_counting_set_is_made_or_nothing_is_left_of_it),
-		cmocka_unit_test(a_merge_without_memory_changes_nothing),
-		cmocka_unit_test(a_snapshot_is_saved_and_loaded_or_nothing_has_happened),
-		cmocka_unit_test(a_machine_is_made_or_nothing_is_left_of_it),
-		cmocka_unit_test(a_tracker_is_made_or_nothing_is_left_of_it),
-	};
-
-	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+	return run_suite(&(struct suite){.begin = scratch_make, .end = scratch_remove});
 }

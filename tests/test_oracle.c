@@ -99,7 +99,7 @@ static struct ink_options promised(enum ink_kind kind)
 	return o;
 }
 
-static void a_million_flows_are_never_wrong(void **state)
+TEST_THAT(a_million_flows_are_never_wrong)
 {
 	struct ink_options line = promised(INK_LINE), compact = promised(INK_COMPACT), many = line;
 
@@ -120,7 +120,7 @@ static uint64_t next_size(uint64_t n, unsigned shape)
  * Small tables are where plans go wrong: few lines, and what is rare in large
  * ones happens to all flows at once.
  */
-static void small_tables_are_never_wrong(void **state)
+TEST_THAT(small_tables_are_never_wrong)
 {
 	uint64_t largest = test_scale() < 1 ? 400 : 2000;
 
@@ -134,7 +134,7 @@ static void small_tables_are_never_wrong(void **state)
 }
 
 /* With what the plan chooses when nothing but flows and states are given. */
-static void small_tables_that_are_planned_are_never_wrong(void **state)
+TEST_THAT(small_tables_that_are_planned_are_never_wrong)
 {
 	static const enum ink_kind kinds[] = {INK_LINE, INK_COMPACT};
 	uint64_t step = test_scale() < 1 ? 37 : 3;
@@ -214,7 +214,7 @@ static uint64_t ask_all(struct trial *t)
 }
 
 /* A stranger that is deleted or modified hits another flow with the planned error probability. */
-static void strangers_hit_as_many_flows_as_planned(void **state)
+TEST_THAT(strangers_hit_as_many_flows_as_planned)
 {
 	for (unsigned k = 0; k < 4; k++) {
 		struct call c = {.verb = k / 2 ? MODIFY : DELETE, .state = POISON};
@@ -240,7 +240,7 @@ static void strangers_hit_as_many_flows_as_planned(void **state)
 }
 
 /* A stranger that matches changes the other's state, one that does not is stored. */
-static void setting_strangers_changes_as_many_flows_as_planned(void **state)
+TEST_THAT(setting_strangers_changes_as_many_flows_as_planned)
 {
 	for (unsigned k = 0; k < 2; k++) {
 		double expected = 0;
@@ -286,7 +286,7 @@ static void insert_all_again(struct trial *t, uint64_t tries)
 	assert_int_equal(after.refused, refused);
 }
 
-static void a_flow_inserted_twice_takes_two_entries_until_there_is_no_room(void **state)
+TEST_THAT(a_flow_inserted_twice_takes_two_entries_until_there_is_no_room)
 {
 	static const enum ink_full policies[] = {INK_UNSURE, INK_REFUSE, INK_REPLACE};
 	struct trial t;
@@ -308,7 +308,7 @@ static void a_flow_inserted_twice_takes_two_entries_until_there_is_no_room(void 
 
 /* -------------------------------------------------------------- anything at all */
 
-static void programs_hold(void **state)
+TEST_THAT(programs_hold)
 {
 	static uint8_t bytes[3000];
 	static struct program p;
@@ -444,7 +444,7 @@ static void assert_batch_is_its_calls(struct pair *p, enum verb verb, unsigned n
  * Few flows and a small table: items of one batch meet each other, and the table is full at times. In both ways: as in
  * tables within the caches, and as in larger ones.
  */
-static void a_batch_does_what_its_calls_do_in_their_turn(void **state)
+TEST_THAT(a_batch_does_what_its_calls_do_in_their_turn)
 {
 	for (unsigned k = 0; k < 2 * SHAPES; k++) {
 		enum ink_simd simd = k % 2 ? INK_SIMD_NONE : INK_SIMD_BEST;
@@ -463,7 +463,7 @@ static void a_batch_does_what_its_calls_do_in_their_turn(void **state)
 }
 
 /* Up to the last flow of the plan: in batches, in which some wait, and one by one, all are there, in their states. */
-static void proper_inserts_are_the_same_in_whichever_order(void **state)
+TEST_THAT(proper_inserts_are_the_same_in_whichever_order)
 {
 	struct ink_options o = {
 		.size = sizeof o, .kind = INK_LINE, .flows = 50000, .states = 15, .age_bits = 1};
@@ -516,7 +516,7 @@ static void assert_body(const struct ink_table *t)
 	assert_int_equal(t->body_bytes, ink_body_round(body));
 }
 
-static void only_tables_too_large_for_the_second_cache_are_far(void **state)
+TEST_THAT(only_tables_too_large_for_the_second_cache_are_far)
 {
 	struct ink_options o = {.size = sizeof o, .states = 15, .age_bits = 1, .geometry = {.h = 24}};
 
@@ -539,7 +539,7 @@ static const struct {
 	uint32_t lines, locks;
 } locks_of[] = {{1, 16}, {3071, 16}, {3072, 32}, {49151, 256}, {49152, 512}, {1 << 20, 512}};
 
-static void every_lock_has_a_cache_line_of_its_own(void **state)
+TEST_THAT(every_lock_has_a_cache_line_of_its_own)
 {
 	struct ink_options o = {.size = sizeof o,
 				.kind = INK_LINE,
@@ -634,7 +634,7 @@ static void hidden_flows_are_found(const struct ink_options *o, unsigned behind,
 	ink_free(t);
 }
 
-static void a_flow_hidden_by_another_is_found(void **state)
+TEST_THAT(a_flow_hidden_by_another_is_found)
 {
 	static const enum ink_simd simds[] = {INK_SIMD_NONE, INK_SIMD_BEST};
 	struct ink_options o = {.size = sizeof o,
@@ -651,7 +651,7 @@ static void a_flow_hidden_by_another_is_found(void **state)
 	}
 }
 
-static void an_empty_batch_needs_no_arrays(void **state)
+TEST_THAT(an_empty_batch_needs_no_arrays)
 {
 	struct ink_batch none = {.n = 0};
 
@@ -702,7 +702,7 @@ static void both_call(struct pair *p, unsigned ids)
  * Up to twice as many flows as planned: every line fills, displaces, overflows and ages. One of them does it as tables do
  * that are too large for the caches.
  */
-static void all_instruction_sets_make_the_same_table(void **state)
+TEST_THAT(all_instruction_sets_make_the_same_table)
 {
 	if (!ink_cpu_has(INK_SIMD_AVX2))
 		SKIP("this processor has no AVX2");
@@ -724,22 +724,5 @@ static void all_instruction_sets_make_the_same_table(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_million_flows_are_never_wrong),
-		cmocka_unit_test(small_tables_are_never_wrong),
-		cmocka_unit_test(small_tables_that_are_planned_are_never_wrong),
-		cmocka_unit_test(strangers_hit_as_many_flows_as_planned),
-		cmocka_unit_test(setting_strangers_changes_as_many_flows_as_planned),
-		cmocka_unit_test(a_flow_inserted_twice_takes_two_entries_until_there_is_no_room),
-		cmocka_unit_test(programs_hold),
-		cmocka_unit_test(a_batch_does_what_its_calls_do_in_their_turn),
-		cmocka_unit_test(proper_inserts_are_the_same_in_whichever_order),
-		cmocka_unit_test(only_tables_too_large_for_the_second_cache_are_far),
-		cmocka_unit_test(every_lock_has_a_cache_line_of_its_own),
-		cmocka_unit_test(a_flow_hidden_by_another_is_found),
-		cmocka_unit_test(an_empty_batch_needs_no_arrays),
-		cmocka_unit_test(all_instruction_sets_make_the_same_table),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_suite(NULL);
 }

@@ -91,7 +91,7 @@ static void assert_refusal_names_the_least(const struct ink_options *o, const st
 	plan_of(&instead);
 }
 
-static void plans_over_the_grid_are_kept_or_refused_with_a_reason(void **state)
+TEST_THAT(plans_over_the_grid_are_kept_or_refused_with_a_reason)
 {
 	unsigned kept = 0, refused = 0;
 
@@ -117,7 +117,7 @@ static void plans_over_the_grid_are_kept_or_refused_with_a_reason(void **state)
 	assert_true(kept > refused);
 }
 
-static void the_promised_bits_are_planned(void **state)
+TEST_THAT(the_promised_bits_are_planned)
 {
 	static const uint64_t flows[] = {1000000, 1300000};
 
@@ -210,7 +210,7 @@ static int is_reached(const struct ink_options *o)
 	return ink_plan(o, &plan, NULL) == 0;
 }
 
-static void measured_mistakes_are_the_planned_ones(void **state)
+TEST_THAT(measured_mistakes_are_the_planned_ones)
 {
 	struct measured m = {.lowest = 9};
 
@@ -227,7 +227,7 @@ static void measured_mistakes_are_the_planned_ones(void **state)
 }
 
 /* In churn fewer values are taken than after filling, so the plan is a little high; never low. */
-static void mistakes_after_churn_are_not_more_than_planned(void **state)
+TEST_THAT(mistakes_after_churn_are_not_more_than_planned)
 {
 	for (unsigned k = 0; k < 2; k++) {
 		struct ink_options o = options_for(kinds[k], 20000, .01);
@@ -283,7 +283,7 @@ static void try_all_shapes(const struct ink_options *o, const struct ink_plan *p
 	}
 }
 
-static void no_other_shape_takes_fewer_bytes(void **state)
+TEST_THAT(no_other_shape_takes_fewer_bytes)
 {
 	for (unsigned i = 0; i < POINTS; i += test_scale() < 1 ? 97 : 13) {
 		struct ink_options o = grid_point(i);
@@ -296,7 +296,7 @@ static void no_other_shape_takes_fewer_bytes(void **state)
 
 /* ------------------------------------------------------------------ round trips */
 
-static void from_bytes_to_flows_and_back(void **state)
+TEST_THAT(from_bytes_to_flows_and_back)
 {
 	for (unsigned i = 0; i < POINTS; i += 5) {
 		struct ink_options o = grid_point(i), by_bytes = o;
@@ -318,7 +318,7 @@ static void from_bytes_to_flows_and_back(void **state)
 	}
 }
 
-static void from_flows_and_bytes_to_the_error(void **state)
+TEST_THAT(from_flows_and_bytes_to_the_error)
 {
 	for (unsigned i = 0; i < POINTS; i += 5) {
 		struct ink_options o = grid_point(i), by_both = o;
@@ -335,7 +335,7 @@ static void from_flows_and_bytes_to_the_error(void **state)
 	}
 }
 
-static void more_flows_and_fewer_mistakes_take_more_bytes(void **state)
+TEST_THAT(more_flows_and_fewer_mistakes_take_more_bytes)
 {
 	for (unsigned k = 0; k < KINDS; k++) {
 		uint64_t last = 0;
@@ -356,7 +356,7 @@ static void more_flows_and_fewer_mistakes_take_more_bytes(void **state)
 	}
 }
 
-static void more_bytes_hold_more_flows_or_make_fewer_mistakes(void **state)
+TEST_THAT(more_bytes_hold_more_flows_or_make_fewer_mistakes)
 {
 	for (unsigned k = 0; k < KINDS; k++) {
 		uint64_t flows = 0;
@@ -382,7 +382,7 @@ static void more_bytes_hold_more_flows_or_make_fewer_mistakes(void **state)
 }
 
 /* Three wishes: the ceiling holds, and the bytes suffice or are named. */
-static void all_three_can_be_asked_for(void **state)
+TEST_THAT(all_three_can_be_asked_for)
 {
 	struct ink_options o = options_for(INK_LINE, 100000, .001);
 	struct ink_plan plan = {.size = sizeof plan};
@@ -398,7 +398,7 @@ static void all_three_can_be_asked_for(void **state)
 
 /* ------------------------------------------------------------------ contradictions */
 
-static void options_that_mean_nothing_are_refused(void **state)
+TEST_THAT(options_that_mean_nothing_are_refused)
 {
 	struct ink_options good = options_for(INK_LINE, 1000, .01);
 
@@ -423,7 +423,7 @@ static void options_that_mean_nothing_are_refused(void **state)
 	REFUSED(-EINVAL, geometry.b = 1024);
 }
 
-static void what_a_kind_cannot_do_is_refused(void **state)
+TEST_THAT(what_a_kind_cannot_do_is_refused)
 {
 	struct ink_options good = options_for(INK_COMPACT, 1000, .01);
 
@@ -434,7 +434,7 @@ static void what_a_kind_cannot_do_is_refused(void **state)
 	REFUSED(-ENOTSUP, writers = 2);
 }
 
-static void geometries_that_are_none_are_refused(void **state)
+TEST_THAT(geometries_that_are_none_are_refused)
 {
 	struct ink_options good = options_for(INK_LINE, 1000, .01);
 
@@ -457,7 +457,7 @@ static void geometries_that_are_none_are_refused(void **state)
 	REFUSED(-ERANGE, geometry.f = 33);
 }
 
-static void more_than_a_machine_has_is_refused(void **state)
+TEST_THAT(more_than_a_machine_has_is_refused)
 {
 	for (unsigned k = 0; k < KINDS; k++) {
 		struct ink_options good = options_for(kinds[k], 1000, .01);
@@ -470,7 +470,7 @@ static void more_than_a_machine_has_is_refused(void **state)
 	}
 }
 
-static void zeros_are_defaults(void **state)
+TEST_THAT(zeros_are_defaults)
 {
 	struct ink_options o = {.size = sizeof o, .states = 4, .flows = 1000}, same = o;
 	struct ink_plan plan = plan_of(&o), again;
@@ -486,23 +486,5 @@ static void zeros_are_defaults(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plans_over_the_grid_are_kept_or_refused_with_a_reason),
-		cmocka_unit_test(the_promised_bits_are_planned),
-		cmocka_unit_test(measured_mistakes_are_the_planned_ones),
-		cmocka_unit_test(mistakes_after_churn_are_not_more_than_planned),
-		cmocka_unit_test(no_other_shape_takes_fewer_bytes),
-		cmocka_unit_test(from_bytes_to_flows_and_back),
-		cmocka_unit_test(from_flows_and_bytes_to_the_error),
-		cmocka_unit_test(more_flows_and_fewer_mistakes_take_more_bytes),
-		cmocka_unit_test(more_bytes_hold_more_flows_or_make_fewer_mistakes),
-		cmocka_unit_test(all_three_can_be_asked_for),
-		cmocka_unit_test(options_that_mean_nothing_are_refused),
-		cmocka_unit_test(what_a_kind_cannot_do_is_refused),
-		cmocka_unit_test(geometries_that_are_none_are_refused),
-		cmocka_unit_test(more_than_a_machine_has_is_refused),
-		cmocka_unit_test(zeros_are_defaults),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_suite(NULL);
 }

@@ -88,7 +88,7 @@ static void change(struct ink_side *side, struct flow *flow)
 	}
 }
 
-static void it_is_what_a_list_of_flows_would_be(void **state)
+TEST_THAT(it_is_what_a_list_of_flows_would_be)
 {
 	for (unsigned form = 0; form < FORMS; form++) {
 		struct made m = make(forms[form]);
@@ -104,7 +104,7 @@ static void it_is_what_a_list_of_flows_would_be(void **state)
 }
 
 /* A narrow one gives an id with the right home and the bits it has; whole ones the id. */
-static void an_entry_leads_back_to_its_home(void **state)
+TEST_THAT(an_entry_leads_back_to_its_home)
 {
 	for (unsigned form = 0; form < FORMS; form++) {
 		struct made m = make(forms[form]);
@@ -128,7 +128,7 @@ static void an_entry_leads_back_to_its_home(void **state)
 	}
 }
 
-static void a_narrow_one_takes_flows_that_agree_in_its_bits_for_one(void **state)
+TEST_THAT(a_narrow_one_takes_flows_that_agree_in_its_bits_for_one)
 {
 	struct made m = make(forms[1]);
 
@@ -140,7 +140,7 @@ static void a_narrow_one_takes_flows_that_agree_in_its_bits_for_one(void **state
 }
 
 /* A quarter more words than entries, and one. */
-static void a_word_takes_4_or_8_bytes(void **state)
+TEST_THAT(a_word_takes_4_or_8_bytes)
 {
 	assert_int_equal(ink_side_bytes(forms[0]), 16 + 208 + 800);
 	assert_int_equal(ink_side_bytes(forms[1]), 16 + 4 * 63); /* 10 + 16 + 5 bits */
@@ -152,7 +152,7 @@ static void a_word_takes_4_or_8_bytes(void **state)
 	assert_int_equal(ink_side_bytes((struct ink_side_form){.capacity = 0, .id_bits = 16}), 0);
 }
 
-static void as_many_bits_of_an_id_are_kept_as_fit(void **state)
+TEST_THAT(as_many_bits_of_an_id_are_kept_as_fit)
 {
 	assert_int_equal(ink_side_id_bits(43403, 5), 42);
 	assert_int_equal(ink_side_id_bits(1u << 28, 10), 25);
@@ -163,7 +163,7 @@ static void as_many_bits_of_an_id_are_kept_as_fit(void **state)
 /* ----------------------------------------------------------------- runs and walks */
 
 /* All of one home, wherever that begins: the run wraps. */
-static void flows_of_one_home_stand_in_one_run(void **state)
+TEST_THAT(flows_of_one_home_stand_in_one_run)
 {
 	for (uint32_t home = 0; home < 1000; home++) {
 		struct made m = make(forms[1]);
@@ -181,7 +181,7 @@ static void flows_of_one_home_stand_in_one_run(void **state)
 }
 
 /* Going down from the top, each is met once, whichever of them go. */
-static void a_walk_from_the_top_meets_each_once(void **state)
+TEST_THAT(a_walk_from_the_top_meets_each_once)
 {
 	for (unsigned round = 0; round < 2000; round++) {
 		struct made m = make(forms[1]);
@@ -243,7 +243,7 @@ static void assert_pairs(struct ink_table *t)
 		assert_int_equal(ink_lookup(t, id_of_pair(i)), i % 10);
 }
 
-static void flows_that_collide_are_told_apart_and_stay_so_when_saved(void **state)
+TEST_THAT(flows_that_collide_are_told_apart_and_stay_so_when_saved)
 {
 	struct ink_table *t = with_pairs(), *again;
 	struct ink_why why;
@@ -267,7 +267,7 @@ static void flows_that_collide_are_told_apart_and_stay_so_when_saved(void **stat
 }
 
 /* However its flows lie: of five lines, each is the home of some two hundred. */
-static void it_is_full_before_a_flow_is_refused(void **state)
+TEST_THAT(it_is_full_before_a_flow_is_refused)
 {
 	struct ink_options o = {
 		.size = sizeof o, .states = 10, .seed = 1, .geometry = {.b = 5, .h = 24, .side = 1000}};
@@ -285,7 +285,7 @@ static void it_is_full_before_a_flow_is_refused(void **state)
 	}
 }
 
-static void the_plan_counts_narrow_entries_and_their_errors(void **state)
+TEST_THAT(the_plan_counts_narrow_entries_and_their_errors)
 {
 	struct ink_options o = narrow_options();
 	struct ink_plan narrow = {.size = sizeof narrow}, whole = narrow;
@@ -300,7 +300,7 @@ static void the_plan_counts_narrow_entries_and_their_errors(void **state)
 		    whole.error * (1 + (double)whole.flows / whole.geometry.b / 65536 * 1.001));
 }
 
-static void a_narrow_side_table_is_refused_where_there_is_none(void **state)
+TEST_THAT(a_narrow_side_table_is_refused_where_there_is_none)
 {
 	struct ink_options o = narrow_options();
 	struct ink_plan plan = {.size = sizeof plan};
@@ -320,19 +320,5 @@ static void a_narrow_side_table_is_refused_where_there_is_none(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_is_what_a_list_of_flows_would_be),
-		cmocka_unit_test(an_entry_leads_back_to_its_home),
-		cmocka_unit_test(a_narrow_one_takes_flows_that_agree_in_its_bits_for_one),
-		cmocka_unit_test(a_word_takes_4_or_8_bytes),
-		cmocka_unit_test(as_many_bits_of_an_id_are_kept_as_fit),
-		cmocka_unit_test(flows_of_one_home_stand_in_one_run),
-		cmocka_unit_test(a_walk_from_the_top_meets_each_once),
-		cmocka_unit_test(flows_that_collide_are_told_apart_and_stay_so_when_saved),
-		cmocka_unit_test(it_is_full_before_a_flow_is_refused),
-		cmocka_unit_test(the_plan_counts_narrow_entries_and_their_errors),
-		cmocka_unit_test(a_narrow_side_table_is_refused_where_there_is_none),
-	};
-
-	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+	return run_suite(&(struct suite){.begin = scratch_make, .end = scratch_remove});
 }
