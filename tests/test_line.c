@@ -1,45 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines, bit by bit. What line.h and compact.h do with words at once is held
+ * Lines of `line`, bit by bit. What line.h does with words at once is held
  * against code that does one bit after the other, for every layout; and what
  * each instruction set makes of it, against the same.
  */
-
-#include "base/cpu.h"
-#include "tests/random.h"
-#include "tests/simd_probe.h"
-#include "kinds/compact/compact.h"
+#include "tests/bits.h"
 #include "engine/variant.h"
-#include "tests/test.h"
 
-static const struct simd_probe *probes[2] = {&simd_probe_portable};
-static unsigned probe_count = 1;
-
-static void use_all_probes(void)
-{
-#ifdef INK_HAVE_AVX2
-	if (ink_cpu_has(INK_SIMD_AVX2))
-		probes[probe_count++] = &simd_probe_avx2;
-#endif
-}
-
-static int bit_of(const uint64_t *words, unsigned at)
-{
-	return words[at / 64] >> at % 64 & 1;
-}
-
-static void set_bit(uint64_t *words, unsigned at, uint64_t bit)
-{
-	words[at / 64] = (words[at / 64] & ~(1ull << at % 64)) | (bit & 1) << at % 64;
-}
-
-static void random_words(uint64_t *words, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		words[i] = random_word();
-}
-
-/* ------------------------------------------------------------------ line: layout */
+/* ------------------------------------------------------------------ layout */
 
 /* Where a bit of an entry stands, as line.h draws it. */
 static unsigned place_of_bit(uint32_t lanes, uint32_t lane, unsigned bit)
@@ -62,32 +30,29 @@ static uint32_t random_entry(const struct ink_line_shape *s)
 	return (uint32_t)(random_word() & ((1u << ink_line_entry_bits(s->lanes)) - 1));
 }
 
-static const uint32_t line_numbers[] = {
-	1, 2, 3, 4, 5, 7, 16, 255, 256, 43403, 65536, 1000003, (1u << 28) - 1, 1u << 28};
-
-enum { LINE_NUMBERS = sizeof line_numbers / sizeof line_numbers[0] };
-
-struct line_test {
-	void (*test)(const struct ink_line_shape *s, uint64_t i);
-	uint64_t times;
-};
-
 /* Every layout, so many times, with another number of lines each time. */
-static void for_all_line_shapes(void **state)
+static void for_all_line_shapes(void (*check)(const struct ink_line_shape *s, uint64_t i), uint64_t times)
 {
-	const struct line_test *t = *state;
-
 	for (uint32_t lanes = 2; lanes <= 4; lanes++)
 		for (uint32_t code = 1; code <= 10; code++)
-			for (uint64_t i = 0; i < t->times; i++) {
+			for (uint64_t i = 0; i < times; i++) {
 				struct ink_line_shape s =
 					ink_line_shape(lanes, code, line_numbers[i % LINE_NUMBERS]);
 
-				t->test(&s, i);
+				check(&s, i);
 			}
 }
 
-static void entries_are_read_and_changed_where_they_stand(const struct ink_line_shape *s, uint64_t i)
+/* A test; what it does with one shape follows. */
+#define FOR_ALL_LINES(name, times)                                                                           \
+	static void check_##name(const struct ink_line_shape *s, uint64_t i);                                \
+	TEST_THAT(name)                                                                                      \
+	{                                                                                                    \
+		for_all_line_shapes(check_##name, times);                                                    \
+	}                                                                                                    \
+	static void check_##name(const struct ink_line_shape *s, uint64_t i)
+
+FOR_ALL_LINES(entries_are_read_and_changed_where_they_stand, 2000)
 {
 	uint32_t lane = random_below(s->lanes), column = lane * s->column_bits;
 	uint32_t was = random_entry(s), becomes = i % 4 ? random_entry(s) : 0;
@@ -104,7 +69,7 @@ static void entries_are_read_and_changed_where_they_stand(const struct ink_line_
 	assert_int_equal(word & ~ink_line_lane(s, column), changed);
 }
 
-static void an_entry_is_shifted_from_lane_to_lane(const struct ink_line_shape *s, uint64_t i)
+FOR_ALL_LINES(an_entry_is_shifted_from_lane_to_lane, 200)
 {
 	uint32_t from = random_below(s->lanes), to = random_below(s->lanes), entry = random_entry(s);
 	uint64_t word = random_word(), shifted = 0;
@@ -114,7 +79,7 @@ static void an_entry_is_shifted_from_lane_to_lane(const struct ink_line_shape *s
 	assert_int_equal(ink_line_shifted(s, word, from * s->column_bits, to * s->column_bits), shifted);
 }
 
-static void an_entry_is_fingerprint_and_code(const struct ink_line_shape *s, uint64_t i)
+FOR_ALL_LINES(an_entry_is_fingerprint_and_code, 1)
 {
 	assert_int_equal(s->fp_bits + s->code_bits, ink_line_entry_bits(s->lanes));
 	for (uint32_t code = 0; code < 1u << s->code_bits; code++) {
@@ -126,7 +91,7 @@ static void an_entry_is_fingerprint_and_code(const struct ink_line_shape *s, uin
 	}
 }
 
-/* ------------------------------------------------------------------- line: match */
+/* ------------------------------------------------------------------- match */
 
 /* One bit after the other: the lowest bit of each column whose tag is that of the fingerprint. */
 static uint64_t columns_slowly(const struct ink_line_shape *s, uint64_t word, uint32_t fingerprint)
@@ -164,7 +129,7 @@ static void assert_columns(const struct ink_line_shape *s, uint64_t word, uint32
 }
 
 /* Every tag against every other, with what would make a carry or a borrow on both sides. */
-static void every_pair_of_short_tags_is_compared_right_between_any_neighbours(void **state)
+TEST_THAT(every_pair_of_short_tags_is_compared_right_between_any_neighbours)
 {
 	static const uint64_t extremes[] = {0,
 					    ~0ull,
@@ -189,7 +154,7 @@ static void every_pair_of_short_tags_is_compared_right_between_any_neighbours(vo
 		}
 }
 
-static void every_long_tag_is_compared_right_between_random_neighbours(void **state)
+TEST_THAT(every_long_tag_is_compared_right_between_random_neighbours)
 {
 	static const uint32_t patterns[] = {1, 0x8000, 0x7fff, 0xffff, 0xfffe, 0x5555, 0, 0x10001};
 
@@ -206,7 +171,7 @@ static void every_long_tag_is_compared_right_between_random_neighbours(void **st
 }
 
 /* Words whose columns are close to the pattern: equal but for a bit, or equal but for what is no tag. */
-static void words_like_the_pattern_are_compared_right(const struct ink_line_shape *s, uint64_t i)
+FOR_ALL_LINES(words_like_the_pattern_are_compared_right, scaled(20000))
 {
 	uint32_t fingerprint = random_below(1ull << s->fp_bits);
 	uint64_t word = (fingerprint & s->tag_mask) * s->units;
@@ -217,9 +182,9 @@ static void words_like_the_pattern_are_compared_right(const struct ink_line_shap
 	assert_columns(s, word, 0);
 }
 
-/* ------------------------------------------------------------------ line: places */
+/* ------------------------------------------------------------------ places */
 
-static void the_other_line_of_the_other_line_is_the_line(void **state)
+TEST_THAT(the_other_line_of_the_other_line_is_the_line)
 {
 	for (unsigned k = 0; k < LINE_NUMBERS; k++)
 		for (uint64_t i = 0; i < scaled(200000); i++) {
@@ -233,7 +198,7 @@ static void the_other_line_of_the_other_line_is_the_line(void **state)
 		}
 }
 
-static void a_place_lies_in_the_table_and_its_tag_is_not_zero(const struct ink_line_shape *s, uint64_t i)
+FOR_ALL_LINES(a_place_lies_in_the_table_and_its_tag_is_not_zero, 5000)
 {
 	static const uint64_t ids[] = {0, ~0ull, 0xffffffff, 0xffffffff00000000, 1, 1ull << 63, 1ull << 31};
 	struct ink_line_place p =
@@ -246,7 +211,7 @@ static void a_place_lies_in_the_table_and_its_tag_is_not_zero(const struct ink_l
 }
 
 /* All halves of ids at even distances; each fingerprint must come equally often. */
-static void all_fingerprints_are_equally_likely(void **state)
+TEST_THAT(all_fingerprints_are_equally_likely)
 {
 	static unsigned counts[1 << 17];
 
@@ -263,7 +228,7 @@ static void all_fingerprints_are_equally_likely(void **state)
 	}
 }
 
-/* --------------------------------------------------------- line: instruction sets */
+/* --------------------------------------------------------- instruction sets */
 
 /* Random, and half of it like the fingerprint. */
 static void random_line(const struct ink_line_shape *s, struct ink_line *line, uint32_t fingerprint)
@@ -306,7 +271,7 @@ static uint32_t slots_slowly(const struct ink_line_shape *s, const struct ink_li
 	return slots;
 }
 
-static void a_fingerprint_is_found_in_a_line(const struct ink_line_shape *s, uint64_t i)
+FOR_ALL_LINES(a_fingerprint_is_found_in_a_line, scaled(2000))
 {
 	uint32_t fp = ink_line_fingerprint(s, (uint32_t)random_word());
 	struct ink_line line;
@@ -323,7 +288,7 @@ static void a_fingerprint_is_found_in_a_line(const struct ink_line_shape *s, uin
 	assert_int_equal(spot.column, at % 64);
 }
 
-static void all_instruction_sets_find_the_same_slots(const struct ink_line_shape *s, uint64_t i)
+FOR_ALL_LINES(all_instruction_sets_find_the_same_slots, scaled(2000))
 {
 	uint32_t fp = i % 4 ? ink_line_fingerprint(s, (uint32_t)random_word()) : 0, below, above;
 	struct ink_line first, second;
@@ -342,7 +307,7 @@ static void all_instruction_sets_find_the_same_slots(const struct ink_line_shape
 }
 
 /* Where it is quicker, the rests of entries are taken for tags: it may say yes in vain, but seldom. */
-static void most_lines_are_known_not_to_have_a_fingerprint(void **state)
+TEST_THAT(most_lines_are_known_not_to_have_a_fingerprint)
 {
 	struct ink_line_shape s = ink_line_shape(3, 5, 100);
 
@@ -362,7 +327,7 @@ static void most_lines_are_known_not_to_have_a_fingerprint(void **state)
 }
 
 /* From no id to 39. */
-static void all_instruction_sets_place_alike(const struct ink_line_shape *s, uint64_t i)
+FOR_ALL_LINES(all_instruction_sets_place_alike, 40 * LINE_NUMBERS)
 {
 	struct line_place places[40];
 	uint64_t ids[40] = {0};
@@ -379,8 +344,7 @@ static void all_instruction_sets_place_alike(const struct ink_line_shape *s, uin
 	}
 }
 
-static void all_instruction_sets_find_the_other_lines_of_a_word_alike(const struct ink_line_shape *s,
-								      uint64_t i)
+FOR_ALL_LINES(all_instruction_sets_find_the_other_lines_of_a_word_alike, 40 * LINE_NUMBERS)
 {
 	uint32_t line = random_below(s->lines);
 	uint64_t word = random_word(), others[4];
@@ -454,7 +418,7 @@ static void fill_for_looks(const struct ink_line_shape *s, const struct ink_line
 		}
 }
 
-static void all_instruction_sets_look_alike(const struct ink_line_shape *s, uint64_t i)
+FOR_ALL_LINES(all_instruction_sets_look_alike, scaled(1000))
 {
 	struct ink_line_looks l = random_looks(s);
 	struct ink_line line = {{0}};
@@ -464,342 +428,9 @@ static void all_instruction_sets_look_alike(const struct ink_line_shape *s, uint
 	assert_look(s, &l, &line);
 }
 
-/* ------------------------------------------------------------- compact: bit fields */
+/* ---------------------------------------------------------------- what is compiled in */
 
-static void bit_fields_are_read_and_written_across_words(void **state)
-{
-	for (unsigned n = 1; n <= 57; n++)
-		for (unsigned at = 0; at + n <= 512; at++) {
-			uint64_t w[8], expected[8], bits = random_word() & low_bits(n), got = 0;
-
-			random_words(w, 8);
-			memcpy(expected, w, sizeof w);
-			for (unsigned i = 0; i < n; i++) {
-				got |= (uint64_t)bit_of(w, at + i) << i;
-				set_bit(expected, at + i, bits >> i & 1);
-			}
-			assert_int_equal(bits_get(w, at, n), got);
-			bits_put(w, at, n, bits);
-			assert_memory_equal(w, expected, sizeof w);
-		}
-}
-
-static void a_bit_is_put_in_and_taken_out(void **state)
-{
-	for (unsigned at = 0; at < 63; at++)
-		for (unsigned i = 0; i < 200; i++) {
-			uint64_t bits = random_word(), bit = random_below(2), opened = 0, closed = 0;
-
-			for (unsigned j = 0; j < 64; j++) {
-				set_bit(&opened, j, j < at ? bits >> j : j == at ? bit : bits >> (j - 1));
-				set_bit(&closed, j, j < at ? bits >> j : j < 63 ? bits >> (j + 1) : 0);
-			}
-			assert_int_equal(bit_open(bits, at, bit), opened);
-			assert_int_equal(bit_close(bits, at), closed);
-		}
-}
-
-static void the_nth_bit_is_selected(void **state)
-{
-	for (uint64_t i = 0; i < scaled(200000); i++) {
-		uint64_t bits = random_word();
-		unsigned k = 0;
-
-		bits &= i % 3 ? random_word() : ~0ull;
-		bits |= i % 5 ? 0 : random_word();
-		for (unsigned at = 0; at < 64; at++)
-			if (bits >> at & 1) {
-				for (unsigned j = 0; j < probe_count; j++)
-					assert_int_equal(probes[j]->select(bits, k), at);
-				k++;
-			}
-	}
-}
-
-/* --------------------------------------------------------------- compact: the line */
-
-/* A line as one thinks of it. */
-struct model {
-	unsigned count;
-	struct entry entry[COMPACT_MAX_SLOTS + 1];
-	uint64_t flags;
-};
-
-/* Bit by bit, as compact.h draws it. */
-static void model_write(const struct ink_compact_shape *s, const struct model *m, uint64_t *w)
-{
-	unsigned at = COMPACT_BITS - (s->slots + s->buckets), slot = 0;
-
-	memset(w, 0, 64);
-	for (unsigned i = 0; i < m->count; i++) {
-		for (unsigned bit = 0; bit < s->remainder_bits; bit++)
-			set_bit(w, i * s->remainder_bits + bit, m->entry[i].remainder >> bit);
-		for (unsigned j = 0; j < s->planes; j++)
-			set_bit(w, s->slots * (s->remainder_bits + j) + i, m->entry[i].code >> j);
-	}
-	for (uint32_t bucket = 0; bucket < s->buckets; bucket++, at++)
-		for (; slot < m->count && m->entry[slot].bucket == bucket; slot++, at++)
-			set_bit(w, at, 1);
-	w[7] |= m->flags;
-}
-
-static uint32_t random_remainder(const struct ink_compact_shape *s)
-{
-	return random_below(1ull << s->remainder_bits) & (random_below(4) ? ~0u : 3u);
-}
-
-/* The new entry stands first in its bucket. */
-static unsigned model_add(const struct ink_compact_shape *s, struct model *m, uint32_t bucket)
-{
-	unsigned slot = 0;
-
-	while (slot < m->count && m->entry[slot].bucket < bucket)
-		slot++;
-	memmove(&m->entry[slot + 1], &m->entry[slot], (m->count - slot) * sizeof m->entry[0]);
-	m->entry[slot].bucket = bucket;
-	m->entry[slot].remainder = random_remainder(s);
-	m->entry[slot].code = random_below(1u << s->planes);
-	m->count++;
-	return slot;
-}
-
-static void model_remove(struct model *m, unsigned slot)
-{
-	m->count--;
-	memmove(&m->entry[slot], &m->entry[slot + 1], (m->count - slot) * sizeof m->entry[0]);
-}
-
-static struct model random_model(const struct ink_compact_shape *s)
-{
-	struct model m = {.flags = (uint64_t)random_below(32) << 59};
-	unsigned count = random_below(s->slots + 1), end = 1 + random_below(s->buckets);
-	unsigned from = random_below(s->buckets - end + 1);
-
-	if (random_below(4) == 0)
-		count = s->slots;
-	while (m.count < count)
-		model_add(s, &m, from + random_below(end));
-	return m;
-}
-
-typedef void (*compact_test)(const struct ink_compact_shape *s);
-
-/* Every width, every number of slots, few and many planes. */
-static void for_all_compact_shapes(void **state)
-{
-	compact_test test = *(compact_test *)*state;
-	static const unsigned planes[] = {1, 4, 5, 6, 10};
-	unsigned shapes = 0;
-
-	for (unsigned r = 4; r <= 24; r++)
-		for (unsigned h = 4; h <= COMPACT_MAX_SLOTS; h++)
-			for (unsigned k = 0; k < 5; k++) {
-				int spare = COMPACT_BITS - (int)(h * (r + planes[k]));
-				int q = (spare < COMPACT_META_BITS ? spare : COMPACT_META_BITS) - (int)h;
-				struct ink_geometry g = {.b = 100, .h = h, .f = r, .q = (uint32_t)q};
-				struct ink_compact_shape s;
-
-				if (q <= 0 || (test_scale() < 1 && r % 8 && (r + h + k) % 9))
-					continue;
-				s = compact_shape(&g, planes[k]);
-				shapes++;
-				for (unsigned i = 0; i < (r % 8 ? 5 : 60); i++)
-					test(&s);
-			}
-	assert_true(shapes > 100);
-}
-
-static void assert_line(const struct ink_compact_shape *s, const struct model *m,
-			const struct compact_line *line, const char *after)
-{
-	struct compact_line expected;
-
-	model_write(s, m, expected.word);
-	if (memcmp(&expected, line, sizeof expected))
-		fail_msg("%s: r %u, h %u, q %u, %u planes", after, s->remainder_bits, s->slots, s->buckets,
-			 s->planes);
-}
-
-static void an_entry_is_put_into_a_compact_line(const struct ink_compact_shape *s)
-{
-	uint32_t bucket = random_below(s->buckets);
-
-	for (unsigned k = 0; k < probe_count; k++) {
-		struct model m = random_model(s);
-		struct compact_line line;
-		unsigned slot;
-
-		if (m.count == s->slots)
-			model_remove(&m, random_below(m.count));
-		model_write(s, &m, line.word);
-		slot = model_add(s, &m, bucket);
-		probes[k]->entry_open(s, line.word, slot, m.entry[slot]);
-		assert_line(s, &m, &line, "opening");
-	}
-}
-
-static void an_entry_is_taken_out_of_a_compact_line(const struct ink_compact_shape *s)
-{
-	for (unsigned k = 0; k < probe_count; k++) {
-		struct model m = random_model(s);
-		struct compact_line line;
-		unsigned slot;
-
-		if (!m.count)
-			continue;
-		slot = random_below(m.count);
-		model_write(s, &m, line.word);
-		probes[k]->entry_close(s, line.word, slot, m.entry[slot].bucket);
-		model_remove(&m, slot);
-		assert_line(s, &m, &line, "closing");
-	}
-}
-
-static void codes_are_read_and_written_in_planes(const struct ink_compact_shape *s)
-{
-	for (unsigned k = 0; k < probe_count; k++) {
-		struct model m = random_model(s);
-		struct compact_line line;
-		unsigned slot;
-
-		model_write(s, &m, line.word);
-		for (unsigned i = 0; i < m.count; i++)
-			assert_int_equal(probes[k]->code_get(s, line.word, i), m.entry[i].code);
-		if (!m.count)
-			continue;
-		slot = random_below(m.count);
-		m.entry[slot].code = random_below(1u << s->planes);
-		probes[k]->code_put(s, line.word, slot, m.entry[slot].code);
-		assert_line(s, &m, &line, "writing a code");
-	}
-}
-
-/* The unary metadata, decoded one bit after the other. */
-static void buckets_are_found_by_their_unary_numbers(const struct ink_compact_shape *s)
-{
-	struct model m = random_model(s);
-	struct compact_line line;
-
-	model_write(s, &m, line.word);
-	assert_int_equal(line_count(s, line.word), m.count);
-	for (unsigned k = 0; k < probe_count; k++) {
-		for (uint32_t bucket = 0; bucket < s->buckets; bucket++) {
-			uint64_t slots = 0;
-
-			for (unsigned i = 0; i < m.count; i++)
-				slots |= (uint64_t)(m.entry[i].bucket == bucket) << i;
-			assert_int_equal(probes[k]->bucket_slots(s, line.word, bucket), slots);
-		}
-		for (unsigned slot = 0; slot < s->slots; slot++) {
-			uint32_t bucket = probes[k]->slot_bucket(s, line.word, slot);
-
-			assert_true(slot < m.count ? bucket == m.entry[slot].bucket : bucket >= s->buckets);
-		}
-	}
-}
-
-static void remainders_are_found(const struct ink_compact_shape *s)
-{
-	struct model m = random_model(s);
-	uint32_t wanted = m.count ? m.entry[random_below(m.count)].remainder : 0;
-	uint64_t slots = 0, among = random_word() & low_bits(m.count);
-	struct compact_line line;
-
-	model_write(s, &m, line.word);
-	for (unsigned i = 0; i < m.count; i++) {
-		assert_int_equal(any_remainder_get(s, line.word, i), m.entry[i].remainder);
-		slots |= (uint64_t)(m.entry[i].remainder == wanted) << i;
-	}
-	assert_int_equal(any_remainder_match(s, line.word, wanted, among), slots & among);
-	for (unsigned k = 0; k < probe_count; k++)
-		if (k == 0 || probes[k]->vectors(s)) {
-			uint64_t found = probes[k]->remainder_slots(s, line.word, wanted);
-
-			assert_int_equal(found & low_bits(m.count), slots);
-			assert_int_equal(found & ~low_bits(s->slots), 0);
-		}
-}
-
-/* What is a candidate and in the bucket is what holds bucket and remainder: no less, and no more. */
-static void candidates_are_found_and_told_apart(const struct ink_compact_shape *s)
-{
-	struct model m = random_model(s);
-	struct place p = {.bucket = random_below(s->buckets), .remainder = random_remainder(s)};
-	uint64_t expected = 0;
-	struct compact_line line;
-
-	if (m.count && random_below(2)) {
-		unsigned i = random_below(m.count);
-
-		p = (struct place){.bucket = m.entry[i].bucket, .remainder = m.entry[i].remainder};
-	}
-	for (unsigned i = 0; i < m.count; i++)
-		expected |= (uint64_t)(m.entry[i].bucket == p.bucket && m.entry[i].remainder == p.remainder)
-			    << i;
-	model_write(s, &m, line.word);
-	for (unsigned k = 0; k < probe_count; k++) {
-		uint64_t candidates = probes[k]->line_candidates(s, line.word, &p), found = 0;
-
-		assert_int_equal(candidates & ~low_bits(s->slots), 0);
-		for (; candidates; candidates &= candidates - 1) {
-			unsigned slot = (unsigned)__builtin_ctzll(candidates);
-
-			found |= (uint64_t)probes[k]->slot_is_in(s, line.word, slot, p.bucket) << slot;
-		}
-		assert_int_equal(found, expected);
-	}
-}
-
-/* All of those that are there; and no others, unless they are of several names. */
-static void side_flags_send_those_that_are_there(void **state)
-{
-	for (unsigned classes = 0; classes < 1u << INK_SIDE_CLASSES; classes++) {
-		unsigned sent = compact_sent[compact_side_flags(classes)], names = 0;
-
-		for (unsigned side = 0; side < INK_SIDE_CLASSES; side++)
-			names |= (classes >> side & 1) << side % 14;
-		assert_int_equal(classes & ~sent, 0);
-		if (__builtin_popcount(names) <= 1)
-			for (unsigned side = 0; side < INK_SIDE_CLASSES; side++)
-				assert_int_equal(sent >> side & 1, names >> side % 14 & 1);
-	}
-}
-
-static void compact_places_lie_in_the_table_and_lead_back(const struct ink_compact_shape *s)
-{
-	for (unsigned i = 0; i < LINE_NUMBERS; i++) {
-		uint64_t id = i % 4 ? random_word() : i % 8 ? ~0ull : 0;
-		uint32_t lines = line_numbers[i];
-		struct place p = compact_place(s, lines, id);
-
-		assert_true(first_line(&p) < lines && second_line(&p) < lines && p.bucket < s->buckets);
-		assert_true((uint64_t)p.remainder >> s->remainder_bits == 0);
-		assert_int_equal(other_line(lines, second_line(&p), stored_bits(s, p.bucket, p.remainder)),
-				 first_line(&p));
-	}
-}
-
-/* One by one or several at once. */
-static void all_instruction_sets_place_alike_in_compact_lines(const struct ink_compact_shape *s)
-{
-	uint64_t ids[11];
-	struct place p[11];
-
-	for (unsigned i = 0; i < LINE_NUMBERS; i++) {
-		for (unsigned j = 0; j < 11; j++)
-			ids[j] = random_below(4) ? random_word() : random_below(2) ? ~0ull << j : j;
-		for (unsigned k = 0; k < probe_count; k++) {
-			probes[k]->compact_places(s, line_numbers[i], ids, 11, p);
-			for (unsigned j = 0; j < 11; j++) {
-				struct place expected = compact_place(s, line_numbers[i], ids[j]);
-
-				assert_memory_equal(&p[j], &expected, sizeof expected);
-			}
-		}
-	}
-}
-
-static void the_usual_line_is_that_of_its_plan(void **state)
+TEST_THAT(the_usual_line_is_that_of_its_plan)
 {
 	struct ink_line_shape usual = {LINE_COMMON, .lines = 43403}, s = ink_line_shape(3, 5, 43403);
 	const uint64_t lanes[] = {LINE_COMMON_LANES}, states[] = {LINE_COMMON_STATES};
@@ -814,70 +445,14 @@ static void the_usual_line_is_that_of_its_plan(void **state)
 	}
 }
 
-static void the_usual_codes_are_those_of_15_states_and_a_timer(void **state)
+TEST_THAT(the_usual_codes_are_those_of_15_states_and_a_timer)
 {
 	struct ink_coding c = ink_coding(15, 1);
 
 	assert_memory_equal(&c, &ink_coding_common, sizeof c);
 }
 
-/* What is compiled in is what would be computed. */
-static void the_usual_shape_is_that_of_its_plan(void **state)
-{
-	struct ink_plan plan = {.state_bits = 4, .age_bits = 1, .geometry = {.h = 32, .f = 8, .q = 59}};
-	struct ink_compact_shape s = compact_shape(&plan.geometry, 5);
-
-	assert_true(compact_is_common(&plan));
-	assert_memory_equal(&s, &compact_common, offsetof(struct ink_compact_shape, meta_start));
-	assert_int_equal(s.meta_start, compact_common.meta_start);
-	assert_memory_equal(s.meta, compact_common.meta, sizeof s.meta);
-	assert_memory_equal(s.before, compact_common.before, sizeof s.before);
-	plan.age_bits = 0, plan.state_bits = 5;
-	assert_false(compact_is_common(&plan));
-	plan.age_bits = 1, plan.state_bits = 4, plan.geometry.q--;
-	assert_false(compact_is_common(&plan));
-}
-
-/* clang-format off */
-#define LINE(name, times) {#name, for_all_line_shapes, NULL, NULL, &(struct line_test){name, times}}
-#define COMPACT(name) {#name, for_all_compact_shapes, NULL, NULL, &(compact_test){name}}
-/* clang-format on */
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		LINE(entries_are_read_and_changed_where_they_stand, 2000),
-		LINE(an_entry_is_shifted_from_lane_to_lane, 200),
-		LINE(an_entry_is_fingerprint_and_code, 1),
-		cmocka_unit_test(every_pair_of_short_tags_is_compared_right_between_any_neighbours),
-		cmocka_unit_test(every_long_tag_is_compared_right_between_random_neighbours),
-		LINE(words_like_the_pattern_are_compared_right, scaled(20000)),
-		cmocka_unit_test(the_other_line_of_the_other_line_is_the_line),
-		LINE(a_place_lies_in_the_table_and_its_tag_is_not_zero, 5000),
-		cmocka_unit_test(all_fingerprints_are_equally_likely),
-		LINE(a_fingerprint_is_found_in_a_line, scaled(2000)),
-		LINE(all_instruction_sets_find_the_same_slots, scaled(2000)),
-		cmocka_unit_test(most_lines_are_known_not_to_have_a_fingerprint),
-		LINE(all_instruction_sets_place_alike, 40 * LINE_NUMBERS),
-		LINE(all_instruction_sets_find_the_other_lines_of_a_word_alike, 40 * LINE_NUMBERS),
-		LINE(all_instruction_sets_look_alike, scaled(1000)),
-		cmocka_unit_test(bit_fields_are_read_and_written_across_words),
-		cmocka_unit_test(a_bit_is_put_in_and_taken_out),
-		cmocka_unit_test(the_nth_bit_is_selected),
-		COMPACT(an_entry_is_put_into_a_compact_line),
-		COMPACT(an_entry_is_taken_out_of_a_compact_line),
-		COMPACT(codes_are_read_and_written_in_planes),
-		COMPACT(buckets_are_found_by_their_unary_numbers),
-		COMPACT(remainders_are_found),
-		cmocka_unit_test(side_flags_send_those_that_are_there),
-		COMPACT(candidates_are_found_and_told_apart),
-		COMPACT(compact_places_lie_in_the_table_and_lead_back),
-		COMPACT(all_instruction_sets_place_alike_in_compact_lines),
-		cmocka_unit_test(the_usual_line_is_that_of_its_plan),
-		cmocka_unit_test(the_usual_codes_are_those_of_15_states_and_a_timer),
-		cmocka_unit_test(the_usual_shape_is_that_of_its_plan),
-	};
-
-	use_all_probes();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_suite(NULL);
 }
