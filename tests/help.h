@@ -123,8 +123,52 @@ static inline int free_table(void **state)
 	return 0;
 }
 
-#define TEST(name) cmocka_unit_test_teardown(name, free_table)
-#define GIVEN(situation, name) cmocka_unit_test_setup_teardown(name, situation, free_table)
+/* What a test needs of the table: all of these. */
+enum {
+	ANY = 0,
+	EXACT = 1,
+	CELLS = 2,
+	DLEFT = 4,
+	LINES = 8,
+	ONE_WRITER = 16,
+	MANY_WRITERS = 32,
+	AGED = 64,
+	AGELESS = 128
+};
+
+static unsigned needs[TESTS_MOST]; /* of each listed test */
+
+/* As TEST_THAT. */
+#define TEST_OF(tables, name)                                                                                \
+	static void name(void **state);                                                                      \
+	__attribute__((constructor)) static void list_##name(void)                                           \
+	{                                                                                                    \
+		needs[n_listed] = tables;                                                                    \
+		list_test(#name, name);                                                                      \
+	}                                                                                                    \
+	static void name(void **state)
+
+/* `also` is what the caller knows of the tables that it makes. */
+static inline int applies(unsigned tables, unsigned also)
+{
+	unsigned is = is_exact() ? EXACT : is_dleft() ? CELLS | DLEFT : CELLS | LINES;
+
+	is |= variant->writers > 1 ? MANY_WRITERS : ONE_WRITER;
+	return !(tables & ~(is | also));
+}
+
+/* The listed tests that apply to the variant, each after `before_each`. */
+static inline int run_listed(unsigned also, CMFixtureFunction before_each)
+{
+	struct CMUnitTest tests[TESTS_MOST];
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_listed; i++)
+		if (applies(needs[i], also))
+			tests[n++] = (struct CMUnitTest){listed[i].name, listed[i].test_func, before_each,
+							 free_table, NULL};
+	return _cmocka_run_group_tests(variant->name, tests, n, NULL, NULL);
+}
 
 #define ROWS(of) of, sizeof(of) / sizeof((of)[0])
 

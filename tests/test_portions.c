@@ -48,7 +48,7 @@ static int tick_in_portions(uint64_t now, struct ink_counts *expired)
 	return portions;
 }
 
-static void an_overflow_flag_set_between_portions_is_gone_after_the_next_tick(void **state)
+TEST_OF(CELLS, an_overflow_flag_set_between_portions_is_gone_after_the_next_tick)
 {
 	struct times times = same_for_all(1);
 	struct ink_rules rules = rules_with(&times);
@@ -107,7 +107,7 @@ static void compare_portions(const struct times *times)
 	assert_true(most > 2 || age_bits == 0);
 }
 
-static void single_steps_in_portions_do_what_they_do_at_once(void **state)
+TEST_THAT(single_steps_in_portions_do_what_they_do_at_once)
 {
 	struct times moves = chain(), phases = same_for_all(3), others = only_a(4);
 
@@ -116,7 +116,7 @@ static void single_steps_in_portions_do_what_they_do_at_once(void **state)
 	compare_portions(&others);
 }
 
-static void a_tick_at_once_ends_one_in_portions(void **state)
+TEST_THAT(a_tick_at_once_ends_one_in_portions)
 {
 	struct times times = same_for_all(6); /* looks at 6 and at 12, none at 7 */
 	uint64_t id;
@@ -136,7 +136,7 @@ static void a_tick_at_once_ends_one_in_portions(void **state)
 	assert_sound(t);
 }
 
-static void a_later_now_needs_another_tick(void **state)
+TEST_THAT(a_later_now_needs_another_tick)
 {
 	struct times times = same_for_all(1);
 	int more;
@@ -154,7 +154,7 @@ static void a_later_now_needs_another_tick(void **state)
 }
 
 /* A portion takes one look at most: what a jump at once would end outlives it. */
-static void a_jump_in_portions_takes_one_look(void **state)
+TEST_OF(AGED, a_jump_in_portions_takes_one_look)
 {
 	struct times times = same_for_all(4);
 	struct ink_counts expired;
@@ -390,7 +390,7 @@ static void run_churn(struct times times, uint32_t longest)
 		assert_true(stats_now().displaced > 0);
 }
 
-static void between_portions_no_entry_ends_early_or_late(void **state)
+TEST_OF(AGED, between_portions_no_entry_ends_early_or_late)
 {
 	struct times moves = {{{3, INK_ABSENT, 0}, {2, INK_ABSENT, 0}, {5, A, 0}, {1, INK_ABSENT, 0}}};
 
@@ -399,7 +399,7 @@ static void between_portions_no_entry_ends_early_or_late(void **state)
 	run_churn(moves, 1);
 }
 
-static void between_portions_of_jumps_no_entry_ends_early_or_outlives_its_looks(void **state)
+TEST_OF(AGED, between_portions_of_jumps_no_entry_ends_early_or_outlives_its_looks)
 {
 	struct times times = {
 		{{3, INK_ABSENT, 0}, {2, INK_ABSENT, 0}, {7, INK_ABSENT, 0}, {1, INK_ABSENT, 0}}};
@@ -408,29 +408,7 @@ static void between_portions_of_jumps_no_entry_ends_early_or_outlives_its_looks(
 	run_churn(times, 6);
 }
 
-/* --------------------------------------------------------------- all of them */
-
-static int run_age_bits(void)
-{
-	const struct CMUnitTest all_kinds[] = {
-		TEST(single_steps_in_portions_do_what_they_do_at_once),
-		TEST(a_tick_at_once_ends_one_in_portions),
-		TEST(a_later_now_needs_another_tick),
-	};
-	const struct CMUnitTest with_age_bits[] = {
-		TEST(a_jump_in_portions_takes_one_look),
-		TEST(between_portions_no_entry_ends_early_or_late),
-		TEST(between_portions_of_jumps_no_entry_ends_early_or_outlives_its_looks),
-	};
-	const struct CMUnitTest cells[] = {
-		TEST(an_overflow_flag_set_between_portions_is_gone_after_the_next_tick),
-	};
-
-	return run("portions", ROWS(all_kinds)) + (age_bits ? run("portions", ROWS(with_age_bits)) : 0) +
-	       (is_exact() ? 0 : run("portions", ROWS(cells)));
-}
-
 int main(void)
 {
-	return run_all(run_age_bits) != 0;
+	return run_all(run_aged) != 0;
 }

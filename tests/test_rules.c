@@ -91,7 +91,7 @@ static void assert_refused(const char *words)
 	assert_string_equal(other.text, words);
 }
 
-static void numbers_that_are_too_small_or_too_large_are_refused(void **state)
+TEST_THAT(numbers_that_are_too_small_or_too_large_are_refused)
 {
 	static const struct {
 		unsigned *at, value;
@@ -112,7 +112,7 @@ static void numbers_that_are_too_small_or_too_large_are_refused(void **state)
 	}
 }
 
-static void rules_without_rows_are_refused(void **state)
+TEST_THAT(rules_without_rows_are_refused)
 {
 	spoilt.rows = NULL;
 	assert_refused("rules: no rows");
@@ -121,7 +121,7 @@ static void rules_without_rows_are_refused(void **state)
 #define ROW(line) &spoilt_rows[(line)*EVENTS + END].next
 #define TIME_OUT(line) &spoilt_timings[line].timeout
 
-static void what_leads_nowhere_is_refused(void **state)
+TEST_THAT(what_leads_nowhere_is_refused)
 {
 	static const struct {
 		int16_t *at, value;
@@ -151,7 +151,7 @@ static void what_leads_nowhere_is_refused(void **state)
 }
 
 /* A state that the table has but the rules have not is none for them. */
-static void rows_that_lead_beyond_the_rules_are_refused(void **state)
+TEST_THAT(rows_that_lead_beyond_the_rules_are_refused)
 {
 	struct ink_why why;
 
@@ -162,7 +162,7 @@ static void rows_that_lead_beyond_the_rules_are_refused(void **state)
 
 /* ------------------------------------------------------------ what is taken */
 
-static void as_many_events_as_there_may_be_are_taken(void **state)
+TEST_THAT(as_many_events_as_there_may_be_are_taken)
 {
 	enum { LAST = INK_MAX_EVENTS - 1 };
 	struct ink_row *many = calloc((size_t)(1 + 2) * INK_MAX_EVENTS, sizeof *many);
@@ -181,7 +181,7 @@ static void as_many_events_as_there_may_be_are_taken(void **state)
 }
 
 /* What the caller had may be gone. */
-static void the_table_keeps_a_copy_of_its_rules(void **state)
+TEST_THAT(the_table_keeps_a_copy_of_its_rules)
 {
 	uint8_t own_starts[EVENTS];
 
@@ -196,7 +196,7 @@ static void the_table_keeps_a_copy_of_its_rules(void **state)
 	assert_steps(flow(B), REST, B, B, 21);
 }
 
-static void without_starts_no_event_is_one(void **state)
+TEST_THAT(without_starts_no_event_is_one)
 {
 	uint64_t id;
 
@@ -218,7 +218,7 @@ static void assert_no_step(uint64_t id, unsigned event)
 	assert_move(m, INK_DONT_KNOW, INK_DONT_KNOW, 0);
 }
 
-static void a_step_without_rules_or_on_no_event_is_an_error(void **state)
+TEST_THAT(a_step_without_rules_or_on_no_event_is_an_error)
 {
 	uint64_t id = flow(C);
 
@@ -252,7 +252,7 @@ static const struct ink_rules few = {.size = sizeof few,
 				     .starts = few_starts,
 				     .timings = few_timings};
 
-static void an_exchange_of_rules_keeps_the_states(void **state)
+TEST_THAT(an_exchange_of_rules_keeps_the_states)
 {
 	uint64_t ids[STATES];
 
@@ -272,7 +272,7 @@ static void an_exchange_of_rules_keeps_the_states(void **state)
 }
 
 /* The marks stay too: they were set under the old periods and are looked at under the new ones. */
-static void an_exchange_of_rules_changes_the_periods(void **state)
+TEST_THAT(an_exchange_of_rules_changes_the_periods)
 {
 	uint64_t id = flow(B);
 
@@ -291,20 +291,7 @@ static void an_exchange_of_rules_changes_the_periods(void **state)
 
 static int run_variant(void)
 {
-	const struct CMUnitTest tests[] = {
-		GIVEN(a_table_with_rules, numbers_that_are_too_small_or_too_large_are_refused),
-		GIVEN(a_table_with_rules, rules_without_rows_are_refused),
-		GIVEN(a_table_with_rules, what_leads_nowhere_is_refused),
-		GIVEN(a_table_with_rules, rows_that_lead_beyond_the_rules_are_refused),
-		TEST(as_many_events_as_there_may_be_are_taken),
-		GIVEN(a_table_with_rules, the_table_keeps_a_copy_of_its_rules),
-		GIVEN(a_table_with_rules, a_step_without_rules_or_on_no_event_is_an_error),
-		GIVEN(a_table_with_rules, without_starts_no_event_is_one),
-		GIVEN(a_table_with_rules, an_exchange_of_rules_keeps_the_states),
-		GIVEN(a_table_with_rules, an_exchange_of_rules_changes_the_periods),
-	};
-
-	return cmocka_run_group_tests_name(variant->name, tests, NULL, NULL);
+	return run_listed(0, a_table_with_rules);
 }
 
 int main(void)

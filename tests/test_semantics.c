@@ -461,19 +461,16 @@ static const struct cell another_flows_entry_under_copy[] = {
 };
 /* clang-format on */
 
-/* For which tables. */
-enum tables { ALL, EXACT, CELLS, DLEFT, LINES, LINES_OF_ONE_WRITER, LINES_OF_MANY };
-
 static const struct situation {
-	enum tables tables;
+	unsigned tables; /* for which */
 	void (*make)(void);
 	uint64_t *flow, *other; /* the flow that a cell calls for */
 	const struct cell *cells;
 	size_t n;
 } situations[] = {
-	{ALL, a_table, &first, NULL, ROWS(without_match)},
-	{ALL, a_stored_flow, &first, NULL, ROWS(its_own_entry)},
-	{ALL, a_flow_in_other, &first, NULL, ROWS(its_own_entry_in_other)},
+	{ANY, a_table, &first, NULL, ROWS(without_match)},
+	{ANY, a_stored_flow, &first, NULL, ROWS(its_own_entry)},
+	{ANY, a_flow_in_other, &first, NULL, ROWS(its_own_entry_in_other)},
 	{EXACT, a_stored_flow, &first, NULL, ROWS(its_own_entry_in_exact)},
 	{CELLS, two_flows_with_one_entry, &second, &first, ROWS(another_flows_entry)},
 	{CELLS, a_flow_in_the_side_table, &second, &first, ROWS(by_id)},
@@ -523,33 +520,13 @@ static void check_cell(void **state)
 		assert_int_equal(ink_peek(t, *situation->other), c->other);
 }
 
-static int applies(enum tables tables)
-{
-	int lines = !is_exact() && !is_dleft(), many = variant->writers > 1;
-
-	switch (tables) {
-	case ALL:
-		return 1;
-	case EXACT:
-		return is_exact();
-	case CELLS:
-		return !is_exact();
-	case DLEFT:
-		return is_dleft();
-	case LINES:
-		return lines;
-	default:
-		return lines && many == (tables == LINES_OF_MANY);
-	}
-}
-
 static int run_cells(void)
 {
 	int failures = 0;
 
 	for (size_t i = 0; i < sizeof situations / sizeof situations[0]; i++) {
 		situation = &situations[i];
-		if (applies(situation->tables))
+		if (applies(situation->tables, 0))
 			failures += run_rows(variant->name, check_cell, situation->cells,
 					     sizeof *situation->cells, situation->n);
 	}
@@ -558,7 +535,7 @@ static int run_cells(void)
 
 /* --------------------------------------------------------- where a call is not all */
 
-static void a_state_that_the_table_has_not_is_an_error(void **state)
+TEST_THAT(a_state_that_the_table_has_not_is_an_error)
 {
 	a_stored_flow();
 	assert_int_equal(ink_insert(t, stranger(), STATES), -EINVAL);
@@ -571,7 +548,7 @@ static void a_state_that_the_table_has_not_is_an_error(void **state)
 	assert_int_equal(ink_peek(t, first), KEPT);
 }
 
-static void an_insert_of_a_stored_flow_is_a_collision(void **state)
+TEST_OF(CELLS, an_insert_of_a_stored_flow_is_a_collision)
 {
 	a_stored_flow();
 	assert_int_equal(ink_insert(t, first, OTHER), 0);
@@ -583,7 +560,7 @@ static void an_insert_of_a_stored_flow_is_a_collision(void **state)
 	assert_changed(.side_flows = -1, .state = {[OTHER] = -1, [KEPT] = -1});
 }
 
-static void an_entry_is_marked_once(void **state)
+TEST_OF(CELLS, an_entry_is_marked_once)
 {
 	a_dont_know_entry();
 	assert_int_equal(ink_insert(t, second, OTHER), 0);
@@ -592,7 +569,7 @@ static void an_entry_is_marked_once(void **state)
 	assert_changed(.collisions = 1, .refused = 1);
 }
 
-static void a_match_in_overflowed_lines_is_known(void **state)
+TEST_OF(CELLS, a_match_in_overflowed_lines_is_known)
 {
 	overflowed_lines();
 	for (size_t i = 0; i < fillers; i++)
@@ -609,7 +586,7 @@ static int shares_all_lines(uint64_t id, uint64_t other)
 	return (b.low == a.low || b.low == a.high) && (b.high == a.low || b.high == a.high);
 }
 
-static void a_miss_is_in_doubt_only_if_all_its_lines_overflowed(void **state)
+TEST_OF(CELLS, a_miss_is_in_doubt_only_if_all_its_lines_overflowed)
 {
 	struct ink_options o = options_for(INK_NO_SIDE, INK_UNSURE);
 	int absent = 0, unknown = 0;
@@ -790,7 +767,7 @@ static void replace_in_a_line(unsigned age_bits, int one_rests)
 	assert_true(!one_rests || ink_peek(t, ids[cells / 2]) == INK_ABSENT);
 }
 
-static void of_the_expendable_entries_one_that_rested_is_replaced(void **state)
+TEST_OF(CELLS, of_the_expendable_entries_one_that_rested_is_replaced)
 {
 	for (unsigned age_bits = 1; age_bits <= 2; age_bits++) {
 		replace_in_a_line(age_bits, 1);
@@ -798,7 +775,7 @@ static void of_the_expendable_entries_one_that_rested_is_replaced(void **state)
 	}
 }
 
-static void without_rules_nothing_is_expendable(void **state)
+TEST_OF(CELLS, without_rules_nothing_is_expendable)
 {
 	uint64_t id;
 
@@ -810,7 +787,7 @@ static void without_rules_nothing_is_expendable(void **state)
 	assert_changed(.refused = 1);
 }
 
-static void a_dont_know_entry_is_not_expendable(void **state)
+TEST_OF(CELLS, a_dont_know_entry_is_not_expendable)
 {
 	struct ink_timing expendable_too[STATES + 1];
 	struct ink_rules r = rules;
@@ -830,7 +807,7 @@ static void a_dont_know_entry_is_not_expendable(void **state)
 /* ------------------------------------------------------------- the side table */
 
 /* In `dleft`, all are. */
-static void only_flows_of_its_class_are_sent_to_the_side_table(void **state)
+TEST_OF(LINES, only_flows_of_its_class_are_sent_to_the_side_table)
 {
 	uint64_t third;
 
@@ -850,7 +827,7 @@ static void only_flows_of_its_class_are_sent_to_the_side_table(void **state)
 	assert_sound(t);
 }
 
-static void the_side_table_is_asked_until_its_last_flow_of_a_line_has_gone(void **state)
+TEST_OF(CELLS, the_side_table_is_asked_until_its_last_flow_of_a_line_has_gone)
 {
 	uint64_t third;
 
@@ -871,7 +848,7 @@ static void the_side_table_is_asked_until_its_last_flow_of_a_line_has_gone(void 
 	assert_sound(t);
 }
 
-static void the_side_table_holds_as_many_flows_as_its_geometry_says(void **state)
+TEST_OF(CELLS, the_side_table_holds_as_many_flows_as_its_geometry_says)
 {
 	enum { SIDE = 5 };
 	uint64_t ids[SIDE];
@@ -893,7 +870,7 @@ static void the_side_table_holds_as_many_flows_as_its_geometry_says(void **state
 /* -------------------------------------------------------------- displacement */
 
 /* With 64 lines some are full long before the table is. */
-static void a_full_line_makes_room_by_moving_an_entry(void **state)
+TEST_OF(LINES | ONE_WRITER, a_full_line_makes_room_by_moving_an_entry)
 {
 	enum { MOST = 64 * 40 };
 	struct ink_options o = options_for(INK_NO_SIDE, INK_REFUSE);
@@ -912,7 +889,7 @@ static void a_full_line_makes_room_by_moving_an_entry(void **state)
 		assert_int_equal(ink_lookup(t, ids[i]), KEPT);
 }
 
-static void with_many_writers_nothing_is_moved(void **state)
+TEST_OF(LINES | MANY_WRITERS, with_many_writers_nothing_is_moved)
 {
 	struct ink_options o = options_for(INK_NO_SIDE, INK_REFUSE);
 
@@ -925,7 +902,7 @@ static void with_many_writers_nothing_is_moved(void **state)
 
 /* ---------------------------------------------------------- exact: its own rows */
 
-static void ids_that_differ_in_one_bit_are_two_flows_in_exact(void **state)
+TEST_OF(EXACT, ids_that_differ_in_one_bit_are_two_flows_in_exact)
 {
 	uint64_t id = random_word();
 
@@ -942,7 +919,7 @@ static void ids_that_differ_in_one_bit_are_two_flows_in_exact(void **state)
 
 /* --------------------------------------------- dleft: two matches, and its options */
 
-static void under_copy_the_side_table_takes_what_has_no_room(void **state)
+TEST_OF(DLEFT, under_copy_the_side_table_takes_what_has_no_room)
 {
 	uint64_t id;
 
@@ -997,7 +974,7 @@ static void a_flow_in_a_crowd(uint32_t flags)
 	note();
 }
 
-static void a_state_change_leaves_the_entry_where_it_is(void **state)
+TEST_OF(DLEFT, a_state_change_leaves_the_entry_where_it_is)
 {
 	a_flow_in_a_crowd(0);
 	assert_int_equal(ink_modify(t, first, OTHER), 0);
@@ -1005,7 +982,7 @@ static void a_state_change_leaves_the_entry_where_it_is(void **state)
 	assert_int_equal(cell_in_state(OTHER), 0);
 }
 
-static void a_state_change_inserts_again_under_reinsert(void **state)
+TEST_OF(DLEFT, a_state_change_inserts_again_under_reinsert)
 {
 	a_flow_in_a_crowd(INK_DLEFT_REINSERT);
 	assert_int_equal(ink_modify(t, first, OTHER), 0);
@@ -1021,7 +998,7 @@ static void a_state_change_inserts_again_under_reinsert(void **state)
 	assert_sound(t);
 }
 
-static void a_touch_leaves_the_entry_where_it_is_under_reinsert(void **state)
+TEST_OF(DLEFT, a_touch_leaves_the_entry_where_it_is_under_reinsert)
 {
 	a_flow_in_a_crowd(INK_DLEFT_REINSERT);
 	assert_int_equal(ink_lookup(t, first), KEPT);
@@ -1032,7 +1009,7 @@ static void a_touch_leaves_the_entry_where_it_is_under_reinsert(void **state)
 	assert_int_equal(cell_in_state(KEPT), 0);
 }
 
-static void without_a_size_dleft_has_no_side_table(void **state)
+TEST_OF(DLEFT, without_a_size_dleft_has_no_side_table)
 {
 	struct ink_options o = options_for(0, INK_UNSURE);
 
@@ -1042,44 +1019,9 @@ static void without_a_size_dleft_has_no_side_table(void **state)
 
 /* ------------------------------------------------------------------ all of them */
 
-static int run_functions(enum tables tables, const struct CMUnitTest *tests, size_t n)
-{
-	return applies(tables) ? _cmocka_run_group_tests(variant->name, tests, n, NULL, NULL) : 0;
-}
-
 static int run_variant(void)
 {
-	static const struct CMUnitTest all[] = {TEST(a_state_that_the_table_has_not_is_an_error)};
-	static const struct CMUnitTest cells[] = {
-		TEST(an_insert_of_a_stored_flow_is_a_collision),
-		TEST(an_entry_is_marked_once),
-		TEST(a_match_in_overflowed_lines_is_known),
-		TEST(a_miss_is_in_doubt_only_if_all_its_lines_overflowed),
-		TEST(of_the_expendable_entries_one_that_rested_is_replaced),
-		TEST(without_rules_nothing_is_expendable),
-		TEST(a_dont_know_entry_is_not_expendable),
-		TEST(the_side_table_is_asked_until_its_last_flow_of_a_line_has_gone),
-		TEST(the_side_table_holds_as_many_flows_as_its_geometry_says),
-	};
-	static const struct CMUnitTest lines[] = {TEST(only_flows_of_its_class_are_sent_to_the_side_table)};
-	static const struct CMUnitTest one_writer[] = {TEST(a_full_line_makes_room_by_moving_an_entry)};
-	static const struct CMUnitTest many_writers[] = {TEST(with_many_writers_nothing_is_moved)};
-	static const struct CMUnitTest dleft[] = {
-		TEST(under_copy_the_side_table_takes_what_has_no_room),
-		TEST(a_state_change_leaves_the_entry_where_it_is),
-		TEST(a_state_change_inserts_again_under_reinsert),
-		TEST(a_touch_leaves_the_entry_where_it_is_under_reinsert),
-		TEST(without_a_size_dleft_has_no_side_table),
-	};
-	static const struct CMUnitTest exact[] = {
-		TEST(ids_that_differ_in_one_bit_are_two_flows_in_exact),
-	};
-
-	return run_cells() + (is_exact() ? 0 : run_newcomers()) + run_functions(ALL, ROWS(all)) +
-	       run_functions(CELLS, ROWS(cells)) + run_functions(DLEFT, ROWS(dleft)) +
-	       run_functions(EXACT, ROWS(exact)) + run_functions(LINES, ROWS(lines)) +
-	       run_functions(LINES_OF_ONE_WRITER, ROWS(one_writer)) +
-	       run_functions(LINES_OF_MANY, ROWS(many_writers));
+	return run_cells() + (is_exact() ? 0 : run_newcomers()) + run_listed(0, NULL);
 }
 
 int main(void)

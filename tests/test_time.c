@@ -81,7 +81,7 @@ static void expire_step_by_step(struct times times, uint64_t x)
 	assert_sound(t);
 }
 
-static void an_entry_expires_at_the_look_that_the_rules_say(void **state)
+TEST_THAT(an_entry_expires_at_the_look_that_the_rules_say)
 {
 	for (int i = 0; i < PERIODS; i++)
 		for (uint64_t x = 0; x <= 2 * periods[i]; x++) {
@@ -91,7 +91,7 @@ static void an_entry_expires_at_the_look_that_the_rules_say(void **state)
 }
 
 /* The bounds of the documentation, which the model must keep too. */
-static void an_entry_expires_within_its_bounds(void **state)
+TEST_THAT(an_entry_expires_within_its_bounds)
 {
 	for (int i = 0; i < PERIODS; i++)
 		for (uint64_t x = 0; x <= 40; x++) {
@@ -108,7 +108,7 @@ static void an_entry_expires_within_its_bounds(void **state)
 }
 
 /* It outlives as many looks as others do, from when it was marked; with period 0 it stays. */
-static void a_dont_know_entry_goes_by_its_own_period(void **state)
+TEST_OF(CELLS, a_dont_know_entry_goes_by_its_own_period)
 {
 	for (int i = -1; i < PERIODS; i++)
 		for (uint64_t x = 0; x <= 12; x++) {
@@ -131,7 +131,7 @@ static void a_dont_know_entry_goes_by_its_own_period(void **state)
 		}
 }
 
-static void a_dont_know_entry_is_touched_by_nothing(void **state)
+TEST_OF(CELLS, a_dont_know_entry_is_touched_by_nothing)
 {
 	struct times times = same_for_all(1000000);
 	uint64_t id;
@@ -154,7 +154,7 @@ static void a_dont_know_entry_is_touched_by_nothing(void **state)
 	assert_sound(t);
 }
 
-static void states_beyond_the_rules_never_end(void **state)
+TEST_THAT(states_beyond_the_rules_never_end)
 {
 	const struct ink_row stay[(1 + 2) * 1] = {{A, 0}, {A, 0}, {A, 0}};
 	struct times times = same_for_all(1);
@@ -171,7 +171,7 @@ static void states_beyond_the_rules_never_end(void **state)
 }
 
 /* Without rules, and with rules that say nothing of time: every tick is a look, and what ends is deleted. */
-static void without_timings_every_period_is_1(void **state)
+TEST_THAT(without_timings_every_period_is_1)
 {
 	struct times times = same_for_all(1);
 	struct ink_rules rules = rules_with(&times);
@@ -192,7 +192,7 @@ static void without_timings_every_period_is_1(void **state)
 	}
 }
 
-static void without_age_bits_and_rules_a_tick_removes_dont_know_entries(void **state)
+TEST_OF(CELLS | AGELESS, without_age_bits_and_rules_a_tick_removes_dont_know_entries)
 {
 	struct ink_options o = options_for(NULL, INK_NO_SIDE);
 	uint64_t id, other;
@@ -280,7 +280,7 @@ static void use_in_side_table(void **state)
 	assert_false(side_is_asked(id));
 }
 
-static void a_collision_does_not_touch_the_entry_it_met(void **state)
+TEST_OF(CELLS | AGED, a_collision_does_not_touch_the_entry_it_met)
 {
 	for (int by_step = 0; by_step < 2; by_step++) {
 		uint64_t id, twin, last = end_of(A, T, 0) - 1;
@@ -316,7 +316,7 @@ static uint64_t two_copies(void)
 	return twin;
 }
 
-static void a_lookup_and_a_step_touch_both_of_two_matches_and_a_peek_and_a_delete_neither(void **state)
+TEST_OF(DLEFT | AGED, a_lookup_and_a_step_touch_both_of_two_matches_and_a_peek_and_a_delete_neither)
 {
 	static const struct call calls[] = {
 		{.verb = LOOKUP}, {STEP, 0, 0, REST}, {.verb = PEEK}, {.verb = DELETE}};
@@ -440,7 +440,7 @@ static void run_beside_the_model(struct times times)
 	assert_sound(t);
 }
 
-static void flows_live_as_the_model_says(void **state)
+TEST_THAT(flows_live_as_the_model_says)
 {
 	for (int i = 0; i < PERIODS; i++)
 		run_beside_the_model(same_for_all(periods[i]));
@@ -458,7 +458,7 @@ static void flows_live_as_the_model_says(void **state)
 
 /* -------------------------------------------------------------- ticks as calls */
 
-static void a_tick_in_the_past_is_an_error(void **state)
+TEST_THAT(a_tick_in_the_past_is_an_error)
 {
 	struct ink_counts expired;
 	uint64_t id;
@@ -479,7 +479,7 @@ static void a_tick_in_the_past_is_an_error(void **state)
 	assert_int_equal(stats_now().now, 11);
 }
 
-static void the_expired_are_counted_by_the_state_they_left(void **state)
+TEST_THAT(the_expired_are_counted_by_the_state_they_left)
 {
 	struct times times = {{{4, INK_ABSENT, 0}, {4, A, 0}, {0, INK_ABSENT, 0}, {4, INK_ABSENT, 0}}};
 	int has_unsure = !is_exact();
@@ -502,7 +502,7 @@ static void the_expired_are_counted_by_the_state_they_left(void **state)
 	assert_int_equal(stats_now().flows, age_bits ? 2 : 4);
 }
 
-static void a_tick_between_the_looks_changes_nothing(void **state)
+TEST_THAT(a_tick_between_the_looks_changes_nothing)
 {
 	uint64_t ids[4];
 
@@ -519,7 +519,7 @@ static void a_tick_between_the_looks_changes_nothing(void **state)
 }
 
 /* A line that is written has its seqlock stepped, where the kind has one for each line. */
-static void a_tick_only_reads_lines_that_are_empty(void **state)
+TEST_OF(CELLS | AGED, a_tick_only_reads_lines_that_are_empty)
 {
 	make(same_for_all(1));
 	tick_through(1, 9);
@@ -528,7 +528,7 @@ static void a_tick_only_reads_lines_that_are_empty(void **state)
 		assert_int_equal(t->stripes[i], 0);
 }
 
-static void every_tick_clears_the_overflow_flags(void **state)
+TEST_OF(CELLS, every_tick_clears_the_overflow_flags)
 {
 	struct times idle = same_for_all(0), phase = same_for_all(1), looks = only_a(1);
 	struct times all[] = {idle, phase, looks};
@@ -551,7 +551,7 @@ static void every_tick_clears_the_overflow_flags(void **state)
 	}
 }
 
-static void a_jump_of_2_to_the_40_ends_all_that_can_end(void **state)
+TEST_THAT(a_jump_of_2_to_the_40_ends_all_that_can_end)
 {
 	struct times times = {
 		{{1, INK_ABSENT, 0}, {UINT32_MAX, INK_ABSENT, 0}, {7, B, 0}, {1, INK_ABSENT, 0}}};
@@ -585,44 +585,15 @@ static int run_uses(void (*use)(void **), const struct use *of, size_t n)
 
 static int run_age_bits(void)
 {
-	const struct CMUnitTest all[] = {
-		TEST(an_entry_expires_at_the_look_that_the_rules_say),
-		TEST(an_entry_expires_within_its_bounds),
-		TEST(states_beyond_the_rules_never_end),
-		TEST(without_timings_every_period_is_1),
-		TEST(flows_live_as_the_model_says),
-		TEST(a_tick_in_the_past_is_an_error),
-		TEST(the_expired_are_counted_by_the_state_they_left),
-		TEST(a_tick_between_the_looks_changes_nothing),
-		TEST(a_jump_of_2_to_the_40_ends_all_that_can_end),
-	};
-	const struct CMUnitTest cells[] = {
-		TEST(a_dont_know_entry_goes_by_its_own_period),
-		TEST(a_dont_know_entry_is_touched_by_nothing),
-		TEST(every_tick_clears_the_overflow_flags),
-	};
-	const struct CMUnitTest cells_without_ages[] = {
-		TEST(without_age_bits_and_rules_a_tick_removes_dont_know_entries),
-	};
-	const struct CMUnitTest cells_with_ages[] = {
-		TEST(a_collision_does_not_touch_the_entry_it_met),
-		TEST(a_tick_only_reads_lines_that_are_empty),
-	};
-	const struct CMUnitTest dleft_with_ages[] = {
-		TEST(a_lookup_and_a_step_touch_both_of_two_matches_and_a_peek_and_a_delete_neither),
-	};
-	int failures = run("all kinds", ROWS(all));
+	int failures = run_aged();
 
-	if (!is_exact())
-		failures += run("cells", ROWS(cells));
 	if (!age_bits)
-		return failures + (is_exact() ? 0 : run("cells", ROWS(cells_without_ages)));
+		return failures;
 	failures += run_uses(use_in_cell, ROWS(uses));
 	if (is_exact())
 		return failures + run_uses(use_in_cell, ROWS(uses_by_id));
-	failures += run_uses(use_in_side_table, ROWS(uses)) + run_uses(use_in_side_table, ROWS(uses_by_id));
-	failures += run("cells with age bits", ROWS(cells_with_ages));
-	return failures + (is_dleft() ? run("dleft", ROWS(dleft_with_ages)) : 0);
+	return failures + run_uses(use_in_side_table, ROWS(uses)) +
+	       run_uses(use_in_side_table, ROWS(uses_by_id));
 }
 
 int main(void)

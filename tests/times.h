@@ -191,12 +191,11 @@ static inline uint64_t refused_flow(void)
 
 /* --------------------------------------------------------------- running tests */
 
-static inline int run(const char *what, const struct CMUnitTest *tests, size_t n)
+/* The listed tests, with as many age bits as there are now. */
+static inline int run_aged(void)
 {
-	char name[100];
-
-	snprintf(name, sizeof name, "%s, %u age bits, %s", variant->name, age_bits, what);
-	return _cmocka_run_group_tests(name, tests, n, NULL, NULL);
+	print_message("%u age bits\n", age_bits);
+	return run_listed(age_bits ? AGED : AGELESS, NULL);
 }
 
 /* With each number of age bits. */
