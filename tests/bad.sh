@@ -157,9 +157,14 @@ ends_at_limit() { # COMMAND
 	(ulimit -f 1 && exec "$inkling" $1) >said 2>&1 || status=$?
 	same "exit at the limit, $1" $status 1
 	grep -q "limited: .*File too large" said || fail "$1: $(cat said)"
+	same "lines about the limit, $1" "$(grep -c . said)" 1
 }
 ends_at_limit "run flags -r x.pcap -o limited -q --community-id"
 ends_at_limit "run ./save.fsm -r x.pcap -w limited -q"
+# More than the buffer of -w holds (1 MiB): it fails during the run, and only once.
+generate large --flows 3000 --seed 3
+printf 'machine m\nkey connection\nevent e = any\nabsent : e -> a / save\na : e / save | timeout 1s -> absent\n' >all.fsm
+ends_at_limit "run ./all.fsm -r large.pcap -w limited -q"
 ends_at_limit "generate -w limited"
 
 # Standard output that is closed, or full. A file that is opened then does not take its place.

@@ -268,13 +268,20 @@ int session_open(struct session *s)
 	return error ? error : open_output(s);
 }
 
-int session_close_output(struct session *s)
+/* A failure that ended the pass has been reported; closing returns it again. */
+static int close_dump(struct session *s)
 {
 	struct ink_why why = {""};
-	int result = CLI_DONE;
 
-	if (s->dump && ink_dump_close(s->dump, &why))
-		result = cli_failed("%s", why.text);
+	if (!ink_dump_close(s->dump, &why))
+		return CLI_DONE;
+	return s->failure && s->failed == s->request->write ? CLI_FAILED : cli_failed("%s", why.text);
+}
+
+int session_close_output(struct session *s)
+{
+	int result = close_dump(s);
+
 	if (s->records && cli_close(s->records, s->request->output))
 		result = CLI_FAILED;
 	s->records = NULL;
