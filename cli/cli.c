@@ -18,14 +18,9 @@
 
 static void put_message(const char *before, const char *format, va_list args)
 {
-	char *text;
-
 	fputs(before, stderr);
-	if (vasprintf(&text, format, args) < 0)
-		return;
-	sim_put_visible(text, stderr);
+	sim_put_message(stderr, format, args);
 	fputc('\n', stderr);
-	free(text);
 }
 
 int cli_usage(const struct cli_command *command, const char *format, ...)

@@ -21,6 +21,7 @@
 #include "lab/options.h"
 #include "lab/progress.h"
 #include "lab/show.h"
+#include "sim/text.h"
 
 struct session {
 	struct request request;
@@ -35,7 +36,7 @@ __attribute__((format(printf, 1, 2))) static int failed(const char *format, ...)
 
 	fputs("inkling-lab: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	sim_put_message(stderr, format, args);
 	va_end(args);
 	fputc('\n', stderr);
 	return LAB_FAILED;

@@ -16,6 +16,7 @@
 #include <inkling/inkling.h>
 
 #include "base/suggest.h"
+#include "sim/text.h"
 
 static const char help[] =
 	"usage: inkling-lab NAME... [OPTIONS]\n"
@@ -59,7 +60,7 @@ int options_usage(const char *format, ...)
 
 	fputs("inkling-lab: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	sim_put_message(stderr, format, args);
 	va_end(args);
 	fputs("\nTry 'inkling-lab --help'.\n", stderr);
 	return LAB_USAGE;

@@ -188,11 +188,11 @@ same "lines of the summary as a record" "$(wc -l <alone.json)" 1
 # ------------------------------------------------------------------ what reaches the terminal
 
 # Names are printed without the power to control it. In records they are JSON.
-name=$(printf 'a\033[31m\nb\377')
-shown='a\x1b[31m\nb\xff'
+name=$(printf 'a\033[31m\302\233\177\nb\377')
+shown='a\x1b[31m\u009b\x7f\nb\xff'
 cp x.pcap "$name"
 cp wrong.fsm "$name.fsm"
-sed 's/tpc/tcp/; s/-> a$/-> a \/ report "\x1b[31m"/' wrong.fsm >report.fsm
+sed 's/tpc/tcp/; s/-> a$/-> a \/ report "\x1b[31m\xc2\x9b\x7f"/' wrong.fsm >report.fsm
 is_visible() { # the tool printed nothing but lines of characters
 	tr -d '\n -\176' <said | grep -q . && fail "a control character was printed: $(cat -v said)"
 	return 0
@@ -205,7 +205,12 @@ for command in 'run tcp -r "$name"' 'run tcp -r "$name.no"' 'run "$name.fsm" -r 
 	grep -qF "$shown" said || fail "$command: does not show the name: $(cat said)"
 done
 run ./report.fsm x.pcap report.json --kind exact
-grep -q '"report":"\\u001b\[31m"' report.json || fail "a report is not JSON"
+grep -q '"report":"\\u001b\[31m\\u009b\\u007f"' report.json || fail "a report is not JSON"
+for command in "draw report.fsm" "run ./report.fsm -r x.pcap --kind exact -o -"; do
+	# shellcheck disable=SC2086 # these are several words
+	"$inkling" $command 2>&1 | tr '\t' ' ' >said
+	is_visible
+done
 
 # ------------------------------------------------------------------ contradictions
 

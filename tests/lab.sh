@@ -52,6 +52,8 @@ end
 exits 2 "needs the name of a file" dleft --html ""
 exits 1 "nowhere/r.html: No such file" dleft --quick --html nowhere/r.html
 exits 1 "nowhere/r.ndjson: No such file" dleft --quick -o nowhere/r.ndjson
+exits 2 "no experiment 'a\\u009b\\x7f'" "$(printf 'a\302\233\177')"
+exits 1 "a\\x1b/r.html: No such file" dleft --quick --html "$(printf 'a\033/r.html')"
 exits 0 "usage: inkling-lab NAME" --help
 awk 'length($0) > 84 { exit 1 }' said || { echo "the help is too wide"; exit 1; }
 exits 0 "inkling-lab " --version

@@ -796,6 +796,7 @@ TEST_THAT(a_drawing_has_every_state_and_every_move)
 		"digraph \"m\" {",
 		"\"absent\" -> \"a\" [label=\"e\"]",
 		"\"a\" -> \"b\" [label=\"e from initiator\\n/ count c\\n/ report a \\\"b\\\"\"]",
+		"report \303\244 \\\\u009b \\\\x7f \\\\x0a \\\\x9b",
 		"\"a\" -> \"absent\" [label=\"timeout 90s\"]",
 		"timeout 1500ms",
 		"\"b\" [style=\"rounded,dashed\"]",
@@ -804,7 +805,7 @@ TEST_THAT(a_drawing_has_every_state_and_every_move)
 
 	view_of("machine \nm\nkey connection\nremember initiator\nevent e = tcp\nabsent: e -> a\n"
 		"a: e from initiator -> b / count c, report \"a \\\"b\\\"\" | e | timeout 90s -> absent\n"
-		"b: timeout 1500ms -> absent\nexpendable b\n");
+		"b: e -> absent / report \"\303\244 \302\233 \177 \\n \233\" | timeout 1500ms -> absent\nexpendable b\n");
 	drawing = ink_machine_draw(machine);
 	assert_non_null(drawing);
 	for (size_t i = 0; i < COUNT(parts); i++)

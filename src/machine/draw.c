@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "machine/tree.h"
 
 static const char *const sides[] = {[INK_FROM_ANY] = "",
@@ -16,13 +17,21 @@ static const char *const sides[] = {[INK_FROM_ANY] = "",
 				    [INK_FROM_LOW] = " from low",
 				    [INK_FROM_THE_HIGH] = " from high"};
 
-/* Graphviz strings end at a quote, and know \n as a line's end. */
+/* Graphviz strings end at a quote, and know \n as a line's end. What would control a terminal is shown as \u009b. */
 static void put_text(FILE *out, const char *text)
 {
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			fputc('\\', out);
-		fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+	uint32_t c;
+
+	while (*text) {
+		unsigned n = ink_utf8_decode(text, &c);
+
+		if (!n)
+			fprintf(out, "\\\\x%02x", (unsigned char)*text);
+		else if (ink_is_control(c))
+			fprintf(out, c < 0x80 ? "\\\\x%02x" : "\\\\u%04x", c);
+		else
+			fprintf(out, "%s%.*s", c == '"' || c == '\\' ? "\\" : "", (int)n, text);
+		text += n ? n : 1;
 	}
 }
 
