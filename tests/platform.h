@@ -20,10 +20,11 @@ static inline int skipped_because(const char *reason)
 	} while (0)
 
 /* Snapshots are little endian; elsewhere the library refuses to save and to load. */
+enum { HAS_SNAPSHOTS = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
+
 static inline int snapshots_refused(void)
 {
-	return __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ &&
-	       skipped_because("snapshots are little endian, and this machine is not");
+	return !HAS_SNAPSHOTS && skipped_because("snapshots are little endian, and this machine is not");
 }
 
 #define SKIP_WITHOUT_SNAPSHOTS()                                                                             \

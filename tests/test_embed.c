@@ -357,6 +357,7 @@ TEST_THAT(null_is_refused_with_a_reason)
 	struct ink_buffer none = {.room = SIZE_MAX};
 	struct ink_why why;
 
+	SKIP_WITHOUT_SNAPSHOTS();
 	REFUSES((intptr_t)ink_create(NULL, &why));
 	REFUSES(ink_plan(NULL, &plan, &why));
 	REFUSES(ink_plan(&some_options, NULL, &why));
@@ -415,8 +416,10 @@ static size_t kill_some(unsigned kills)
 TEST_THAT(the_next_save_removes_what_killed_saves_left)
 {
 	struct ink_table *t = line(NULL);
-	size_t left = kill_some(40);
+	size_t left;
 
+	SKIP_WITHOUT_SNAPSHOTS();
+	left = kill_some(40);
 	print_message("at most %zu files after a kill\n", left);
 	assert_in_range(left, 1, 2);
 	assert_int_equal(ink_save(t, scratch_file, NULL), 0);
@@ -439,6 +442,7 @@ TEST_THAT(only_abandoned_files_of_the_same_path_are_removed)
 		     {"", 0, 1}};
 	int fds[5];
 
+	SKIP_WITHOUT_SNAPSHOTS();
 	snprintf(prefix, sizeof prefix, ".ink-%016llx-", (unsigned long long)XXH3_64bits("file", 4));
 	for (unsigned i = 0; i < 5; i++) {
 		snprintf(path, sizeof path, "%s/%s%s", scratch, prefix, files[i].end);
