@@ -190,8 +190,10 @@ __attribute__((noinline)) static int holds_rare(const struct ink_classifier *c, 
 		return by_chance(t->test, c->seed, look->sight->number);
 	case INK_FIELD_COUNTER:
 		return counter_compares(&t->test->against, look->sight->counters);
-	default:
+	case INK_FIELD_FILTER:
 		return ink_filter_match(t->filter, p);
+	default: /* a field that has no case here holds for no packet */
+		return 0;
 	}
 }
 
