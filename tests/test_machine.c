@@ -482,6 +482,15 @@ TEST_THAT(a_state_that_cannot_be_reached_is_a_warning)
 		       "state 'c' cannot be reached");
 }
 
+TEST_THAT(a_name_that_conditions_cannot_find_is_a_warning)
+{
+	assert_warning(
+		"machine m\nkey connection\nlet ^tcp = udp\nevent e = tcp\nabsent: e -> a\na: timeout 1s -> absent\n",
+		"let 'tcp' can never be used: in conditions, it is a word of the language");
+	assert_warning(HEAD "a: e / count ^length\n",
+		       "counter 'length' cannot be compared: in conditions, it is a word of the language");
+}
+
 TEST_THAT(a_state_that_flows_never_leave_is_a_warning)
 {
 	assert_warning(HEAD_WITH("event e = tcp\nabsent: e -> a\n^a: e -> absent\n"),

@@ -354,10 +354,27 @@ static void warn_memory(struct ink_machine *m, struct ink_text *text)
 		tails |= m->states[i].tails;
 	}
 	if (m->remembers_initiator && !splits)
-		ink_text_warning(text, m->initiator_at,
-				 "'remember initiator' is not used: no row has 'from initiator' or 'from responder'");
+		ink_text_warning(
+			text, m->initiator_at,
+			"'remember initiator' is not used: no row has 'from initiator' or 'from responder'");
 	if (m->remembers_tail && !tails)
 		ink_text_warning(text, m->tail_at, "'remember tail' is not used: no row is about pictures");
+}
+
+static void warn_names(struct ink_machine *m, struct ink_text *text)
+{
+	for (unsigned i = 0; i < m->n_lets; i++)
+		if (ink_begins_condition(m->lets[i].name))
+			ink_text_warning(
+				text, m->lets[i].at,
+				"let '%s' can never be used: in conditions, it is a word of the language",
+				m->lets[i].name);
+	for (unsigned i = 0; i < m->n_counters; i++)
+		if (ink_begins_condition(m->counters[i].name->text))
+			ink_text_warning(
+				text, m->counters[i].at,
+				"counter '%s' cannot be compared: in conditions, it is a word of the language",
+				m->counters[i].name->text);
 }
 
 void ink_check_flow(struct ink_machine *m, struct ink_text *text, const uint8_t *happens)
@@ -374,4 +391,5 @@ void ink_check_flow(struct ink_machine *m, struct ink_text *text, const uint8_t 
 	for (unsigned i = 0; i < m->n_states; i++)
 		warn_rows(text, &m->states[i]);
 	warn_memory(m, text);
+	warn_names(m, text);
 }

@@ -60,17 +60,33 @@ static const struct number_test source_port = {"src port", INK_FIELD_SPORT, 6553
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-void ink_offer_tests(struct ink_suggest *near)
+/* The i-th word with which a condition can begin, or NULL. */
+static const char *first_word(size_t i)
 {
 	static const char *const others[] = {"any",  "icmp",   "rtp",    "src",     "dst", "host",
 					     "from", "chance", "filter", "picture", "not"};
 
-	for (unsigned i = 0; i < COUNT(plain_tests); i++)
-		ink_suggest_offer(near, plain_tests[i].word);
-	for (unsigned i = 0; i < COUNT(number_tests); i++)
-		ink_suggest_offer(near, number_tests[i].word);
-	for (unsigned i = 0; i < COUNT(others); i++)
-		ink_suggest_offer(near, others[i]);
+	if (i < COUNT(plain_tests))
+		return plain_tests[i].word;
+	i -= COUNT(plain_tests);
+	if (i < COUNT(number_tests))
+		return number_tests[i].word;
+	i -= COUNT(number_tests);
+	return i < COUNT(others) ? others[i] : NULL;
+}
+
+void ink_offer_tests(struct ink_suggest *near)
+{
+	for (size_t i = 0; first_word(i); i++)
+		ink_suggest_offer(near, first_word(i));
+}
+
+int ink_begins_condition(const char *name)
+{
+	for (size_t i = 0; first_word(i); i++)
+		if (!strcmp(first_word(i), name))
+			return 1;
+	return 0;
 }
 
 /* -------------------------------------------------------------- the nodes */

@@ -251,11 +251,14 @@ int ink_decide(struct ink_machine *m, struct ink_text *text, uint8_t *happens);
 /* Makes rules and actions. 0 or -errno. */
 int ink_compile(struct ink_machine *m, struct ink_text *text);
 
-/* Warns of states that no flow reaches and of states that no flow leaves. */
+/* Warns of states that no flow reaches or leaves, of events and rows without effect, and of names that are hidden. */
 void ink_check_flow(struct ink_machine *m, struct ink_text *text, const uint8_t *happens);
 
 /* Offers the words that conditions are made of. */
 void ink_offer_tests(struct ink_suggest *near);
+
+/* Is it one of those words? Conditions then do not find a `let` or a counter of that name. */
+int ink_begins_condition(const char *name);
 
 /* ------------------------------------------------------------- where rows lead */
 
