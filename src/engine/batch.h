@@ -416,12 +416,13 @@ INK_HOT int item_step(struct ink_table *t, const struct item *x)
 	return step_at(t, x->p, x->b->ids[x->i], x->b->events[x->i], &x->b->moves[x->i]);
 }
 
-static const struct work lookup_work = {item_lookup, NOTHING_BESIDES},
-			 peek_work = {item_peek, NOTHING_BESIDES},
-			 insert_work = {item_insert, STATES_BESIDES}, set_work = {item_set, STATES_BESIDES},
-			 modify_work = {item_modify, STATES_BESIDES},
-			 delete_work = {item_delete, NOTHING_BESIDES},
-			 step_work = {item_step, EVENTS_BESIDES};
+static const struct work lookup_work = {item_lookup, NOTHING_BESIDES};
+static const struct work peek_work = {item_peek, NOTHING_BESIDES};
+static const struct work insert_work = {item_insert, STATES_BESIDES};
+static const struct work set_work = {item_set, STATES_BESIDES};
+static const struct work modify_work = {item_modify, STATES_BESIDES};
+static const struct work delete_work = {item_delete, NOTHING_BESIDES};
+static const struct work step_work = {item_step, EVENTS_BESIDES};
 
 static void verb_lookup_batch(struct ink_table *t, const struct ink_batch *b)
 {
@@ -433,10 +434,12 @@ static void verb_peek_batch(const struct ink_table *t, const struct ink_batch *b
 	batch((struct ink_table *)t, b, peek_work, AHEAD_READ);
 }
 
+#if !KIND_DEFERS_INSERTS
 static int verb_insert_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return DEFERS_INSERTS ? insert_batch_deferred(t, b) : batch(t, b, insert_work, AHEAD_STORE);
+	return batch(t, b, insert_work, AHEAD_STORE);
 }
+#endif
 
 static int verb_set_batch(struct ink_table *t, const struct ink_batch *b)
 {

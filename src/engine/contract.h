@@ -22,9 +22,10 @@
  * The templates (this header, engine.h, batch.h, twins.h and others of this folder)
  * declare nothing before KIND_DEFINED.
  *
- * A function that is declared here and not defined is an error that names it. A
- * kind without cells (`exact`, `stateful`, `direct`, `kbf`) defines its verbs at a
- * place itself, and takes two of them from composed_verbs.h.
+ * A function that is declared here and not defined is a compile error that names it;
+ * meson.build passes the option that makes it one. A kind without cells (`exact`,
+ * `stateful`, `direct`, `kbf`) defines its verbs at a place itself, and takes two of
+ * them from composed_verbs.h.
  */
 #if defined KIND_DEFINED && !defined INKLING_ENGINE_CONTRACT_H
 #define INKLING_ENGINE_CONTRACT_H
@@ -51,7 +52,7 @@
 #ifndef KIND_FINDS_ROOM /* a batch of inserts looks for room ahead */
 #define KIND_FINDS_ROOM 0
 #endif
-#ifndef KIND_DEFERS_INSERTS /* ... and runs inserts without room together */
+#ifndef KIND_DEFERS_INSERTS /* ... and runs inserts without room together, in a verb_insert_batch of its own */
 #define KIND_DEFERS_INSERTS 0
 #endif
 #ifndef KIND_SEQLOCK /* peeks are safe while the writer writes */
@@ -151,15 +152,8 @@ static inline void place_prepare(const struct ink_table *t, struct place *p)
 #endif
 
 #if KIND_DEFERS_INSERTS
-/* A batch of inserts: the first error, or 0. */
-static int insert_batch_deferred(struct ink_table *t, const struct ink_batch *b);
-#else
-static inline int insert_batch_deferred(struct ink_table *t, const struct ink_batch *b)
-{
-	(void)t;
-	(void)b;
-	return 0;
-}
+/* In place of the batch of inserts in batch.h, and defined behind it: the first error, or 0. */
+static int verb_insert_batch(struct ink_table *t, const struct ink_batch *b);
 #endif
 
 #if KIND_CELLS
@@ -320,7 +314,6 @@ static uint32_t cells_in_unit(const struct ink_table *t);
 static void cells_sweep(struct ink_table *t, uint64_t from, uint64_t to);
 static void cells_count(const struct ink_table *t, struct ink_counts *counts);
 static const char *cells_check(const struct ink_table *t);
-static const char *cells_check_bounds(const struct ink_table *t);
 static const char *cells_check_bounds(const struct ink_table *t);
 
 #else

@@ -179,7 +179,7 @@ INK_HOT int insert_many(struct ink_table *t, const struct ink_batch *given, enum
 	return into.error;
 }
 
-static int insert_batch_deferred(struct ink_table *t, const struct ink_batch *b)
+static int verb_insert_batch(struct ink_table *t, const struct ink_batch *b)
 {
 	return t->is_far ? insert_many(t, b, FAR) : insert_many(t, b, NEAR);
 }
