@@ -424,6 +424,7 @@ static inline enum ink_skip ink_parse_walk(struct ink_packet *p, enum ink_link l
 	w.end = p->captured;
 	w.wire = p->wire;
 	w.options = options;
+	w.type = 0;
 	w.tunnels = 0;
 	layer = ink_begin(&w, link);
 	for (int i = 0; i < INK_MAX_LAYERS && layer != INK_LAYER_END; i++)
