@@ -2,8 +2,7 @@
 /*
  * inkling-lab: runs the tables and figures of the papers again, prints what it measured, and writes a report.
  *
- * The output files are opened before the work starts, so that a mistyped folder fails at once. Their old content
- * stays until there is a new report.
+ * The output files are tried before the work starts and replaced after it (output.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/suggest.h"
 #include "lab/options.h"
+#include "lab/output.h"
 #include "lab/progress.h"
 #include "lab/show.h"
 #include "sim/text.h"
@@ -27,7 +26,7 @@ struct session {
 	struct request request;
 	const struct experiment **chosen;
 	size_t count;
-	FILE *html, *ndjson;
+	struct output html, ndjson;
 };
 
 __attribute__((format(printf, 1, 2))) static int failed(const char *format, ...)
@@ -192,69 +191,38 @@ static void reserve_closed_streams(void)
 				return;
 }
 
-static bool is_stdout(const char *path)
-{
-	return path && !strcmp(path, "-");
-}
-
-/* For appending: the old content stays until empty_file(). */
-static int open_file(const char *path, FILE **file)
-{
-	if (path)
-		*file = is_stdout(path) ? stdout : fopen(path, "a");
-	return path && !*file ? failed("%s: %s", path, strerror(errno)) : LAB_DONE;
-}
-
-static bool is_same_file(FILE *a, FILE *b)
-{
-	struct stat x, y;
-
-	if (a == b)
-		return true;
-	return !fstat(fileno(a), &x) && !fstat(fileno(b), &y) && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino;
-}
-
 static int open_files(struct session *s)
 {
-	if (open_file(s->request.html, &s->html) || open_file(s->request.ndjson, &s->ndjson))
-		return LAB_FAILED;
-	if (s->html && s->ndjson && is_same_file(s->html, s->ndjson))
+	struct ink_why why = {""};
+
+	s->html.path = s->request.html;
+	s->ndjson.path = s->request.ndjson;
+	if (output_try(&s->html, &why) || output_try(&s->ndjson, &why))
+		return failed("%s", why.text);
+	if (output_is_same(&s->html, &s->ndjson))
 		return options_usage("%s cannot be both the report and the NDJSON", s->request.html);
 	return LAB_DONE;
 }
 
-/* A pipe or a device has nothing to empty. */
-static int empty_file(FILE *file, const char *path)
+static int write_file(struct output *output, void (*show)(const struct report *, FILE *),
+		      const struct report *report)
 {
-	if (!file || file == stdout || !ftruncate(fileno(file), 0) || errno == EINVAL)
-		return LAB_DONE;
-	return failed("%s: %s", path, strerror(errno));
+	struct ink_why why = {""};
+	int error = output->path ? output_begin(output, &why) : 0;
+
+	if (output->path && !error) {
+		show(report, output->file);
+		error = output_end(output, &why);
+	}
+	return error ? failed("%s", why.text) : LAB_DONE;
 }
 
-/* An error may have happened long before the end. Standard output is only flushed. */
-static int close_file(FILE *file, const char *path)
+static int close_stdout(void)
 {
-	int broken, error;
+	struct output standard = {.path = "-", .file = stdout};
+	struct ink_why why = {""};
 
-	if (!file)
-		return LAB_DONE;
-	broken = ferror(file);
-	errno = 0;
-	error = file == stdout ? fflush(stdout) : fclose(file);
-	if (!broken && !error)
-		return LAB_DONE;
-	return failed("%s: cannot be written%s%s", file == stdout ? "standard output" : path,
-		      errno ? ": " : "", errno ? strerror(errno) : "");
-}
-
-static int close_files(struct session *s)
-{
-	int result = close_file(s->html, s->request.html);
-
-	if (s->ndjson && close_file(s->ndjson, s->request.ndjson))
-		result = LAB_FAILED;
-	return result;
+	return output_end(&standard, &why) ? failed("%s", why.text) : LAB_DONE;
 }
 
 /* ----------------------------------------------------------------------- the work */
@@ -279,7 +247,7 @@ static void find_processor(char *name, size_t size)
 
 static bool prints_tables(const struct session *s)
 {
-	return !is_stdout(s->request.ndjson) && !is_stdout(s->request.html);
+	return !output_is_stdout(&s->ndjson) && !output_is_stdout(&s->html);
 }
 
 static int run_one(struct session *s, const struct experiment *experiment, struct page *page)
@@ -296,21 +264,17 @@ static int run_one(struct session *s, const struct experiment *experiment, struc
 	return LAB_DONE;
 }
 
-static int write_report(const struct session *s, const struct report *report)
+static int write_report(struct session *s, const struct report *report)
 {
 	struct tally tally = tally_pages(report->pages, report->count);
 
 	if (tally.claims && prints_tables(s))
 		printf("%u of %u claims met%s%s\n", tally.met, tally.claims,
 		       tally.skipped ? ", some parts skipped" : "",
-		       s->html ? "" : "; --html FILE draws the plots");
-	if (empty_file(s->html, s->request.html) || empty_file(s->ndjson, s->request.ndjson))
+		       s->html.path ? "" : "; --html FILE draws the plots");
+	if (write_file(&s->html, show_html, report))
 		return LAB_FAILED;
-	if (s->html)
-		show_html(report, s->html);
-	if (s->ndjson)
-		show_ndjson(report, s->ndjson);
-	return LAB_DONE;
+	return write_file(&s->ndjson, show_ndjson, report);
 }
 
 /* Experiments that ended before one failed are still reported. */
@@ -352,7 +316,9 @@ static int run(struct session *s, char **names, int count)
 	if (!result)
 		result = run_all(s);
 	free(s->chosen);
-	return close_files(s) ? LAB_FAILED : result;
+	output_free(&s->html);
+	output_free(&s->ndjson);
+	return result;
 }
 
 int main(int argc, char **argv)
@@ -368,5 +334,5 @@ int main(int argc, char **argv)
 		result = run(&s, argv + optind, argc - optind);
 	if (result == LAB_HELPED)
 		result = LAB_DONE;
-	return result ? result : close_file(stdout, "-");
+	return result ? result : close_stdout();
 }

@@ -50,10 +50,10 @@ cannot be both|dleft --quick --html - -o -
 --seeds does not apply to timing|timing analysis --quick --seeds 2
 end
 exits 2 "needs the name of a file" dleft --html ""
-exits 1 "nowhere/r.html: No such file" dleft --quick --html nowhere/r.html
-exits 1 "nowhere/r.ndjson: No such file" dleft --quick -o nowhere/r.ndjson
+exits 1 "nowhere/r.html: cannot open the directory of the file: No such file" dleft --quick --html nowhere/r.html
+exits 1 "nowhere/r.ndjson: cannot open the directory of the file: No such file" dleft --quick -o nowhere/r.ndjson
 exits 2 "no experiment 'a\\u009b\\x7f'" "$(printf 'a\302\233\177')"
-exits 1 "a\\x1b/r.html: No such file" dleft --quick --html "$(printf 'a\033/r.html')"
+exits 1 "a\\x1b/r.html: cannot open" dleft --quick --html "$(printf 'a\033/r.html')"
 exits 0 "usage: inkling-lab NAME" --help
 awk 'length($0) > 84 { exit 1 }' said || { echo "the help is too wide"; exit 1; }
 exits 0 "inkling-lab " --version
@@ -98,6 +98,17 @@ exits 2 "no experiment" dlft --quick --html r.html
 grep -q "an older report" r.html # it stays until there is a new one
 exits 0 "claims met" dleft --quick --html r.html
 [ "$(grep -c '</html>' r.html)" = 1 ] || { echo "the report was appended"; exit 1; }
+# A report is replaced as a whole, and its mode and links stay. A run that is killed leaves nothing.
+chmod 640 r.html
+ln -s r.html link.html
+exits 0 "claims met" dleft --quick --html link.html
+[ -L link.html ] && [ "$(stat -c %a r.html)" = 640 ] || { echo "not replaced where the link points"; exit 1; }
+mkdir killed
+"$lab" table1 --html killed/r.html -o killed/r.ndjson >/dev/null 2>&1 &
+sleep 0.5
+kill -9 $!
+wait $! || true
+[ -z "$(ls -A killed)" ] || { echo "a killed run leaves $(ls -A killed)"; exit 1; }
 "$lab" dleft --quick --html - | grep -q '<article id="dleft">'
 "$lab" dleft --quick -o - -j 3 >three
 cmp one three

@@ -32,7 +32,7 @@ static int open_directory(struct ink_replace *r)
 	r->name = slash ? slash + 1 : path;
 	r->directory = parent ? open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	free(parent);
-	return r->directory < 0 ? refused(r, "open the directory for the snapshot") : 0;
+	return r->directory < 0 ? refused(r, "open the directory of the file") : 0;
 }
 
 /* A rename would replace a device or a pipe as well, which is never meant. */
@@ -170,13 +170,13 @@ static int sync_directory(const struct ink_replace *r)
 {
 	if (fsync(r->directory) == 0 || errno == EINVAL)
 		return 0;
-	return refused(r, "bring the directory to the disk, though the snapshot is in place");
+	return refused(r, "bring the directory to the disk, though the file is in place");
 }
 
 int ink_replace_commit(struct ink_replace *r)
 {
 	if (fsync(r->fd) < 0)
-		return refused(r, "bring the snapshot to the disk (fsync)");
+		return refused(r, "bring the file to the disk (fsync)");
 	if (renameat(r->directory, r->temporary, r->directory, r->name) < 0)
 		return refused(r, "rename the temporary file to it");
 	r->temporary[0] = '\0';
