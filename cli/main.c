@@ -9,6 +9,7 @@
 
 #include "base/suggest.h"
 #include "cli/cli.h"
+#include "sim/text.h"
 
 static const struct cli_command *const commands[] = {&cli_bench,    &cli_check, &cli_draw,
 						     &cli_generate, &cli_plan,  &cli_run};
@@ -54,18 +55,23 @@ static int no_command(const char *what)
 	return cli_usage(NULL, "unknown command '%s'%s", what, ink_suggest_hint(&near, hint));
 }
 
-/* Formerly a command; scripts may still call it. */
-static int moved(void)
+/* Formerly a command; scripts may still call it. Shows what to type instead, with the same arguments. */
+static int moved(const char *program, char *const *arguments)
 {
-	fputs("inkling: 'reproduce' is now a program of its own, inkling-lab (make builds it as build/inkling-lab)\n",
+	fputs("inkling: 'reproduce' is now a program of its own, which make builds beside this one. Type:\n  ",
 	      stderr);
+	sim_put_visible(program, stderr);
+	fputs("-lab", stderr);
+	for (; *arguments; arguments++) {
+		fputc(' ', stderr);
+		sim_put_visible(*arguments, stderr);
+	}
+	fputc('\n', stderr);
 	return CLI_USAGE;
 }
 
 static int unknown(const char *what)
 {
-	if (!strcmp(what, "reproduce"))
-		return moved();
 	return *what == '-' ? no_option(what) : no_command(what);
 }
 
@@ -121,8 +127,12 @@ static int run(int argc, char **argv)
 		printf("inkling %s\n", ink_version());
 		return CLI_DONE;
 	}
+	if (!strcmp(argv[1], "help") && argc == 3 && !strcmp(argv[2], "reproduce"))
+		return moved(argv[0], (char *[]){"help", NULL});
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return argc > 3 ? unexpected(argv[3]) : help(argc > 2 ? argv[2] : NULL);
+	if (!strcmp(argv[1], "reproduce"))
+		return moved(argv[0], argc > 2 ? argv + 2 : (char *[]){"list", NULL});
 	command = find(argv[1]);
 	if (!command)
 		return unknown(argv[1]);

@@ -75,6 +75,9 @@ static int no_experiment(const char *name)
 
 	for (size_t i = 0; lab_experiments[i]; i++)
 		ink_suggest_offer(&near, lab_experiments[i]->name);
+	ink_suggest_offer(&near, "list");
+	ink_suggest_offer(&near, "all");
+	ink_suggest_offer(&near, "help");
 	return options_usage("no experiment '%s'%s", name, ink_suggest_hint(&near, hint));
 }
 

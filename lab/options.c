@@ -21,7 +21,7 @@
 static const char help[] =
 	"usage: inkling-lab NAME... [OPTIONS]\n"
 	"       inkling-lab all [OPTIONS]\n"
-	"       inkling-lab list\n"
+	"       inkling-lab list | help\n"
 	"\n"
 	"Runs experiments of the ACSM and kBF papers. Prints the paper's numbers, ours, and\n"
 	"those of newer structures on the same work. 'list' shows all experiments, their\n"
@@ -175,6 +175,8 @@ int options_read(struct request *r, int argc, char **argv)
 	opterr = 0;
 	while (!result && (option = getopt_long(argc, argv, ":ho:j:", words, NULL)) != -1)
 		result = take(r, option, argv);
+	if (!result && argc == 2 && !strcmp(argv[1], "help"))
+		return take(r, 'h', argv);
 	if (!result && optind == argc)
 		return options_usage("which experiment? 'all', or names from 'inkling-lab list'");
 	return result;

@@ -28,6 +28,8 @@ which experiment?|
 which experiment?|--quick
 no experiment 'tabel1'; did you mean 'table1'?|tabel1
 no experiment 'tabel1'|dleft tabel1
+no experiment 'lsit'; did you mean 'list'?|lsit
+no experiment 'hlep'; did you mean 'help'?|hlep
 no experiment 'tabel1'|all tabel1
 --seeds '101': not a number from 1 to 100|dleft --seeds 101
 --seeds '1.5': not a number|dleft --seeds 1.5
@@ -54,17 +56,22 @@ exits 1 "nowhere/r.html: cannot open the directory of the file: No such file" dl
 exits 1 "nowhere/r.ndjson: cannot open the directory of the file: No such file" dleft --quick -o nowhere/r.ndjson
 exits 2 "no experiment 'a\\u009b\\x7f'" "$(printf 'a\302\233\177')"
 exits 1 "a\\x1b/r.html: cannot open" dleft --quick --html "$(printf 'a\033/r.html')"
-exits 0 "usage: inkling-lab NAME" --help
+for help in --help -h help; do exits 0 "usage: inkling-lab NAME" $help; done
 awk 'length($0) > 84 { exit 1 }' said || { echo "the help is too wide"; exit 1; }
 exits 0 "inkling-lab " --version
 
-# Scripts that still call the old command learn where it went.
-for old in "reproduce" "reproduce all --quick" "help reproduce"; do
+# The old command shows what to type, and that works.
+while IFS='|' read -r old new; do
 	status=0
 	# shellcheck disable=SC2086 # these are several words
 	"$inkling" $old >said 2>&1 || status=$?
-	[ "$status" = 2 ] && grep -q "inkling-lab" said || { echo "inkling $old: exit $status: $(cat said)"; exit 1; }
-done
+	[ "$status" = 2 ] && grep -qx "  $inkling-lab $new" said || { echo "inkling $old: exit $status: $(cat said)"; exit 1; }
+done <<'end'
+reproduce|list
+reproduce dleft --quick|dleft --quick
+help reproduce|help
+end
+sh -c "$(tail -n 1 said)" | grep -q "usage: inkling-lab" || { echo "$(cat said): does not work"; exit 1; }
 
 exits 0 "dleft" list
 # Its columns line up: the times of all experiments end at the same place.
