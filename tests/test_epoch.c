@@ -8,16 +8,14 @@
  * The cells are compiled in here once more, for many writers: a test can stop
  * a call half way.
  */
-#include <pthread.h>
-#include <sched.h>
-
-#include "tests/table.h"
 #define INK_SHARED 1
 #include "kinds/line/check.h"
 #include "kinds/line/store.h"
 #include "kinds/line/sweep.h"
 
 #include "engine/engine.h"
+
+#include "tests/threads.h" /* behind the others, which have parameters of the names there */
 
 /* ---------------------------------------------------------------- the tables */
 
@@ -40,7 +38,8 @@ static struct ink_table *table_of(const struct way *way)
 				.seed = 7,
 				.geometry = {.b = LINES, .h = way->h, .side = 100}};
 
-	return table_with(&o);
+	ink_free(table);
+	return table = table_with(&o);
 }
 
 /* Looks that an entry outlives. */
@@ -88,7 +87,6 @@ static void a_look_writes_nothing_that_survives(void **state)
 		assert_int_equal(expired_by(t, now), 0);
 		assert_memory_equal(before, t->body, sizeof before);
 	}
-	ink_free(t);
 }
 
 static unsigned words_changed(const struct ink_line *a, const struct ink_line *b)
@@ -119,7 +117,6 @@ static void only_words_in_which_an_entry_expires_are_written(void **state)
 	for (uint64_t i = 0; i < 20; i++)
 		assert_int_equal(ink_peek(t, id_number(i)), INK_ABSENT);
 	assert_sound(t);
-	ink_free(t);
 }
 
 /* ---------------------------------------------------------------------- wrapping */
@@ -137,7 +134,6 @@ static void ages_are_right_however_often_the_counter_wrapped(void **state)
 			assert_int_equal(ink_peek(t, id_number(i)),
 					 now - i <= lives(t) ? (ink_answer)(i % STATES) : INK_ABSENT);
 	}
-	ink_free(t);
 }
 
 /* In portions of one line; a flow moves from state to state wherever the cursor is. */
@@ -164,7 +160,6 @@ static void a_census_between_portions_counts_what_is_there(void **state)
 		assert_sound(t);
 	}
 	assert_true(now > lives(t));
-	ink_free(t);
 }
 
 /* ------------------------------------------------- between the steps of a touch */
@@ -201,7 +196,6 @@ static void what_was_read_before_a_look_is_not_written_after_it(void **state)
 		assert_false(cell_recode(t, &s, OUTDATED));
 		touch_all(t, 0, 1);
 	}
-	ink_free(t);
 }
 
 /*
@@ -232,7 +226,6 @@ static void a_touch_counts_as_made_at_some_moment_of_the_call(void **state)
 			tick_to(t, now + 2 * lives(t) - age + looks + 1);
 			assert_int_equal(ink_peek(t, id_number(now)), INK_ABSENT);
 		}
-	ink_free(t);
 }
 
 /*
@@ -265,7 +258,6 @@ static void a_swap_after_the_counter_wrapped_takes_no_touch_back(void **state)
 		tick_to(t, ++now);
 		assert_int_equal(ink_peek(t, id_number(flow)), INK_ABSENT);
 	}
-	ink_free(t);
 }
 
 /* A flow that stands in neither of the first lines. */
@@ -302,7 +294,6 @@ static void what_is_touched_before_the_sweep_takes_it_stays(void **state)
 		tick_to(t, last + lives(t));
 		assert_int_equal(ink_peek(t, id), INK_ABSENT);
 		assert_int_equal(t->counters.expired, 1);
-		ink_free(t);
 	}
 }
 
@@ -317,149 +308,123 @@ static void what_is_touched_before_the_sweep_takes_it_stays(void **state)
  */
 enum { TOUCHERS = 2, KEPT = 1000, RESTING = 300 };
 
-struct scene {
-	struct ink_table *t;
+static struct {
 	uint64_t ticks;            /* that are over */
 	uint64_t passed[TOUCHERS]; /* ticks that were over when the last whole pass began */
-	int over;
-	unsigned complaints; /* a check of cmocka's would jump out of the thread */
-};
+} progress;
 
-struct toucher {
-	struct scene *s;
-	unsigned number;
-};
-
-static uint64_t load(const uint64_t *n)
-{
-	return __atomic_load_n(n, __ATOMIC_ACQUIRE);
-}
-
-static void store(uint64_t *n, uint64_t value)
-{
-	__atomic_store_n(n, value, __ATOMIC_RELEASE);
-}
-
-static void insist(struct scene *s, int so)
+static void insist(int so, const char *what)
 {
 	if (!so)
-		__atomic_fetch_add(&s->complaints, 1, __ATOMIC_RELAXED);
-}
-
-static int is_over(const struct scene *s)
-{
-	return __atomic_load_n(&s->over, __ATOMIC_ACQUIRE) ||
-	       __atomic_load_n(&s->complaints, __ATOMIC_RELAXED);
+		complain("%s", what);
 }
 
 /* A flow that is stored within a pass stays at least until the next one begins. */
-static void pass_by(struct scene *s, uint64_t i)
+static void pass_by(uint64_t i)
 {
 	uint64_t id = id_number(1000000 + i);
 
-	insist(s, ink_insert(s->t, id, 1) == 0);
-	insist(s, ink_modify(s->t, id, 2) == 0);
-	insist(s, ink_lookup(s->t, id) == 2);
-	insist(s, ink_delete(s->t, id) == 0);
+	insist(ink_insert(table, id, 1) == 0, "a flow is not stored");
+	insist(ink_modify(table, id, 2) == 0, "a flow that was stored is not changed");
+	insist(ink_lookup(table, id) == 2, "a flow that was changed is not found");
+	insist(ink_delete(table, id) == 0, "a flow that was found is not deleted");
 }
 
+/* `with`: the number of the thread. */
 static void *touch_all_the_time(void *with)
 {
-	struct toucher *me = with;
-	struct scene *s = me->s;
+	unsigned number = *(const unsigned *)with;
 
-	while (!is_over(s)) {
-		uint64_t began = load(&s->ticks);
+	while (goes_on()) {
+		uint64_t began = __atomic_load_n(&progress.ticks, __ATOMIC_ACQUIRE);
 
 		for (uint64_t i = 0; i < KEPT; i++) {
+			uint64_t id = id_number(i);
+
 			if (i % 2)
-				insist(s, ink_lookup(s->t, id_number(i)) == (ink_answer)(i % STATES));
+				insist(ink_lookup(table, id) == (ink_answer)(i % STATES),
+				       "a flow does not stay");
 			else
-				insist(s,
-				       ink_modify(s->t, id_number(i), (unsigned)(began + i) % STATES) == 0);
-			pass_by(s, me->number * KEPT + i % 100);
+				insist(ink_modify(table, id, (unsigned)(began + i) % STATES) == 0,
+				       "a flow that changes does not stay");
+			pass_by(number * KEPT + i % 100);
 		}
-		store(&s->passed[me->number], began);
+		__atomic_store_n(&progress.passed[number], began, __ATOMIC_RELEASE);
 	}
 	return NULL;
 }
 
-static void wait_for_passes(const struct scene *s)
+static void wait_for_passes(void)
 {
 	for (unsigned i = 0; i < TOUCHERS; i++)
-		while (load(&s->passed[i]) < s->ticks && !is_over(s))
+		while (__atomic_load_n(&progress.passed[i], __ATOMIC_ACQUIRE) < progress.ticks && goes_on())
 			sched_yield();
 }
 
 /* At once or in portions; returns how many expired. */
-static uint64_t tick_somehow(struct scene *s)
+static uint64_t tick_somehow(void)
 {
 	struct ink_counts expired;
-	uint64_t now = s->ticks + 1, sum = 0;
+	uint64_t now = progress.ticks + 1, sum = 0;
 	int more = now % 3 != 0;
 
 	while (more == 1) {
-		more = ink_tick_portion(s->t, now, 1 + random_below(2000), &expired);
+		more = ink_tick_portion(table, now, 1 + random_below(2000), &expired);
 		sum += expired.total;
 		if (random_below(4) == 0)
 			sched_yield();
 	}
-	insist(s, more == 0 && ink_tick(s->t, now, &expired) == 0);
-	store(&s->ticks, now);
+	insist(more == 0 && ink_tick(table, now, &expired) == 0, "a tick fails");
+	__atomic_store_n(&progress.ticks, now, __ATOMIC_RELEASE);
 	return sum + expired.total;
 }
 
 /* Stores flows that are to rest; those that rested long enough are gone with this tick, and no others. */
-static void let_rest(struct scene *s)
+static void let_rest(void)
 {
-	uint64_t lived = lives(s->t) + 1, first = 2000000 + s->ticks * RESTING;
+	uint64_t lived = lives(table) + 1, first = 2000000 + progress.ticks * RESTING;
 
 	for (uint64_t i = first; i < first + RESTING; i++)
-		insist(s, ink_insert(s->t, id_number(i), 4) == 0);
-	wait_for_passes(s);
-	insist(s, tick_somehow(s) == (s->ticks >= lived ? RESTING : 0));
-	for (uint64_t i = first; s->ticks >= lived && i < first + RESTING; i++)
-		insist(s, ink_peek(s->t, id_number(i - (lived - 1) * RESTING)) == INK_ABSENT);
+		insist(ink_insert(table, id_number(i), 4) == 0, "a flow that is to rest is not stored");
+	wait_for_passes();
+	insist(tick_somehow() == (progress.ticks >= lived ? RESTING : 0), "more or fewer expire than rest");
+	for (uint64_t i = first; progress.ticks >= lived && i < first + RESTING; i++)
+		insist(ink_peek(table, id_number(i - (lived - 1) * RESTING)) == INK_ABSENT,
+		       "a flow rests and stays");
 }
 
 static void what_is_touched_stays_and_what_rests_goes(void **state)
 {
-	struct scene s = {.t = table_of(*state)};
-	struct toucher touchers[TOUCHERS];
-	pthread_t threads[TOUCHERS];
+	static const unsigned numbers[TOUCHERS] = {0, 1};
 
-	insert_all(s.t, 0, KEPT);
-	for (unsigned i = 0; i < TOUCHERS; i++) {
-		touchers[i] = (struct toucher){&s, i};
-		assert_int_equal(pthread_create(&threads[i], NULL, touch_all_the_time, &touchers[i]), 0);
-	}
-	for (uint64_t n = scaled(250); n > 0 && !is_over(&s); n--)
-		let_rest(&s);
-	__atomic_store_n(&s.over, 1, __ATOMIC_RELEASE);
+	memset(&progress, 0, sizeof progress);
+	insert_all(table_of(*state), 0, KEPT);
+	crew_new(TOUCHERS);
 	for (unsigned i = 0; i < TOUCHERS; i++)
-		pthread_join(threads[i], NULL);
-	assert_int_equal(s.complaints, 0);
-	assert_sound(s.t);
-	ink_free(s.t);
+		crew_add(touch_all_the_time, (void *)(uintptr_t)&numbers[i]);
+	for (uint64_t n = scaled(250); n > 0 && goes_on(); n--)
+		let_rest();
+	crew_wait(TOUCHERS);
+	assert_sound(table);
 }
 
 /* ------------------------------------------------------------------ all of it */
 
-/* clang-format off */
-#define CASE(test, about, ...) {#test ": " about, test, NULL, NULL, &(struct way){__VA_ARGS__}}
+#define WAY(test, about, ...) CASE(test, about, way, __VA_ARGS__)
 
+/* clang-format off */
 /* One writer and many; 15 states with one age bit, and with two, in 2, 3 and 4 lanes. */
 #define ALL_TABLES(test)                                                                                     \
-	CASE(test, "one age bit", 1, 1, 24, INK_SIMD_BEST),                                                  \
-	CASE(test, "one age bit, 2 lanes, portable", 1, 1, 16, INK_SIMD_NONE),                               \
-	CASE(test, "two age bits", 2, 1, 24, INK_SIMD_BEST),                                                 \
-	CASE(test, "two age bits, 2 lanes", 2, 1, 16, INK_SIMD_BEST),                                        \
-	CASE(test, "many writers, one age bit", 1, 4, 24, INK_SIMD_BEST),                                    \
-	CASE(test, "many writers, two age bits, portable", 2, 4, 24, INK_SIMD_NONE)
+	WAY(test, "one age bit", 1, 1, 24, INK_SIMD_BEST),                                                  \
+	WAY(test, "one age bit, 2 lanes, portable", 1, 1, 16, INK_SIMD_NONE),                               \
+	WAY(test, "two age bits", 2, 1, 24, INK_SIMD_BEST),                                                 \
+	WAY(test, "two age bits, 2 lanes", 2, 1, 16, INK_SIMD_BEST),                                        \
+	WAY(test, "many writers, one age bit", 1, 4, 24, INK_SIMD_BEST),                                    \
+	WAY(test, "many writers, two age bits, portable", 2, 4, 24, INK_SIMD_NONE)
 #define MANY_WRITERS(test)                                                                                   \
-	CASE(test, "one age bit", 1, 4, 24, INK_SIMD_BEST),                                                  \
-	CASE(test, "two age bits", 2, 4, 24, INK_SIMD_BEST),                                                 \
-	CASE(test, "two age bits, 2 lanes, portable", 2, 4, 16, INK_SIMD_NONE)
+	WAY(test, "one age bit", 1, 4, 24, INK_SIMD_BEST),                                                  \
+	WAY(test, "two age bits", 2, 4, 24, INK_SIMD_BEST),                                                 \
+	WAY(test, "two age bits, 2 lanes, portable", 2, 4, 16, INK_SIMD_NONE)
 /* clang-format on */
 
 int main(void)
@@ -473,9 +438,9 @@ int main(void)
 		MANY_WRITERS(a_touch_counts_as_made_at_some_moment_of_the_call),
 		MANY_WRITERS(a_swap_after_the_counter_wrapped_takes_no_touch_back),
 		MANY_WRITERS(what_is_touched_before_the_sweep_takes_it_stays),
-		CASE(what_is_touched_stays_and_what_rests_goes, "one age bit", 1, 4, 16, INK_SIMD_BEST),
-		CASE(what_is_touched_stays_and_what_rests_goes, "two age bits", 2, 4, 16, INK_SIMD_BEST),
-		CASE(what_is_touched_stays_and_what_rests_goes, "portable", 1, 4, 16, INK_SIMD_NONE),
+		WAY(what_is_touched_stays_and_what_rests_goes, "one age bit", 1, 4, 16, INK_SIMD_BEST),
+		WAY(what_is_touched_stays_and_what_rests_goes, "two age bits", 2, 4, 16, INK_SIMD_BEST),
+		WAY(what_is_touched_stays_and_what_rests_goes, "portable", 1, 4, 16, INK_SIMD_NONE),
 	};
 
 	(void)verbs;

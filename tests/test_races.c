@@ -8,6 +8,7 @@
  * lines or fingerprints that a good part of the flows is in the side table.
  */
 #include "kinds/line/kind.h"
+#include "tests/side_probe.h"
 #include "tests/threads.h"
 
 /* Two threads do the same work, and meet as often as they like. */

@@ -9,6 +9,7 @@
  * is tried with AVX2 under ThreadSanitizer, too, for which base/cpu.c would choose
  * the portable code alone.
  */
+#include "tests/side_probe.h"
 #include "tests/threads.h"
 
 /* ------------------------------------------------------ writers, and peeks beside them */

@@ -8,7 +8,6 @@
 
 #include "base/cpu.h"
 #include "tests/platform.h"
-#include "tests/side_probe.h"
 #include "tests/table.h"
 
 /* ---------------------------------------------------------------- threads */
