@@ -677,7 +677,7 @@ static inline int next_turn(struct turns *o)
 			o->serving = 0, o->waiting = 0, o->served = 0;
 		if (o->next == o->n && !o->waiting)
 			return -1;
-		o->serving = o->next == o->n || (o->next % INK_BLOCK == 0 && o->waiting > INK_WAITING);
+		o->serving = o->next == o->n || (o->next % INK_BLOCK == 0 && o->waiting > INK_PENDING);
 		if (o->serving)
 			continue;
 		if (!waits(o->t, o->verb, o->ids[o->next]))

@@ -409,7 +409,7 @@ struct field {
 
 static void assert_field_refused(struct image *i, struct field f)
 {
-	size_t bytes = f.at < AT_FLOWS || (f.at >= AT_HAND && f.at < AT_UNSURE) ? 4 : 8;
+	size_t bytes = f.at < AT_FLOWS || (f.at >= AT_CLOCK_HAND && f.at < AT_UNSURE) ? 4 : 8;
 	uint64_t was = image_get(i, f.at, bytes);
 
 	image_put(i, f.at, bytes, f.value);
@@ -460,7 +460,7 @@ TEST_THAT(fields_out_of_range_are_named)
 	const struct field relative[] = {
 		{AT_STATE_BITS, image_get32(i, AT_STATE_BITS) + 1, "state bits"},
 		{AT_B, image_get32(i, AT_B) == 0, "b (byte 48)"},
-		{AT_HAND, image_get32(i, AT_SIDE) * 2 + 100, "hand"},
+		{AT_CLOCK_HAND, image_get32(i, AT_SIDE) * 2 + 100, "clock_hand"},
 		{AT_CELLS_LENGTH, image_get64(i, AT_CELLS_LENGTH) + 8, "geometry"},
 		{size, image_get32(i, size) * 1024, "geometry"},
 	};

@@ -113,7 +113,7 @@ enum reach { NEAR = 1, FAR = 3 }; /* blocks that are prefetched ahead of the cur
  * hardware prefetcher is too late for them: such batches spent a third of their time
  * waiting for ids (make bench; 32 to 128 items ahead are alike).
  */
-enum { GIVEN_AHEAD = 64, IDS_IN_A_LINE = 64 / sizeof(uint64_t) };
+enum { INPUTS_AHEAD = 64, IDS_IN_A_LINE = 64 / sizeof(uint64_t) };
 
 /* The items of a batch from that one on. */
 struct block {
@@ -131,11 +131,11 @@ struct item {
 };
 
 /* What is done with each item, and what it needs besides its id. */
-enum besides { NOTHING_BESIDES, STATES_BESIDES, EVENTS_BESIDES };
+enum inputs { IDS_ALONE, IDS_AND_STATES, IDS_AND_EVENTS };
 
 struct work {
 	int (*item)(struct ink_table *t, const struct item *item);
-	enum besides besides;
+	enum inputs inputs;
 };
 
 /*
@@ -175,7 +175,7 @@ enum lines { NO_LINE = 0, FIRST_LINE = 1, SECOND_LINE = 2, BOTH_LINES = 3 };
  * takes as long as storing, the look fetches both. In far tables the longer of look and
  * work fetches both: a sixth less for modifies and deletes at 16M flows.
  */
-INK_HOT enum lines look_asks(struct batch_way way)
+INK_HOT enum lines look_fetches(struct batch_way way)
 {
 	if (!TWO_LINES || !is_seen_ahead(way))
 		return NO_LINE;
@@ -184,9 +184,9 @@ INK_HOT enum lines look_asks(struct batch_way way)
 	return way.reach == FAR ? NO_LINE : FIRST_LINE;
 }
 
-INK_HOT enum lines work_asks(struct batch_way way)
+INK_HOT enum lines work_fetches(struct batch_way way)
 {
-	return TWO_LINES ? BOTH_LINES & ~look_asks(way) : NO_LINE;
+	return TWO_LINES ? BOTH_LINES & ~look_fetches(way) : NO_LINE;
 }
 
 INK_HOT void item_fetch(const struct ink_table *t, const struct place *p, struct batch_way way,
@@ -212,15 +212,15 @@ INK_HOT void places_fetch(const struct ink_table *t, const struct ink_batch *b, 
 }
 
 /* Of n items, from that one on; to prefetch what lies behind the last one is no error. */
-INK_HOT void given_fetch(const struct ink_batch *b, size_t from, size_t n, enum besides besides)
+INK_HOT void inputs_fetch(const struct ink_batch *b, size_t from, size_t n, enum inputs inputs)
 {
 	uintptr_t ids = (uintptr_t)b->ids;
 
 	for (size_t i = from; i < from + n; i += IDS_IN_A_LINE)
 		__builtin_prefetch((const void *)(ids + i * sizeof b->ids[0]));
-	if (besides == STATES_BESIDES)
+	if (inputs == IDS_AND_STATES)
 		__builtin_prefetch((const void *)((uintptr_t)b->states + from));
-	if (besides == EVENTS_BESIDES)
+	if (inputs == IDS_AND_EVENTS)
 		__builtin_prefetch((const void *)((uintptr_t)b->events + from * sizeof b->events[0]));
 }
 
@@ -249,14 +249,14 @@ INK_HOT void item_see(const struct ink_table *t, struct block *x, size_t i, stru
 INK_HOT void see_ahead(const struct ink_table *t, struct block *x, const struct block *later,
 		       struct batch_way way)
 {
-	size_t i = 0, n = x->n, asked = look_asks(way) ? later->n : 0;
+	size_t i = 0, n = x->n, fetched = look_fetches(way) ? later->n : 0;
 	const struct place *q = later->places;
 	struct place *p = x->places;
 
 	if (!is_seen_ahead(way))
 		return;
-	for (; i < asked; i++, p++, q++) {
-		item_fetch(t, q, way, look_asks(way));
+	for (; i < fetched; i++, p++, q++) {
+		item_fetch(t, q, way, look_fetches(way));
 		item_see(t, x, i, p, way);
 	}
 	for (; i < n; i++, p++)
@@ -289,7 +289,7 @@ INK_HOT int block_work(struct ink_table *t, const struct ink_batch *b, const str
 		       const struct block *later, struct work w, struct batch_way way)
 {
 	struct ink_batch here = batch_from(b, x->from);
-	const struct place *q = later->places, *asked = q + (work_asks(way) ? later->n : 0);
+	const struct place *q = later->places, *fetched = q + (work_fetches(way) ? later->n : 0);
 	struct item item = {&here, 0, x->places, x->hints};
 	size_t n = x->n;
 	int first_error = 0;
@@ -299,8 +299,8 @@ INK_HOT int block_work(struct ink_table *t, const struct ink_batch *b, const str
 	for (; item.i < n; item.i++, item.p++, item.h++, q++) {
 		int error;
 
-		if (__builtin_expect(q < asked, 1))
-			item_fetch(t, q, way, work_asks(way));
+		if (__builtin_expect(q < fetched, 1))
+			item_fetch(t, q, way, work_fetches(way));
 		error = item_work(t, &item, w);
 		if (__builtin_expect(error != 0, 0) && !first_error)
 			first_error = error;
@@ -323,20 +323,20 @@ INK_HOT void first_blocks(struct ink_table *t, const struct ink_batch *b, struct
 typedef void block_fn(struct ink_table *t, const struct ink_batch *b, struct block *x,
 		      const struct block *later, void *into);
 
-INK_HOT void each_block(struct ink_table *t, const struct ink_batch *b, enum besides besides,
+INK_HOT void each_block(struct ink_table *t, const struct ink_batch *b, enum inputs inputs,
 			struct batch_way way, block_fn *work, void *into)
 {
-	struct block blocks[FAR + 1], *last = &blocks[way.reach], *now = blocks, *asked = last;
+	struct block blocks[FAR + 1], *last = &blocks[way.reach], *now = blocks, *later = last;
 	size_t from = (size_t)way.reach * BLOCK;
 
-	given_fetch(b, 0, b->n < from + GIVEN_AHEAD ? b->n : from + GIVEN_AHEAD, besides);
+	inputs_fetch(b, 0, b->n < from + INPUTS_AHEAD ? b->n : from + INPUTS_AHEAD, inputs);
 	first_blocks(t, b, blocks, way);
 	for (; now->n; from += BLOCK) {
-		block_begin(t, b, asked, from, way);
-		given_fetch(b, from + GIVEN_AHEAD, BLOCK, besides);
-		see_ahead(t, now, asked, way);
-		work(t, b, now, asked, into);
-		asked = now;
+		block_begin(t, b, later, from, way);
+		inputs_fetch(b, from + INPUTS_AHEAD, BLOCK, inputs);
+		see_ahead(t, now, later, way);
+		work(t, b, now, later, into);
+		later = now;
 		now = now == last ? blocks : now + 1;
 	}
 }
@@ -362,14 +362,14 @@ INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, struct 
 	const struct ink_batch b = *given;
 	struct batch_work w = {work, way, 0};
 
-	each_block(t, &b, work.besides, way, work_on, &w);
+	each_block(t, &b, work.inputs, way, work_on, &w);
 	return w.first_error;
 }
 
 INK_HOT int batch(struct ink_table *t, const struct ink_batch *b, struct work w, enum ahead ahead)
 {
 	return TWO_LINES && t->is_far ? in_batch(t, b, w, (struct batch_way){ahead, FAR})
-					   : in_batch(t, b, w, (struct batch_way){ahead, NEAR});
+				      : in_batch(t, b, w, (struct batch_way){ahead, NEAR});
 }
 
 INK_HOT int item_lookup(struct ink_table *t, const struct item *x)
@@ -416,13 +416,13 @@ INK_HOT int item_step(struct ink_table *t, const struct item *x)
 	return step_at(t, x->p, x->b->ids[x->i], x->b->events[x->i], &x->b->moves[x->i]);
 }
 
-static const struct work lookup_work = {item_lookup, NOTHING_BESIDES};
-static const struct work peek_work = {item_peek, NOTHING_BESIDES};
-static const struct work insert_work = {item_insert, STATES_BESIDES};
-static const struct work set_work = {item_set, STATES_BESIDES};
-static const struct work modify_work = {item_modify, STATES_BESIDES};
-static const struct work delete_work = {item_delete, NOTHING_BESIDES};
-static const struct work step_work = {item_step, EVENTS_BESIDES};
+static const struct work lookup_work = {item_lookup, IDS_ALONE};
+static const struct work peek_work = {item_peek, IDS_ALONE};
+static const struct work insert_work = {item_insert, IDS_AND_STATES};
+static const struct work set_work = {item_set, IDS_AND_STATES};
+static const struct work modify_work = {item_modify, IDS_AND_STATES};
+static const struct work delete_work = {item_delete, IDS_ALONE};
+static const struct work step_work = {item_step, IDS_AND_EVENTS};
 
 static void verb_lookup_batch(struct ink_table *t, const struct ink_batch *b)
 {

@@ -77,7 +77,7 @@ SELDOM ink_answer lookup_flagged(struct ink_table *t, const struct place *p, uin
 
 INK_HOT ink_answer lookup_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id)
 {
-	return is_sent_aside(t, p, id) ? lookup_flagged(t, p, id) : lookup_cells(t, p, h);
+	return needs_side_probe(t, p, id) ? lookup_flagged(t, p, id) : lookup_cells(t, p, h);
 }
 
 INK_HOT ink_answer peek_cells(const struct ink_table *t, const struct place *p)
@@ -94,7 +94,7 @@ INK_HOT ink_answer peek_at(const struct ink_table *t, const struct place *p, uin
 {
 	for (;;) {
 		uint64_t before = place_seq_read(t, p);
-		int code = is_sent_aside(t, p, id) ? ink_side_peek(&t->side, place_home(p), id) : -1;
+		int code = needs_side_probe(t, p, id) ? ink_side_peek(&t->side, place_home(p), id) : -1;
 		ink_answer a = code < 0 ? peek_cells(t, p) : ink_code_answer(coding_of(t), (unsigned)code);
 
 		if (place_seq_unchanged(t, p, before))
@@ -193,7 +193,7 @@ INK_HOT int insert_at(struct ink_table *t, const struct place *p, uint64_t id, u
 	if (state >= t->states)
 		return -EINVAL;
 	lock = insert_enter(t, p);
-	result = is_sent_aside(t, p, id) ? insert_flagged(t, p, id, state) : insert_cells(t, p, id, state);
+	result = needs_side_probe(t, p, id) ? insert_flagged(t, p, id, state) : insert_cells(t, p, id, state);
 	insert_leave(lock);
 	return result;
 }
@@ -220,7 +220,7 @@ static inline int put_if_absent(struct ink_table *t, const struct place *p, uint
 }
 
 /* Is that the state in question? */
-INK_HOT int is_asked(const struct ink_table *t, unsigned code, int only)
+INK_HOT int state_matches(const struct ink_table *t, unsigned code, int only)
 {
 	return only == INK_ANY_STATE || (int)ink_code_state(coding_of(t), code) == only;
 }
@@ -231,7 +231,7 @@ INK_HOT int change_cell(struct ink_table *t, struct spot *s, struct ink_change c
 
 	if (ink_code_unsure(coding_of(t), s->code))
 		return -EBUSY;
-	if (!is_asked(t, s->code, c.from))
+	if (!state_matches(t, s->code, c.from))
 		return -ENOENT;
 	code = cell_code(t, s, c.to);
 	if (s->code == code && !cells_reinsert(t))
@@ -253,7 +253,7 @@ INK_HOT int modify_cells(struct ink_table *t, const struct place *p, const struc
 
 static int modify_side(struct ink_table *t, uint32_t e, struct ink_change c)
 {
-	if (!is_asked(t, ink_side_code(&t->side, e), c.from))
+	if (!state_matches(t, ink_side_code(&t->side, e), c.from))
 		return ink_side_leave(&t->side), -ENOENT;
 	side_recode(t, e, ink_code(coding_of(t), c.to));
 	return 0;
@@ -268,7 +268,7 @@ INK_HOT int modify_once(struct ink_table *t, const struct place *p, const struct
 }
 
 /* Two matches: which is meant cannot be told. */
-static int several(struct ink_table *t, const struct place *p, int mark)
+static int ambiguous(struct ink_table *t, const struct place *p, int mark)
 {
 	if (mark)
 		cell_mark_all(t, p);
@@ -293,7 +293,7 @@ SELDOM int modify_slowly(struct ink_table *t, uint64_t id, int from, unsigned to
 
 		result = modify_once(t, &p, &h, id, (struct ink_change){from, to});
 	} while (IS_SHARED && result == -EAGAIN);
-	return result == -EMLINK ? several(t, &p, !cells_keep(t)) : result;
+	return result == -EMLINK ? ambiguous(t, &p, !cells_keep(t)) : result;
 }
 
 INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
@@ -303,7 +303,7 @@ INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct h
 
 	if (c.to >= t->states)
 		return -EINVAL;
-	if (is_sent_aside(t, p, id))
+	if (needs_side_probe(t, p, id))
 		return modify_slowly(t, id, c.from, c.to);
 	result = modify_cells(t, p, h, c);
 	if (result == -EMLINK || (IS_SHARED && (result == -EAGAIN || result == -ENOENT)))
@@ -324,7 +324,7 @@ INK_HOT int set_at(struct ink_table *t, const struct place *p, uint64_t id, unsi
 		if (result == -ENOENT)
 			result = put_if_absent(t, p, id, state);
 	} while (IS_SHARED && result == -EAGAIN);
-	return result == -EMLINK ? several(t, p, 1) : result;
+	return result == -EMLINK ? ambiguous(t, p, 1) : result;
 }
 
 static int delete_side(struct ink_table *t, uint32_t e)
@@ -346,7 +346,7 @@ INK_HOT int delete_once(struct ink_table *t, const struct place *p, const struct
 		return -EBUSY;
 	if (cell_unsure(t, &s))
 		return -EBUSY;
-	if (!is_asked(t, s.code, only))
+	if (!state_matches(t, s.code, only))
 		return -ENOENT;
 	return cell_clear(t, &s) ? 0 : -EAGAIN;
 }
@@ -369,7 +369,7 @@ SELDOM int delete_flagged(struct ink_table *t, const struct place *p, uint64_t i
 
 	if (!e)
 		return delete_again(t, p, only);
-	if (!is_asked(t, ink_side_code(&t->side, e), only))
+	if (!state_matches(t, ink_side_code(&t->side, e), only))
 		return ink_side_leave(&t->side), -ENOENT;
 	return delete_side(t, e);
 }
@@ -378,7 +378,7 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct h
 {
 	int result;
 
-	if (is_sent_aside(t, p, id))
+	if (needs_side_probe(t, p, id))
 		return delete_flagged(t, p, id, only);
 	result = delete_once(t, p, h, only);
 	if (IS_SHARED && result == -ENOENT)

@@ -10,7 +10,7 @@
  * (kinds/line/insert.h). The more, the better their memory accesses overlap; with
  * this many, their lines, five each, stay in the L1 cache.
  */
-enum { INK_BLOCK = 16, INK_WAITING = 48 };
+enum { INK_BLOCK = 16, INK_PENDING = 48 };
 
 /* The prefetch's intent. FETCH_FAR: into L2 only. */
 enum ink_fetch { FETCH_TO_READ, FETCH_TO_CHANGE, FETCH_FAR };

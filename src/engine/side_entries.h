@@ -17,7 +17,7 @@
 
 /* --------------------------------------------------------------- the probe */
 
-INK_HOT int is_sent_aside(const struct ink_table *t, const struct place *p, uint64_t id)
+INK_HOT int needs_side_probe(const struct ink_table *t, const struct place *p, uint64_t id)
 {
 	return side_flagged(t, p, ink_side_class(id));
 }
@@ -42,7 +42,7 @@ static uint32_t side_open(struct ink_table *t, uint32_t home, uint64_t id)
 /* Nearly always the flow has no side entry, and a flag of a line that is read anyway says so. */
 INK_HOT uint32_t side_entry(struct ink_table *t, const struct place *p, uint64_t id)
 {
-	return __builtin_expect(is_sent_aside(t, p, id), 0) ? side_open(t, place_home(p), id) : 0;
+	return __builtin_expect(needs_side_probe(t, p, id), 0) ? side_open(t, place_home(p), id) : 0;
 }
 
 /* -------------------------------------------------------------- the entries */
@@ -104,7 +104,10 @@ static int side_put(struct ink_table *t, const struct place *p, uint64_t id, uns
 	return exists ? -EEXIST : e ? 0 : -ENOSPC;
 }
 
-/* A clock hand: each search begins where the last one ended. */
+/*
+ * A clock hand: each search begins where the last one ended. In words, backward-shift
+ * deletion may have filled the slot again, so the hand stays there.
+ */
 static int side_drop_expendable(struct ink_table *t)
 {
 	struct ink_side *s = &t->side;
@@ -112,14 +115,14 @@ static int side_drop_expendable(struct ink_table *t)
 
 	ink_side_enter(s);
 	for (uint32_t i = 0, all = ink_side_positions(s->form); i < all && !dropped; i++) {
-		uint32_t e = s->hand + 1;
+		uint32_t e = s->clock_hand + 1;
 
-		s->hand = e < all ? e : 0;
+		s->clock_hand = e < all ? e : 0;
 		if (e <= ink_side_last(s) && ink_side_used(s, e) &&
 		    ink_is_expendable(t, ink_side_code(s, e))) {
 			side_drop(t, e);
 			dropped = 1;
-			s->hand = s->width ? e - 1 : s->hand; /* backward-shift deletion may have filled the slot */
+			s->clock_hand = s->width ? e - 1 : s->clock_hand;
 		}
 	}
 	ink_side_leave(s);
@@ -166,7 +169,7 @@ static const char *check_side_entry(const struct ink_table *t, uint32_t e)
 
 	if (ink_side_find(&t->side, place_home(&p), id) != e)
 		return "a flow of the side table cannot be found";
-	if (!is_sent_aside(t, &p, id))
+	if (!needs_side_probe(t, &p, id))
 		return "a flow of the side table has no flag";
 	return state < t->states && code <= ink_code(coding_of(t), state)
 		       ? NULL

@@ -21,8 +21,8 @@
 enum { TWINS_AHEAD = 64 }; /* enough to hide a cache miss behind the checks between */
 
 struct twins {
-	uint64_t seen;                      /* entries that entered the ring */
-	struct place entries[TWINS_AHEAD];  /* each stands in its first line */
+	uint64_t seen;                     /* entries that entered the ring */
+	struct place entries[TWINS_AHEAD]; /* each stands in its first line */
 	int found;
 };
 

@@ -199,7 +199,7 @@ static ink_shape_visitor *search_for(const struct ink_request *req)
 {
 	if (!req->o->flows)
 		return req->o->bytes ? most_flows : pinned_flows;
-	return req->o->bytes && !(req->asked->error > 0) ? least_error : fewest_bytes;
+	return req->o->bytes && !(req->requested->error > 0) ? least_error : fewest_bytes;
 }
 
 /* ------------------------------------------------------------------- refusals */
@@ -218,7 +218,7 @@ static int without_limit(const struct ink_request *req, const struct ink_bucket_
 			 struct ink_plan *plan)
 {
 	struct ink_options unlimited = *req->o;
-	struct ink_request other = {req->asked, &unlimited, req->coding};
+	struct ink_request other = {req->requested, &unlimited, req->coding};
 	struct search q = {&other, kind, {.found = 0}};
 
 	unlimited.bytes = 0;

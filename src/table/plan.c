@@ -25,13 +25,12 @@ int ink_options_read(struct ink_options *ours, const struct ink_options *theirs,
 
 static int check_options(const struct ink_options *o, struct ink_why *why)
 {
-	if (!ink_kind_find(o->kind) || (unsigned)o->full > INK_REPLACE ||
-	    (unsigned)o->simd > INK_SIMD_AVX2)
-		return ink_fail(why, -EINVAL, "options: kind %d, full %d or simd %d is unknown",
-				   (int)o->kind, (int)o->full, (int)o->simd);
+	if (!ink_kind_find(o->kind) || (unsigned)o->full > INK_REPLACE || (unsigned)o->simd > INK_SIMD_AVX2)
+		return ink_fail(why, -EINVAL, "options: kind %d, full %d or simd %d is unknown", (int)o->kind,
+				(int)o->full, (int)o->simd);
 	if (o->states < 1 || o->states > INK_MAX_STATES)
 		return ink_fail(why, -EINVAL, "options: %u states; 1 to %d are possible", o->states,
-				   INK_MAX_STATES);
+				INK_MAX_STATES);
 	if (o->age_bits > INK_AGE_MAX_BITS)
 		return ink_fail(why, -EINVAL, "options: %u age bits; 0, 1 or 2 are possible", o->age_bits);
 	if (!(o->error >= 0 && o->error < 1))
@@ -40,13 +39,13 @@ static int check_options(const struct ink_options *o, struct ink_why *why)
 		return ink_fail(why, -EINVAL, "options: neither flows nor bytes are given");
 	if (o->flows > INK_MOST_FLOWS)
 		return ink_fail(why, -ERANGE, "options: %llu flows; 2^40 are possible",
-				   (unsigned long long)o->flows);
+				(unsigned long long)o->flows);
 	return 0;
 }
 
-static const char *const geometry_names[] = {"d",  "b",    "h",           "f",         "q",
-						  "side",  "dleft_flags", "k",         "m", "counter_bits",
-						  "threshold",    "bloom_flags", "side_id"};
+static const char *const geometry_names[] = {"d",         "b",           "h",      "f", "q",
+					     "side",      "dleft_flags", "k",      "m", "counter_bits",
+					     "threshold", "bloom_flags", "side_id"};
 
 enum { GEOMETRY_FIELDS = sizeof geometry_names / sizeof geometry_names[0] };
 
@@ -89,9 +88,10 @@ static int check_geometry(const struct ink_options *o, struct ink_why *why)
 	const struct ink_geometry *g = &o->geometry;
 
 	if (g->side_id && (g->side_id < INK_SIDE_LEAST_ID || g->side_id > INK_SIDE_MOST_ID))
-		return ink_fail(why, -EINVAL,
-				"geometry: side_id is %u; %d to %d bits are possible, or 0 for as many as fit",
-				g->side_id, INK_SIDE_LEAST_ID, INK_SIDE_MOST_ID);
+		return ink_fail(
+			why, -EINVAL,
+			"geometry: side_id is %u; %d to %d bits are possible, or 0 for as many as fit",
+			g->side_id, INK_SIDE_LEAST_ID, INK_SIDE_MOST_ID);
 	if (g->side != INK_NO_SIDE && g->side > INK_SIDE_MOST)
 		return ink_fail(why, -EINVAL, "geometry: side is %u; 2^30 entries are possible", g->side);
 	if (g->b > INK_MOST_BUCKETS)
@@ -143,17 +143,17 @@ uint64_t ink_plan_bytes(const struct ink_plan *plan, enum ink_full full, unsigne
 int ink_plan_too_large(const struct ink_request *req, const struct ink_plan *p, struct ink_why *why)
 {
 	return ink_fail(why, -ERANGE, "%s: %llu flow%s at error %g %s %llu bytes, %llu %s allowed",
-			   ink_kind_name(p->kind), (unsigned long long)p->flows, ink_plural(p->flows),
-			   p->error, p->flows == 1 ? "takes" : "take", (unsigned long long)p->bytes,
-			   (unsigned long long)req->o->bytes, ink_are(req->o->bytes));
+			ink_kind_name(p->kind), (unsigned long long)p->flows, ink_plural(p->flows), p->error,
+			p->flows == 1 ? "takes" : "take", (unsigned long long)p->bytes,
+			(unsigned long long)req->o->bytes, ink_are(req->o->bytes));
 }
 
 /* --------------------------------------------------------------------- the call */
 
-int ink_plan_resolved(const struct ink_options *asked, const struct ink_options *o, struct ink_plan *plan,
+int ink_plan_resolved(const struct ink_options *requested, const struct ink_options *o, struct ink_plan *plan,
 		      struct ink_why *why)
 {
-	struct ink_request req = {asked, o, ink_coding(o->states, o->age_bits)};
+	struct ink_request req = {requested, o, ink_coding(o->states, o->age_bits)};
 	int error = ink_kind_find(o->kind)->plan(&req, plan, why);
 
 	if (!error && o->bytes && plan->bytes > o->bytes)
@@ -163,15 +163,15 @@ int ink_plan_resolved(const struct ink_options *asked, const struct ink_options 
 
 int ink_plan(const struct ink_options *options, struct ink_plan *plan, struct ink_why *why)
 {
-	struct ink_options asked, resolved;
+	struct ink_options requested, resolved;
 	struct ink_plan made;
-	int error = ink_options_read(&asked, options, why);
+	int error = ink_options_read(&requested, options, why);
 
 	if (!error)
 		error = ink_struct_check(&plan_struct, plan, why);
 	if (!error)
-		error = ink_resolve(&asked, &resolved, why);
+		error = ink_resolve(&requested, &resolved, why);
 	if (!error)
-		error = ink_plan_resolved(&asked, &resolved, &made, why);
+		error = ink_plan_resolved(&requested, &resolved, &made, why);
 	return error ? error : ink_struct_write(&plan_struct, plan, &made, why);
 }

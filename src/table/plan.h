@@ -24,8 +24,8 @@
 
 /* What a plan is made for. */
 struct ink_request {
-	const struct ink_options *asked; /* the caller's: what is 0 there is free to plan */
-	const struct ink_options *o;     /* the same with defaults */
+	const struct ink_options *requested; /* the caller's: what is 0 there is free to plan */
+	const struct ink_options *o;         /* the same with defaults */
 	struct ink_coding coding;
 };
 
@@ -50,7 +50,7 @@ static inline int ink_admits(uint32_t given, uint32_t value)
 /* A caller that fixes the size and does not mention errors takes the error that results. */
 static inline int ink_has_ceiling(const struct ink_request *req)
 {
-	return req->asked->error > 0 || !(req->o->geometry.b || req->o->geometry.m);
+	return req->requested->error > 0 || !(req->o->geometry.b || req->o->geometry.m);
 }
 
 /* Fills in what a plan takes, once flows and geometry are set. */
@@ -69,8 +69,8 @@ int ink_options_read(struct ink_options *ours, const struct ink_options *theirs,
 /* The options with every default filled in; 0 or -EINVAL, -ENOTSUP. */
 int ink_resolve(const struct ink_options *options, struct ink_options *resolved, struct ink_why *why);
 
-/* As ink_plan, for resolved options; `asked` are the caller's. */
-int ink_plan_resolved(const struct ink_options *asked, const struct ink_options *resolved,
+/* As ink_plan, for resolved options; `requested` are the caller's. */
+int ink_plan_resolved(const struct ink_options *requested, const struct ink_options *resolved,
 		      struct ink_plan *plan, struct ink_why *why);
 
 #endif

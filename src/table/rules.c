@@ -27,7 +27,7 @@ static int check_row(const struct ink_rules *r, unsigned line, unsigned event, s
 	if (next == INK_NO_ROW || next == INK_ABSENT || (next >= 0 && (unsigned)next < r->states))
 		return 0;
 	return ink_fail(why, -EINVAL, "rules: the row of %s for event %u leads to %d, which is no state",
-			   line_name(r, line, text), event, next);
+			line_name(r, line, text), event, next);
 }
 
 static int check_rows(const struct ink_rules *r, struct ink_why *why)
@@ -48,11 +48,11 @@ static int check_timing(const struct ink_rules *r, unsigned line, struct ink_why
 		return 0;
 	if (line == r->states)
 		return ink_fail(why, -EINVAL, "rules: the time-out of unsure leads to %d; it can only end",
-				   timeout);
+				timeout);
 	if (timeout < 0 || (unsigned)timeout >= r->states)
 		return ink_fail(why, -EINVAL,
-				   "rules: the time-out of state %u leads to %d, which is no state", line,
-				   timeout);
+				"rules: the time-out of state %u leads to %d, which is no state", line,
+				timeout);
 	return 0;
 }
 

@@ -18,9 +18,9 @@
 struct ink_program {
 	uint32_t states; /* of the table */
 	uint32_t events;
-	const struct ink_row *rows;       /* states + 2 lines, or more */
-	struct ink_timing *timings;       /* states + 1 */
-	const uint8_t *starts;            /* events */
+	const struct ink_row *rows; /* states + 2 lines, or more */
+	struct ink_timing *timings; /* states + 1 */
+	const uint8_t *starts;      /* events */
 };
 
 static inline struct ink_row ink_program_row(const struct ink_program *p, uint32_t line, uint32_t event)

@@ -89,12 +89,12 @@ void ink_side_wait(struct ink_side *side)
 }
 
 /* The odd number comes before, the even one after every change that a peek could stumble over. */
-static void disturb(struct ink_side *side)
+static void seq_write_begin(struct ink_side *side)
 {
 	__atomic_store_n(&side->sequence, side->sequence + 1, __ATOMIC_RELAXED);
 }
 
-static void settle(struct ink_side *side)
+static void seq_write_end(struct ink_side *side)
 {
 	__atomic_store_n(&side->sequence, side->sequence + 1, __ATOMIC_RELEASE);
 }
@@ -137,9 +137,9 @@ static void remove_word(struct ink_side *side, uint32_t e)
 {
 	const struct ink_shift shift = {side->last, slot_home, slot_move};
 
-	disturb(side);
+	seq_write_begin(side);
 	ink_side_put_word(side, (uint32_t)ink_shift_back(&shift, side, e - 1) + 1, 0);
-	settle(side);
+	seq_write_end(side);
 	__atomic_store_n(&side->head->count, side->head->count - 1, __ATOMIC_RELAXED);
 }
 
@@ -174,20 +174,20 @@ static int peek_once(const struct ink_side *side, uint32_t home, uint64_t id)
 int ink_side_peek(const struct ink_side *side, uint32_t home, uint64_t id)
 {
 	for (;;) {
-		uint32_t begin = ink_side_begin(side);
+		uint32_t before = ink_side_seq_read(side);
 		int code = peek_once(side, home, id);
 
-		if (ink_side_steady(side, begin))
+		if (ink_side_seq_unchanged(side, before))
 			return code;
 	}
 }
 
 int ink_side_lacks(const struct ink_side *side, uint32_t home, uint64_t id)
 {
-	uint32_t begin = ink_side_begin(side);
+	uint32_t before = ink_side_seq_read(side);
 	int code = peek_once(side, home, id);
 
-	return ink_side_steady(side, begin) && code < 0;
+	return ink_side_seq_unchanged(side, before) && code < 0;
 }
 
 /* ---------------------------------------------------------------- changing */
@@ -216,13 +216,13 @@ static uint32_t add_entry(struct ink_side *side, uint32_t home, uint64_t id, uns
 		return 0;
 	e = &side->entries[number - 1];
 	chain = ink_side_chain(side, home);
-	disturb(side);
+	seq_write_begin(side);
 	__atomic_store_n(&e->id, id, __ATOMIC_RELEASE);
 	__atomic_store_n(&e->code, (uint16_t)code, __ATOMIC_RELEASE);
 	__atomic_store_n(&e->used, 1, __ATOMIC_RELAXED);
 	relink(&e->next, *chain);
 	relink(chain, number);
-	settle(side);
+	seq_write_end(side);
 	__atomic_store_n(&side->head->count, side->head->count + 1, __ATOMIC_RELAXED);
 	return number;
 }
@@ -242,10 +242,10 @@ static void remove_entry(struct ink_side *side, uint32_t home, uint32_t number)
 
 	while (*at != number)
 		at = &side->entries[*at - 1].next;
-	disturb(side);
+	seq_write_begin(side);
 	relink(at, entry->next);
 	relink(&entry->next, side->head->free);
-	settle(side);
+	seq_write_end(side);
 	__atomic_store_n(&entry->used, 0, __ATOMIC_RELAXED);
 	side->head->free = number;
 	__atomic_store_n(&side->head->count, side->head->count - 1, __ATOMIC_RELAXED);

@@ -89,10 +89,10 @@ struct ink_side {
 	struct ink_side_entry *entries;
 	void *words; /* of `width` bytes each */
 	struct ink_side_form form;
-	uint32_t width;    /* 0: chains */
-	uint32_t last;     /* words */
-	uint32_t capacity; /* of the form */
-	uint32_t hand;     /* where the search for an expendable entry goes on */
+	uint32_t width;      /* 0: chains */
+	uint32_t last;       /* words */
+	uint32_t capacity;   /* of the form */
+	uint32_t clock_hand; /* where the search for an expendable entry goes on */
 	uint32_t sequence;
 	uint32_t lock;
 	int shared; /* many writers */
@@ -294,14 +294,14 @@ static inline uint32_t ink_side_find(const struct ink_side *side, uint32_t home,
 }
 
 /* For readers beside a writer: what they read is valid if the side table was steady. */
-static inline uint32_t ink_side_begin(const struct ink_side *side)
+static inline uint32_t ink_side_seq_read(const struct ink_side *side)
 {
 	return __atomic_load_n(&side->sequence, __ATOMIC_ACQUIRE);
 }
 
-static inline int ink_side_steady(const struct ink_side *side, uint32_t begin)
+static inline int ink_side_seq_unchanged(const struct ink_side *side, uint32_t before)
 {
-	return begin % 2 == 0 && begin == __atomic_load_n(&side->sequence, __ATOMIC_RELAXED);
+	return before % 2 == 0 && before == __atomic_load_n(&side->sequence, __ATOMIC_RELAXED);
 }
 
 static inline unsigned ink_side_word_code(const struct ink_side *side, uint64_t word)
@@ -317,7 +317,7 @@ static inline unsigned ink_side_code(const struct ink_side *side, uint32_t entry
 }
 
 /* The code of an entry that others may be removing, or -1 if it is free. */
-static inline int ink_side_glance(const struct ink_side *side, uint32_t entry)
+static inline int ink_side_code_if_used(const struct ink_side *side, uint32_t entry)
 {
 	uint64_t word;
 

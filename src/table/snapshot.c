@@ -46,7 +46,7 @@ struct header {
 	struct ink_counters counters;
 	uint64_t cells_bytes;
 	INK_FILE_LENGTHS;
-	uint32_t hand;        /* of the side table: where the search for an expendable entry goes on */
+	uint32_t clock_hand; /* of the side table: where the search for an expendable entry goes on */
 	uint32_t k, m, counter_bits, threshold, bloom_flags;
 	double unsure; /* planned */
 	uint32_t side_id;
@@ -71,7 +71,7 @@ STANDS_AT(secret, 96);
 STANDS_AT(now, 112);
 STANDS_AT(counters, 120);
 STANDS_AT(cells_bytes, 176);
-STANDS_AT(hand, 208);
+STANDS_AT(clock_hand, 208);
 STANDS_AT(k, 212);
 STANDS_AT(unsure, 232);
 STANDS_AT(side_id, 240);
@@ -115,7 +115,7 @@ static struct header header_of(const struct ink_table *t)
 			       .counters = t->counters,
 			       .cells_bytes = ink_cells_bytes(&t->plan, t->full),
 			       .body_bytes = t->body_bytes,
-			       .hand = t->side.hand};
+			       .clock_hand = t->side.clock_hand};
 }
 
 static int save(const struct ink_table *t, const struct ink_file_target *to)
@@ -208,8 +208,8 @@ static int check_field(const struct ink_file *f, const struct header *h, const c
 	memcpy(&value, (const char *)h + at, sizeof value);
 	if (value >= r.least && value <= r.most)
 		return 0;
-	return ink_file_wrong(f, -EBADMSG, "%s (byte %zu) is %u; in a table of this kind it is %u to %u", name,
-			      at, value, r.least, r.most);
+	return ink_file_wrong(f, -EBADMSG, "%s (byte %zu) is %u; in a table of this kind it is %u to %u",
+			      name, at, value, r.least, r.most);
 }
 
 static int check_fields(const struct ink_file *f, const struct header *h)
@@ -283,9 +283,10 @@ static int check_shape(const struct ink_file *f, const struct header *h)
 		return ink_file_wrong(f, -EBADMSG,
 				      "no side table keeps %u bits of an id (byte 240) with %u lines",
 				      h->side_id, h->b);
-	if (h->hand >= ink_side_positions(form) && h->hand)
-		return ink_file_wrong(f, -EBADMSG, "hand (byte 208) is %u; the side table has %u places",
-				      h->hand, ink_side_positions(form));
+	if (h->clock_hand >= ink_side_positions(form) && h->clock_hand)
+		return ink_file_wrong(f, -EBADMSG,
+				      "clock_hand (byte 208) is %u; the side table has %u places",
+				      h->clock_hand, ink_side_positions(form));
 	return 0;
 }
 
@@ -345,9 +346,8 @@ static int check_reserved(const struct ink_file *f, const struct header *h)
 				      h->flags, h->version);
 	if (h->zero)
 		return ink_file_wrong(f, -EBADMSG, "byte 500 of the header is reserved and must be 0");
-	return ink_file_reserved(f, h,
-				 h->flags & PAUSED ? offsetof(struct header, reserved)
-						   : offsetof(struct header, zero));
+	return ink_file_reserved(
+		f, h, h->flags & PAUSED ? offsetof(struct header, reserved) : offsetof(struct header, zero));
 }
 
 static int check_header(const struct ink_file *f, const struct header *h)
@@ -430,7 +430,7 @@ static int load_body(struct ink_file *f, struct ink_table *t, const struct heade
 	ink_table_set_body(t, body.at, body.bytes);
 	t->body_is_mapped = body.is_mapped;
 	ink_table_attach(t);
-	t->side.hand = h->hand;
+	t->side.clock_hand = h->clock_hand;
 	error = fill_time(f, t, h);
 	return error ? error : check_body(f, t, &body, h);
 }

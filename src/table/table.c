@@ -106,8 +106,7 @@ static int build(struct ink_table *t, const struct ink_options *o, struct ink_wh
 	t->full = o->full;
 	t->ops = ink_kind_ops(&t->plan, o->writers, o->simd);
 	if (!t->ops)
-		return ink_fail(why, -ENOTSUP,
-				   "this processor lacks the requested instructions");
+		return ink_fail(why, -ENOTSUP, "this processor lacks the requested instructions");
 	error = ink_secret_make(o->seed, t->secret, why);
 	if (!error)
 		error = make_body(t, why);
@@ -119,17 +118,17 @@ static int build(struct ink_table *t, const struct ink_options *o, struct ink_wh
 	return o->rules ? ink_set_rules(t, o->rules, why) : 0;
 }
 
-static int create(const struct ink_options *asked, struct ink_table **t, struct ink_why *why)
+static int create(const struct ink_options *requested, struct ink_table **t, struct ink_why *why)
 {
 	struct ink_allocator a;
 	struct ink_options o;
 	struct ink_plan plan;
-	int error = ink_resolve(asked, &o, why);
+	int error = ink_resolve(requested, &o, why);
 
 	if (!error)
 		error = ink_allocator_copy(&a, o.allocator, why);
 	if (!error)
-		error = ink_plan_resolved(asked, &o, &plan, why);
+		error = ink_plan_resolved(requested, &o, &plan, why);
 	if (error)
 		return error;
 	*t = ink_table_alloc(&plan, o.writers, &a);
@@ -149,11 +148,11 @@ static struct ink_table *table_or_error(struct ink_table *t, int error)
 struct ink_table *ink_create(const struct ink_options *options, struct ink_why *why)
 {
 	struct ink_table *t = NULL;
-	struct ink_options asked;
-	int error = ink_options_read(&asked, options, why);
+	struct ink_options requested;
+	int error = ink_options_read(&requested, options, why);
 
 	if (!error)
-		error = create(&asked, &t, why);
+		error = create(&requested, &t, why);
 	return table_or_error(t, error);
 }
 
@@ -224,11 +223,12 @@ static int copy_parts(struct ink_table *to, const struct ink_table *from, struct
 
 	copy_struct(to, from);
 	if (!body)
-		return ink_fail(why, -ENOMEM, "no memory for %llu bytes", (unsigned long long)from->body_bytes);
+		return ink_fail(why, -ENOMEM, "no memory for %llu bytes",
+				(unsigned long long)from->body_bytes);
 	memcpy(body, from->body, from->body_bytes);
 	ink_table_set_body(to, body, from->body_bytes);
 	place_body(to);
-	to->side.hand = from->side.hand;
+	to->side.clock_hand = from->side.clock_hand;
 	to->aging.flagged = from->aging.flagged;
 	if (from->program)
 		to->program = ink_program_copy(from->program, &to->allocator);
@@ -368,15 +368,15 @@ static void count_side(const struct ink_table *t, struct ink_counts *counts)
 
 	ink_side_enter(side);
 	do {
-		begin = ink_side_begin(side);
+		begin = ink_side_seq_read(side);
 		*counts = before;
 		for (uint32_t e = 1; e <= ink_side_last(side); e++) {
-			int code = ink_side_glance(side, e);
+			int code = ink_side_code_if_used(side, e);
 
 			if (code >= 0)
 				ink_counts_add(t, counts, (unsigned)code);
 		}
-	} while (!ink_side_steady(side, begin) && ++tries < CENSUS_TRIES);
+	} while (!ink_side_seq_unchanged(side, begin) && ++tries < CENSUS_TRIES);
 	ink_side_leave(side);
 }
 

@@ -567,7 +567,7 @@ static search_fn search_for(const struct ink_request *req)
 {
 	if (!req->o->flows)
 		return most_flows;
-	return req->o->bytes && !(req->asked->error > 0) ? least_error : fewest_bytes;
+	return req->o->bytes && !(req->requested->error > 0) ? least_error : fewest_bytes;
 }
 
 /* ------------------------------------------------------------------- the call */

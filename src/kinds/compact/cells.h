@@ -230,8 +230,8 @@ static inline int hint_is_one(const struct ink_compact_shape *s)
 }
 
 /* In the words of the place's two lines. */
-INK_HOT struct hint lines_look(const struct ink_compact_shape *s, const uint64_t *first, const uint64_t *second,
-			       const struct place *p)
+INK_HOT struct hint lines_look(const struct ink_compact_shape *s, const uint64_t *first,
+			       const uint64_t *second, const struct place *p)
 {
 	uint64_t in_first = line_candidates(s, first, p), in_second = line_candidates(s, second, p);
 
@@ -413,7 +413,7 @@ static inline void walk_begin(const struct ink_table *t, uint32_t line, struct w
 }
 
 /* The next entry, and the line that it could move to; 0 at the end. */
-static inline int walk_next(const struct ink_compact_shape *s, struct walk *k, struct victim *who)
+static inline int walk_next(const struct ink_compact_shape *s, struct walk *k, struct victim *victim)
 {
 	uint64_t low = (uint64_t)k->left, high = (uint64_t)(k->left >> 64);
 	unsigned meta =
@@ -422,71 +422,71 @@ static inline int walk_next(const struct ink_compact_shape *s, struct walk *k, s
 
 	if (!k->left)
 		return 0;
-	*who = (struct victim){{bucket, remainder, 0},
-			       k->line,
-			       other_line(k->lines, k->line, stored_bits(s, bucket, remainder)),
-			       k->slot};
+	*victim = (struct victim){{bucket, remainder, 0},
+				  k->line,
+				  other_line(k->lines, k->line, stored_bits(s, bucket, remainder)),
+				  k->slot};
 	k->left &= k->left - 1;
 	k->slot++;
 	return 1;
 }
 
 /* Exchanges the victim for our entry in its line. */
-static void replace_victim(struct ink_table *t, const struct victim *who, struct entry ours)
+static void replace_victim(struct ink_table *t, const struct victim *victim, struct entry ours)
 {
 	struct compact_line copy;
-	uint64_t *w = line_open(line_at(t, who->line), &copy);
+	uint64_t *w = line_open(line_at(t, victim->line), &copy);
 
-	entry_close(shape_of(t), w, who->slot, who->entry.bucket);
+	entry_close(shape_of(t), w, victim->slot, victim->entry.bucket);
 	entry_open(shape_of(t), w, slot_for(shape_of(t), w, ours.bucket), ours);
-	line_close(line_at(t, who->line), w);
+	line_close(line_at(t, victim->line), w);
 }
 
-static void move_out(struct ink_table *t, const struct victim *who, struct entry ours)
+static void move_out(struct ink_table *t, const struct victim *victim, struct entry ours)
 {
-	ink_seq_write_begin_both(t, who->line, who->other);
-	line_add(t, line_at(t, who->other), who->entry);
-	replace_victim(t, who, ours);
-	ink_seq_write_end_both(t, who->line, who->other);
+	ink_seq_write_begin_both(t, victim->line, victim->other);
+	line_add(t, line_at(t, victim->other), victim->entry);
+	replace_victim(t, victim, ours);
+	ink_seq_write_end_both(t, victim->line, victim->other);
 	__atomic_store_n(&t->counters.displaced, t->counters.displaced + 1, __ATOMIC_RELAXED);
 }
 
 /* The victim's time was over when the tick in portions came to it; it need not move. */
-static void evict_expired(struct ink_table *t, const struct victim *who, struct entry ours)
+static void evict_expired(struct ink_table *t, const struct victim *victim, struct entry ours)
 {
-	ink_note_expiry(t, who->entry.code);
-	ink_seq_write_begin(t, who->line);
-	replace_victim(t, who, ours);
-	ink_seq_write_end(t, who->line);
+	ink_note_expiry(t, victim->entry.code);
+	ink_seq_write_begin(t, victim->line);
+	replace_victim(t, victim, ours);
+	ink_seq_write_end(t, victim->line);
 }
 
-static int move_victim(struct ink_table *t, struct victim *who, struct entry ours)
+static int move_victim(struct ink_table *t, struct victim *victim, struct entry ours)
 {
 	struct compact_line copy;
-	const uint64_t *w = line_open(line_at(t, who->line), &copy);
+	const uint64_t *w = line_open(line_at(t, victim->line), &copy);
 	unsigned after;
 
-	who->entry.code = code_get(shape_of(t), w, who->slot);
-	after = ink_age_across(t, who->line, who->other, who->entry.code);
+	victim->entry.code = code_get(shape_of(t), w, victim->slot);
+	after = ink_age_across(t, victim->line, victim->other, victim->entry.code);
 	if (after == (INK_EXPIRES | INK_GONE))
-		return evict_expired(t, who, ours), 1;
-	if (count_at(t, who->other) >= shape_of(t)->slots)
+		return evict_expired(t, victim, ours), 1;
+	if (count_at(t, victim->other) >= shape_of(t)->slots)
 		return 0;
 	if (after & INK_EXPIRES)
-		ink_note_expiry(t, who->entry.code);
-	who->entry.code = after & ~INK_EXPIRES;
-	move_out(t, who, ours);
+		ink_note_expiry(t, victim->entry.code);
+	victim->entry.code = after & ~INK_EXPIRES;
+	move_out(t, victim, ours);
 	return 1;
 }
 
 static int displace_from(struct ink_table *t, uint32_t line, struct entry e)
 {
-	struct victim who;
+	struct victim victim;
 	struct walk k;
 
 	walk_begin(t, line, &k);
-	while (walk_next(shape_of(t), &k, &who))
-		if (who.other != line && move_victim(t, &who, e))
+	while (walk_next(shape_of(t), &k, &victim))
+		if (victim.other != line && move_victim(t, &victim, e))
 			return 1;
 	return 0;
 }
@@ -501,18 +501,18 @@ static int displace(struct ink_table *t, const struct place *p, struct entry e)
 /* The expendable entry of a line that has rested longest, or 0. */
 static int line_expendable(struct ink_table *t, uint32_t line, struct spot *oldest)
 {
-	struct ink_victim victim = {0, 0};
-	struct victim who;
+	struct ink_victim choice = {0, 0};
+	struct victim victim;
 	struct walk k;
 
 	walk_begin(t, line, &k);
-	while (walk_next(shape_of(t), &k, &who)) {
-		unsigned code = code_get(shape_of(t), k.w, who.slot);
+	while (walk_next(shape_of(t), &k, &victim)) {
+		unsigned code = code_get(shape_of(t), k.w, victim.slot);
 
-		if (ink_is_expendable(t, code) && ink_chosen(t, &victim, code & coding_of(t)->age_top))
-			*oldest = (struct spot){line_at(t, line), who.entry.bucket, who.slot, code};
+		if (ink_is_expendable(t, code) && ink_chosen(t, &choice, code & coding_of(t)->age_top))
+			*oldest = (struct spot){line_at(t, line), victim.entry.bucket, victim.slot, code};
 	}
-	return victim.equals != 0;
+	return choice.equals != 0;
 }
 
 static int cell_drop_expendable(struct ink_table *t, const struct place *p)

@@ -97,7 +97,8 @@ INK_HOT int place_has_second(const struct ink_table *t, const struct place *p)
 }
 
 /* Has one of the entries before it, the last `n` in its bucket, the same remainder? */
-INK_HOT int is_repeated(const struct ink_compact_shape *s, const uint64_t *w, const struct victim *e, unsigned n)
+INK_HOT int is_repeated(const struct ink_compact_shape *s, const uint64_t *w, const struct victim *e,
+			unsigned n)
 {
 	unsigned slot = e->slot;
 
@@ -120,9 +121,8 @@ static const char *check_line(const struct ink_table *t, uint32_t line, struct t
 		return "a free slot of a line is not empty";
 	for (walk_begin(t, line, &k); walk_next(s, &k, &e); bucket = e.entry.bucket) {
 		unsigned state = ink_code_state(coding_of(t), code_get(s, w, e.slot));
-		struct place p = {{line * COMPACT_WORDS, e.other * COMPACT_WORDS},
-				  e.entry.bucket,
-				  e.entry.remainder};
+		struct place p = {
+			{line * COMPACT_WORDS, e.other * COMPACT_WORDS}, e.entry.bucket, e.entry.remainder};
 
 		if (state >= t->states && state != coding_of(t)->unsure)
 			return "an entry has a state that the table has not";
@@ -157,7 +157,8 @@ static const char *cells_check(const struct ink_table *t)
 
 static void cells_shape(struct ink_table *t)
 {
-	*ink_compact_shape_of(t) = compact_shape(&t->plan.geometry, t->coding.state_bits + coding_of(t)->age_bits);
+	*ink_compact_shape_of(t) =
+		compact_shape(&t->plan.geometry, t->coding.state_bits + coding_of(t)->age_bits);
 }
 
 #endif

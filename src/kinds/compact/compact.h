@@ -67,7 +67,7 @@ static inline struct ink_compact_shape *ink_compact_shape_of(const struct ink_ta
 }
 
 extern const struct ink_ops *const ink_compact_portable, *const ink_compact_avx2,
-	*const ink_compact_common_avx2;
+								 *const ink_compact_common_avx2;
 
 enum {
 	COMPACT_WORD_BITS = 3,

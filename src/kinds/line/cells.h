@@ -51,7 +51,7 @@
 
 /* In the common shape all but the number of lines is a constant. */
 #define shape_of(t)                                                                                          \
-	(IS_COMMON_SHAPE ? &(const struct ink_line_shape){LINE_COMMON, .lines = ink_line_shape_of(t)->lines}       \
+	(IS_COMMON_SHAPE ? &(const struct ink_line_shape){LINE_COMMON, .lines = ink_line_shape_of(t)->lines} \
 			 : ink_line_shape_of(t))
 
 /* In the common shape a small table by column is quicker than shifts. */
@@ -342,7 +342,8 @@ INK_HOT int cell_may_match(struct ink_table *t, const struct place *p)
 	return pair_may_have(shape_of(t), place_line(t, p, 0), place_line(t, p, 1), p->at.fingerprint);
 }
 
-INK_HOT int is_ours(const struct ink_line_shape *s, const struct ink_line_spot *at, uint32_t fingerprint)
+INK_HOT int has_fingerprint(const struct ink_line_shape *s, const struct ink_line_spot *at,
+			    uint32_t fingerprint)
 {
 	if (((uint32_t)(at->seen >> at->column) ^ fingerprint) & s->tag_mask)
 		return 0;
@@ -369,7 +370,7 @@ INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct 
 	spot_read(s, spot);
 	if (!IS_SHARED && s->fp_bits == s->tag_bits)
 		return 1;
-	if (__builtin_expect(is_ours(s, &spot->at, p->at.fingerprint), 1))
+	if (__builtin_expect(has_fingerprint(s, &spot->at, p->at.fingerprint), 1))
 		return 1;
 	*spot = find_slowly(t, p);
 	return spot->at.word != NULL;
@@ -384,7 +385,7 @@ INK_HOT int cell_peek(const struct ink_table *t, const struct place *p, struct s
 	do {
 		h = cell_look(t, p);
 		matches = cell_found((struct ink_table *)t, p, &h, spot);
-	} while (matches && !is_ours(shape_of(t), &spot->at, p->at.fingerprint));
+	} while (matches && !has_fingerprint(shape_of(t), &spot->at, p->at.fingerprint));
 	return matches;
 }
 

@@ -98,8 +98,8 @@ INK_HOT const char *check_word(const struct ink_table *t, uint32_t line, unsigne
 	for (uint32_t lane = 0; lane < s->lanes; lane++) {
 		uint32_t entry = ink_line_entry(s, word, lane * s->column_bits);
 		struct place p = {{{line * INK_LINE_WORDS, (uint32_t)others[lane] * INK_LINE_WORDS},
-				  ink_line_entry_fp(s, entry),
-				  LINE_NOT_SEEN}};
+				   ink_line_entry_fp(s, entry),
+				   LINE_NOT_SEEN}};
 
 		if (!entry)
 			continue;

@@ -15,60 +15,61 @@ struct victim {
 };
 
 /* Puts our entry, as it is laid, in the victim's place. */
-INK_HOT void take_place(struct ink_table *t, struct victim who, uint64_t ours)
+INK_HOT void replace_victim(struct ink_table *t, struct victim victim, uint64_t ours)
 {
-	word_swap(who.at.word, who.at.seen, (who.at.seen & ~lane_bits(t, who.at.column)) | ours);
+	word_swap(victim.at.word, victim.at.seen, (victim.at.seen & ~lane_bits(t, victim.at.column)) | ours);
 }
 
 /* Peeks that look for the victim while it moves look again. */
-INK_HOT void move_out(struct ink_table *t, struct victim who, struct ink_line_spot room, uint64_t moved,
+INK_HOT void move_out(struct ink_table *t, struct victim victim, struct ink_line_spot room, uint64_t moved,
 		      uint64_t ours)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	uint32_t stripe = moving_stripe(ink_line_entry_fp(s, ink_line_entry(s, who.at.seen, who.at.column)));
+	uint32_t stripe =
+		moving_stripe(ink_line_entry_fp(s, ink_line_entry(s, victim.at.seen, victim.at.column)));
 
 	ink_seq_write_begin(t, stripe);
 	word_swap(room.word, room.seen, room.seen | moved);
-	take_place(t, who, ours);
+	replace_victim(t, victim, ours);
 	ink_seq_write_end(t, stripe);
 	__atomic_store_n(&t->counters.displaced, t->counters.displaced + 1, __ATOMIC_RELAXED);
 }
 
 /* While a tick is under way. A victim whose time is over when it comes to that need not move. */
-__attribute__((noinline)) static void move_in_tick(struct ink_table *t, struct victim who,
+__attribute__((noinline)) static void move_in_tick(struct ink_table *t, struct victim victim,
 						   struct ink_line_spot room, uint64_t ours)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	uint32_t entry = ink_line_entry(s, who.at.seen, who.at.column);
-	unsigned code = code_in(t, who.line, ink_line_entry_code(s, entry));
-	unsigned after = ink_age_across(t, who.line, who.other, code);
+	uint32_t entry = ink_line_entry(s, victim.at.seen, victim.at.column);
+	unsigned code = code_in(t, victim.line, ink_line_entry_code(s, entry));
+	unsigned after = ink_age_across(t, victim.line, victim.other, code);
 
 	if (after & INK_EXPIRES)
 		ink_note_expiry(t, code);
 	if (after == (INK_EXPIRES | INK_GONE)) {
-		take_place(t, who, ours);
+		replace_victim(t, victim, ours);
 		return;
 	}
-	after = stored_in(t, who.other, after & ~INK_EXPIRES);
-	move_out(t, who, room, ink_line_lay(s, room.column, ink_line_entry_fp(s, entry), after), ours);
+	after = stored_in(t, victim.other, after & ~INK_EXPIRES);
+	move_out(t, victim, room, ink_line_lay(s, room.column, ink_line_entry_fp(s, entry), after), ours);
 }
 
 /* Between ticks an entry looks the same in all lines. */
-INK_HOT void move_victim(struct ink_table *t, struct victim who, unsigned slot, uint64_t ours)
+INK_HOT void move_victim(struct ink_table *t, struct victim victim, unsigned slot, uint64_t ours)
 {
-	struct ink_line_spot room = line_spot(line_at(t, who.other), slot);
+	struct ink_line_spot room = line_spot(line_at(t, victim.other), slot);
 
 	if (__builtin_expect(t->aging.target != t->aging.now, 0))
-		move_in_tick(t, who, room, ours);
+		move_in_tick(t, victim, room, ours);
 	else
-		move_out(t, who, room, ink_line_shifted(shape_of(t), who.at.seen, who.at.column, room.column),
-			 ours);
+		move_out(t, victim, room,
+			 ink_line_shifted(shape_of(t), victim.at.seen, victim.at.column, room.column), ours);
 }
 
 /* ------------------------------------------------------------------ the victim */
 
 /* A word of a full line, whose entries are candidates to move, and their other lines. */
-struct asked {
+struct candidates {
 	uint64_t *word, seen;
 	uint32_t line;
 	uint64_t others[4];
@@ -79,7 +80,8 @@ struct asked {
  * got its place by displacement stands in that word, and its other line was full, so
  * the next insert that tried the same word would most likely fail.
  */
-INK_HOT void ask_word(const struct ink_table *t, const struct place *p, unsigned i, struct asked *a)
+INK_HOT void candidates_read(const struct ink_table *t, const struct place *p, unsigned i,
+			     struct candidates *a)
 {
 	uint32_t first = p->at.words[i / INK_LINE_WORDS];
 
@@ -89,7 +91,7 @@ INK_HOT void ask_word(const struct ink_table *t, const struct place *p, unsigned
 	word_others(shape_of(t), a->line, a->seen, a->others);
 }
 
-INK_HOT void others_fetch(const struct ink_table *t, const struct asked *a, enum ink_fetch how)
+INK_HOT void others_fetch(const struct ink_table *t, const struct candidates *a, enum ink_fetch how)
 {
 #pragma GCC unroll 4
 	for (uint32_t lane = 0; lane < shape_of(t)->lanes; lane++)
@@ -102,11 +104,12 @@ INK_HOT void others_fetch(const struct ink_table *t, const struct asked *a, enum
  * branch. The one whose other line has most room moves, for the more evenly
  * room is spread, the fewer lines are full.
  */
-INK_HOT int displace_one(struct ink_table *t, const struct asked *a, uint32_t fingerprint, unsigned state)
+INK_HOT int displace_one(struct ink_table *t, const struct candidates *a, uint32_t fingerprint,
+			 unsigned state)
 {
 	const struct ink_line_shape *s = shape_of(t);
 	uint32_t free[4] = {0}, lane, best = 0;
-	struct victim who;
+	struct victim victim;
 	uint64_t ours;
 
 #pragma GCC unroll 4
@@ -120,9 +123,10 @@ INK_HOT int displace_one(struct ink_table *t, const struct asked *a, uint32_t fi
 	if (__builtin_expect(best < 4, 0))
 		return 0;
 	lane = 3 - best % 4;
-	who = (struct victim){{a->word, a->seen, lane * s->column_bits}, a->line, (uint32_t)a->others[lane]};
-	ours = ink_line_lay(s, who.at.column, fingerprint, fresh_code(t, a->line, state));
-	move_victim(t, who, (unsigned)__builtin_ctz(free[lane]), ours);
+	victim = (struct victim){
+		{a->word, a->seen, lane * s->column_bits}, a->line, (uint32_t)a->others[lane]};
+	ours = ink_line_lay(s, victim.at.column, fingerprint, fresh_code(t, a->line, state));
+	move_victim(t, victim, (unsigned)__builtin_ctz(free[lane]), ours);
 	return 1;
 }
 
@@ -130,9 +134,9 @@ INK_HOT int displace_one(struct ink_table *t, const struct asked *a, uint32_t fi
 static int displace(struct ink_table *t, const struct place *p, unsigned state)
 {
 	for (unsigned i = 0; i < 2 * INK_LINE_WORDS; i++) {
-		struct asked a;
+		struct candidates a;
 
-		ask_word(t, p, i, &a);
+		candidates_read(t, p, i, &a);
 		if (displace_one(t, &a, p->at.fingerprint, state))
 			return 0;
 	}

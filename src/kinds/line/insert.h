@@ -29,17 +29,17 @@
 _Static_assert(!IS_SHARED, "nothing here takes a lock");
 
 /* Deferred inserts: room for a block more than may remain after a block. */
-struct waiting {
+struct pending {
 	size_t n;
-	size_t items[INK_WAITING + BLOCK]; /* their numbers in the batch */
-	struct place places[INK_WAITING + BLOCK];
+	size_t items[INK_PENDING + BLOCK]; /* their numbers in the batch */
+	struct place places[INK_PENDING + BLOCK];
 };
 
 /* The result of a batch: the first item that has an error, and the deferred inserts. */
 struct inserts {
 	size_t item;
 	int error;
-	struct waiting waiting;
+	struct pending pending;
 };
 
 static void note_error(const struct ink_batch *b, size_t item, int error, struct inserts *into)
@@ -55,14 +55,14 @@ static void note_error(const struct ink_batch *b, size_t item, int error, struct
 /* --------------------------------------------------------------- with room */
 
 /* In far tables, the lines for making room are prefetched at once. */
-INK_HOT void join(const struct ink_table *t, struct waiting *w, size_t item, const struct place *p)
+INK_HOT void defer(const struct ink_table *t, struct pending *w, size_t item, const struct place *p)
 {
-	struct asked a;
+	struct candidates a;
 
 	w->items[w->n] = item;
 	w->places[w->n++] = *p;
 	if (t->is_far) {
-		ask_word(t, p, 0, &a);
+		candidates_read(t, p, 0, &a);
 		others_fetch(t, &a, FETCH_FAR);
 	}
 }
@@ -70,7 +70,7 @@ INK_HOT void join(const struct ink_table *t, struct waiting *w, size_t item, con
 /* It matches nothing, neither in its lines nor in the side table. */
 INK_HOT int is_plain(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
-	return state < t->states && !is_sent_aside(t, p, id) && !cell_may_match(t, p);
+	return state < t->states && !needs_side_probe(t, p, id) && !cell_may_match(t, p);
 }
 
 /* One that is not plain, or whose room is taken. */
@@ -80,7 +80,7 @@ SELDOM void insert_carefully(struct ink_table *t, const struct ink_batch *b, siz
 	int error;
 
 	if (!is_room(find_room(t, p))) {
-		join(t, &into->waiting, item, p);
+		defer(t, &into->pending, item, p);
 		return;
 	}
 	error = insert_at(t, p, b->ids[item], b->states[item]);
@@ -104,7 +104,7 @@ INK_HOT void store_roomy(struct ink_table *t, const struct ink_batch *b, const s
 	for (size_t i = 0; i < n; i++, p++) {
 		IN_A_REGISTER(p);
 		if (!is_room(p->at.room))
-			join(t, &into->waiting, x->from + i, p);
+			defer(t, &into->pending, x->from + i, p);
 		else if (__builtin_expect(!is_plain(t, p, ids[i], states[i]) ||
 						  !room_fill(t, p, p->at.room, states[i]),
 					  0))
@@ -115,35 +115,35 @@ INK_HOT void store_roomy(struct ink_table *t, const struct ink_batch *b, const s
 /* ------------------------------------------------------------------- deferred */
 
 /* The word has changed since it was read, or no entry of it can move, or the flow matches an entry. */
-SELDOM int insert_at_last(struct ink_table *t, struct place *p, uint64_t id, unsigned state)
+SELDOM int insert_slowly(struct ink_table *t, struct place *p, uint64_t id, unsigned state)
 {
 	p->at.room = LINE_NO_ROOM;
 	return insert_at(t, p, id, state);
 }
 
-INK_HOT int insert_waiting(struct ink_table *t, struct place *p, const struct asked *a, uint64_t id,
+INK_HOT int insert_pending(struct ink_table *t, struct place *p, const struct candidates *a, uint64_t id,
 			   unsigned state)
 {
 	if (__builtin_expect(!is_plain(t, p, id, state) || word_read(a->word) != a->seen ||
 				     !displace_one(t, a, p->at.fingerprint, state),
 			     0))
-		return insert_at_last(t, p, id, state);
+		return insert_slowly(t, p, id, state);
 	return 0;
 }
 
-SELDOM void insert_all_waiting(struct ink_table *t, const struct ink_batch *b, struct inserts *into)
+SELDOM void insert_all_pending(struct ink_table *t, const struct ink_batch *b, struct inserts *into)
 {
-	struct waiting *w = &into->waiting;
-	struct asked asked[INK_WAITING + BLOCK];
+	struct pending *w = &into->pending;
+	struct candidates candidates[INK_PENDING + BLOCK];
 	size_t n = w->n;
 
 	for (size_t i = 0; i < n; i++) {
-		ask_word(t, &w->places[i], 0, &asked[i]);
-		others_fetch(t, &asked[i], FETCH_TO_READ);
+		candidates_read(t, &w->places[i], 0, &candidates[i]);
+		others_fetch(t, &candidates[i], FETCH_TO_READ);
 	}
 	for (size_t i = 0; i < n; i++) {
 		size_t item = w->items[i];
-		int error = insert_waiting(t, &w->places[i], &asked[i], b->ids[item], b->states[item]);
+		int error = insert_pending(t, &w->places[i], &candidates[i], b->ids[item], b->states[item]);
 
 		if (__builtin_expect(error != 0, 0))
 			note_error(b, item, error, into);
@@ -160,8 +160,8 @@ INK_HOT void insert_block(struct ink_table *t, const struct ink_batch *b, struct
 
 	(void)later; /* prefetched while room was looked for */
 	store_roomy(t, b, x, inserts);
-	if (inserts->waiting.n > INK_WAITING)
-		insert_all_waiting(t, b, inserts);
+	if (inserts->pending.n > INK_PENDING)
+		insert_all_pending(t, b, inserts);
 }
 
 INK_HOT int insert_many(struct ink_table *t, const struct ink_batch *given, enum reach reach)
@@ -171,11 +171,11 @@ INK_HOT int insert_many(struct ink_table *t, const struct ink_batch *given, enum
 
 	into.item = SIZE_MAX;
 	into.error = 0;
-	into.waiting.n = 0;
+	into.pending.n = 0;
 	if (b.errors)
 		memset(b.errors, 0, b.n * sizeof b.errors[0]);
-	each_block(t, &b, STATES_BESIDES, (struct batch_way){AHEAD_STORE, reach}, insert_block, &into);
-	insert_all_waiting(t, &b, &into);
+	each_block(t, &b, IDS_AND_STATES, (struct batch_way){AHEAD_STORE, reach}, insert_block, &into);
+	insert_all_pending(t, &b, &into);
 	return into.error;
 }
 

@@ -23,6 +23,6 @@ static inline struct ink_line_shape *ink_line_shape_of(const struct ink_table *t
 
 extern const struct ink_ops *const ink_line_portable, *const ink_line_avx2, *const ink_line_common_avx2;
 extern const struct ink_ops *const ink_line_shared, *const ink_line_shared_avx2,
-	*const ink_line_shared_common_avx2;
+							    *const ink_line_shared_common_avx2;
 
 #endif

@@ -131,7 +131,7 @@ static inline struct ink_line_shape ink_line_shape(uint32_t lanes, uint32_t code
 }
 
 /* The shape of tables with 8 to 15 states, a timer and 24 entries in a line, but for the number of lines. */
-#define LINE_COMMON                                                                                           \
+#define LINE_COMMON                                                                                          \
 	.tags = 0x0000ffffffffffff, .units = 0x0000000100010001, .slots = 0x7777777777777777,                \
 	.low_mask = 0xffff, .rest_mask = 31, .tag_mask = 0xffff, .fp_mask = 0xffff, .lanes = 3,              \
 	.column_bits = 16, .low_bits = 16, .rest_bits = 5, .tag_bits = 16, .fp_bits = 16, .above_shift = 32, \

@@ -206,7 +206,7 @@ static search_fn *search_for(const struct ink_request *req)
 {
 	if (!req->o->flows)
 		return most_flows;
-	return req->o->bytes && !(req->asked->error > 0) ? least_error : fewest_bytes;
+	return req->o->bytes && !(req->requested->error > 0) ? least_error : fewest_bytes;
 }
 
 static int try_classes(const struct ink_request *req, uint32_t classes, search_fn *search, struct ink_best *best)
@@ -256,7 +256,7 @@ static int cannot(const struct ink_request *req, struct ink_why *why)
 static int out_of_reach(const struct ink_request *req, struct ink_why *why)
 {
 	struct ink_options unlimited = *req->o;
-	struct ink_request other = {req->asked, &unlimited, req->coding};
+	struct ink_request other = {req->requested, &unlimited, req->coding};
 	struct ink_best best = {.found = 0};
 
 	unlimited.bytes = 0;

@@ -170,9 +170,9 @@ static void retry_next(struct ink_table *t)
 
 	if (__builtin_expect(ink_side_count(s) == 0, 1))
 		return;
-	s->hand = s->hand + 1 < s->head->fresh ? s->hand + 1 : 0;
-	if (ink_side_used(s, s->hand + 1))
-		retry(t, s->hand + 1);
+	s->clock_hand = s->clock_hand + 1 < s->head->fresh ? s->clock_hand + 1 : 0;
+	if (ink_side_used(s, s->clock_hand + 1))
+		retry(t, s->clock_hand + 1);
 }
 
 static void retry_all(struct ink_table *t)
