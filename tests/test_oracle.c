@@ -3,8 +3,9 @@
  * Tables beside an exact oracle. Properly used, `line` and `compact` are never
  * wrong about a flow that they hold, up to the last flow of the plan and
  * through any number of replacements. Improperly used, they are wrong as often
- * as the plan says, and sound. Batches do what single calls do, and instruction
- * sets what portable code does, to the byte.
+ * as the plan says, and sound. Batches do what single calls do. Instruction sets do
+ * what portable code does, to the byte: in programs here, and in test_snapshot.c,
+ * which compares the files of larger tables.
  */
 #include <limits.h>
 
@@ -663,61 +664,6 @@ TEST_THAT(an_empty_batch_needs_no_arrays)
 			assert_int_equal(perform_batch(p.one, verb, &none), 0);
 			assert_int_equal(perform_batch(p.other, verb, &none), 0);
 		}
-		free_pair(&p);
-	}
-}
-
-static void both_tick(struct pair *p)
-{
-	uint64_t now = p->one->aging.target + random_below(3), cells = random_below(2000);
-	int whole = random_below(4) == 0;
-	struct ink_counts one, other;
-
-	if (whole)
-		assert_int_equal(ink_tick(p->one, now, &one), ink_tick(p->other, now, &other));
-	else
-		assert_int_equal(ink_tick_portion(p->one, now, cells, &one),
-				 ink_tick_portion(p->other, now, cells, &other));
-	assert_true(same_counts(&one, &other));
-}
-
-static void both_call(struct pair *p, unsigned ids)
-{
-	struct arrays one = {.errors = {0}}, other;
-	struct ink_batch b = batch_of(&one, 1 + random_below(BATCH)), c = batch_of(&other, b.n);
-	enum verb verb = random_below(3) ? random_below(VERBS) : INSERT;
-
-	random_arrays(&one, p->one, ids);
-	other = one;
-	perform_batch(p->one, verb, &b);
-	perform_batch(p->other, verb, &c);
-	for (unsigned i = 0; i < b.n; i++) {
-		struct result first = item_of(&one, i), second = item_of(&other, i);
-
-		assert_true(same(&first, &second));
-	}
-}
-
-/*
- * Up to twice as many flows as planned: every line fills, displaces, overflows and ages. One of them does it as tables do
- * that are too large for the caches.
- */
-TEST_THAT(all_instruction_sets_make_the_same_table)
-{
-	if (!ink_cpu_has(INK_SIMD_AVX2))
-		SKIP("this processor has no AVX2");
-	for (unsigned k = 0; k < SHAPES; k++) {
-		struct pair p = make_pair(&shapes[k], 3000, INK_SIMD_NONE, INK_SIMD_AVX2);
-
-		p.other->is_far = 1;
-		for (uint64_t i = 0; i < scaled(1500); i++) {
-			both_call(&p, 6000);
-			if (i % 16 == 0)
-				both_tick(&p);
-			if (i % 100 == 0)
-				assert_same(&p, shapes[k].name);
-		}
-		assert_same(&p, shapes[k].name);
 		free_pair(&p);
 	}
 }
