@@ -65,6 +65,11 @@ TEST_THAT(the_id_is_siphash_1_3)
 		assert_int_equal(ink_siphash13(vector_secret, bytes, n), vectors[n]);
 }
 
+TEST_THAT(a_number_is_hashed_as_its_bytes_from_the_lowest)
+{
+	assert_int_equal(ink_siphash13_word(vector_secret, 0x0706050403020100), vectors[8]);
+}
+
 TEST_THAT(a_long_key_counts_its_length_modulo_256)
 {
 	uint8_t bytes[300];

@@ -153,4 +153,14 @@ __attribute__((always_inline)) static inline uint64_t ink_siphash13(const uint64
 	return ink_sip_finish(&sip);
 }
 
+/* Of a number: the hash of its 8 bytes, little endian on every machine. */
+static inline uint64_t ink_siphash13_word(const uint64_t secret[2], uint64_t word)
+{
+	struct ink_sip sip = ink_sip_start(secret);
+
+	ink_sip_absorb(&sip, word);
+	ink_sip_absorb(&sip, 8ull << 56);
+	return ink_sip_finish(&sip);
+}
+
 #endif

@@ -130,7 +130,7 @@ static int by_chance(const struct ink_test *t, uint64_t seed, uint64_t number)
 {
 	const uint64_t secret[2] = {seed, t->length};
 
-	return t->threshold == UINT64_MAX || ink_siphash13(secret, &number, sizeof number) < t->threshold;
+	return t->threshold == UINT64_MAX || ink_siphash13_word(secret, number) < t->threshold;
 }
 
 static int compares(enum ink_compare compare, double a, double b)
