@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From what a kind does at a place to its calls, single and in batches, written
- * once for all kinds. The names that a kind defines are in contract.h.
+ * The operations of struct ink_ops, single and in batches, made of the verbs at a
+ * place. Written once for all kinds; contract.h declares what a kind defines.
  *
- * The way of a batch, say ink_step_batch:
+ * The call chain of a batch, say ink_step_batch:
  *
  *     verb_step_batch     in struct ink_ops
- *     batch               near or far: is the table larger than the second cache?
+ *     batch               near or far: is the table larger than the L2 cache?
  *     each_block          prefetches blocks ahead of the one that is worked on
  *     block_work          item after item
- *     item_step           what is the item's: id, event, move
+ *     item_step           takes id, event and move from the caller's arrays
  *     step_at             the verb at a place (engine.h, or the kind's)
  *     cell_recode         the kind's store
  */
@@ -95,11 +95,11 @@ static int verb_step(struct ink_table *t, uint64_t id, unsigned event, struct in
 
 /*
  * While one block of items is worked on, the memory of the next one is prefetched.
- * In one burst, eight items are enough to hide a cache miss behind the work on the
- * others, and few enough that their lines are still cached when they are needed.
- * For kinds of two lines the work on an item is so short that memory would be idle
- * before the block is done. There prefetches alternate with the work, and reach
- * further ahead (make bench, at 1M and 16M flows).
+ * Kinds without lines prefetch a block in one burst: eight items are enough to hide a
+ * cache miss behind the work on the others, and few enough that their lines are still
+ * cached when they are needed. In kinds of two lines the work on an item is so short
+ * that memory would be idle before the block is done. There prefetches alternate with
+ * the work, and reach further ahead (make bench, at 1M and 16M flows).
  *
  * Far tables (ink_is_far) are prefetched three blocks ahead, and into L2 only: L1
  * has so few miss buffers that they, and not the memory, would be the limit.
@@ -109,20 +109,20 @@ enum { BLOCK = TWO_LINES ? INK_BLOCK : 8 };
 enum reach { NEAR = 1, FAR = 3 }; /* blocks that are prefetched ahead of the current one */
 
 /*
- * The caller's arrays come from memory too, unless they were just computed, and the
- * hardware prefetcher is too late for them: such batches spent a third of their time
- * waiting for ids (make bench; 32 to 128 items ahead are alike).
+ * The caller's arrays may be in memory, too, and the hardware prefetcher is too late
+ * for them: without these prefetches, such batches spent a third of their time waiting
+ * for ids (make bench; distances of 32 to 128 items perform alike).
  */
 enum { INPUTS_AHEAD = 64, IDS_IN_A_LINE = 64 / sizeof(uint64_t) };
 
-/* The items of a batch from that one on. */
+/* The items of a batch from number `from` on. */
 struct block {
 	size_t from, n;
 	_Alignas(64) struct place places[BLOCK];
 	struct hint hints[BLOCK];
 };
 
-/* One item of a batch: what the block loop has found out about it. */
+/* One item of a batch, with its place, and the hint if the loop looked ahead. */
 struct item {
 	const struct ink_batch *b;
 	size_t i;
@@ -130,7 +130,7 @@ struct item {
 	const struct hint *h;
 };
 
-/* What is done with each item, and what it needs besides its id. */
+/* The function that is called for each item, and the caller's arrays that it reads. */
 enum inputs { IDS_ALONE, IDS_AND_STATES, IDS_AND_EVENTS };
 
 struct work {
@@ -139,25 +139,24 @@ struct work {
 };
 
 /*
- * What the loop does with a block before its items are worked on. Where these
- * only change codes, or delete what stays in its place, it looks at all of them
- * first: a look would have to wait for the stores before it. Those that are only
- * read are read when it is their turn. Where flows are stored it looks for room.
+ * What the loop does with a block before its items are worked on. Modifies and deletes
+ * of entries that stay in their slots look at the whole block first: between the items,
+ * each look would wait for the stores before it. Inserts look for room.
  */
 enum ahead {
-	AHEAD_READ, /* nothing is seen ahead */
-	AHEAD_NOTHING,
+	AHEAD_READ,    /* nothing; the items do not change the table */
+	AHEAD_NOTHING, /* nothing */
 	AHEAD_LOOK,
 	AHEAD_STORE
 };
 
-/* How a batch is done: both are constants wherever it is used, so that each way gets a loop of its own. */
+/* How a batch runs. Both are compile-time constants wherever they are used: each way has a loop of its own. */
 struct batch_way {
 	enum ahead ahead;
 	enum reach reach;
 };
 
-/* Is a block looked at, or prepared, before its items are worked on? */
+/* Does the loop look at a block, or prepare it, before its items are worked on? */
 INK_HOT int is_seen_ahead(struct batch_way way)
 {
 	return way.ahead == AHEAD_STORE ? FINDS_ROOM : way.ahead == AHEAD_LOOK;
@@ -168,12 +167,14 @@ enum lines { NO_LINE = 0, FIRST_LINE = 1, SECOND_LINE = 2, BOTH_LINES = 3 };
 
 /*
  * Prefetches of a later block alternate with looking at the current block, and with
- * the work on it. Bursts of prefetches stall, so usually look and work fetch one line
- * each. Modifies and deletes at 1M flows then take 3 % less time than if the look
- * fetches both. Two threads that churn 1M flows take 3 to 8 % less if inserts do the
- * same, one thread alone takes 5 % more. So with one writer, where looking for room
- * takes as long as storing, the look fetches both. In far tables the longer of look and
- * work fetches both: a sixth less for modifies and deletes at 16M flows.
+ * the work on it. Bursts of prefetches stall, so usually look and work prefetch one
+ * line each. Measured with make bench:
+ *
+ *     modify, delete   at 1M flows one line each takes 3 % less time than both in the look
+ *     insert           the same saves two threads 3 to 8 %, but costs a single one 5 %; so
+ *                      with one writer, the look prefetches both
+ *     far tables       the longer of look and work prefetches both: a sixth less time
+ *                      for modifies and deletes at 16M flows
  */
 INK_HOT enum lines look_fetches(struct batch_way way)
 {
@@ -199,7 +200,7 @@ INK_HOT void item_fetch(const struct ink_table *t, const struct place *p, struct
 			place_fetch_line(t, p, which, way.reach == FAR ? FETCH_FAR : near);
 }
 
-/* The state is known only where it is given, not where a row leads to it. */
+/* The state is known if the caller gives it, and unknown if a row of the rules leads to it. */
 INK_HOT void places_fetch(const struct ink_table *t, const struct ink_batch *b, struct block *x,
 			  struct batch_way way)
 {
@@ -211,7 +212,7 @@ INK_HOT void places_fetch(const struct ink_table *t, const struct ink_batch *b, 
 	}
 }
 
-/* Of n items, from that one on; to prefetch what lies behind the last one is no error. */
+/* The inputs of n items. Prefetching beyond the end of an array is harmless. */
 INK_HOT void inputs_fetch(const struct ink_batch *b, size_t from, size_t n, enum inputs inputs)
 {
 	uintptr_t ids = (uintptr_t)b->ids;
@@ -224,7 +225,7 @@ INK_HOT void inputs_fetch(const struct ink_batch *b, size_t from, size_t n, enum
 		__builtin_prefetch((const void *)((uintptr_t)b->events + from * sizeof b->events[0]));
 }
 
-/* The items from that one on, and their places; if prefetches do not alternate with the work, all are made here. */
+/* Computes the places of a block. Kinds without lines prefetch them here, in one burst. */
 INK_HOT void block_begin(const struct ink_table *t, const struct ink_batch *b, struct block *x, size_t from,
 			 struct batch_way way)
 {
@@ -245,7 +246,7 @@ INK_HOT void item_see(const struct ink_table *t, struct block *x, size_t i, stru
 		x->hints[i] = cell_look(t, p);
 }
 
-/* What is done with a block ahead, while a later one is prefetched. */
+/* Looks at a block, or prepares it, while a later one is prefetched. */
 INK_HOT void see_ahead(const struct ink_table *t, struct block *x, const struct block *later,
 		       struct batch_way way)
 {
@@ -263,7 +264,7 @@ INK_HOT void see_ahead(const struct ink_table *t, struct block *x, const struct 
 		item_see(t, x, i, p, way);
 }
 
-/* What is given for the items from that one on. */
+/* The caller's arrays, from that item on. */
 INK_HOT struct ink_batch batch_from(const struct ink_batch *b, size_t from)
 {
 	return (struct ink_batch){b->n - from,
@@ -319,7 +320,7 @@ INK_HOT void first_blocks(struct ink_table *t, const struct ink_batch *b, struct
 	}
 }
 
-/* What is done with a block, while a later one is prefetched; `into` receives the result. */
+/* Works on a block, while a later one is prefetched; `into` receives the result. */
 typedef void block_fn(struct ink_table *t, const struct ink_batch *b, struct block *x,
 		      const struct block *later, void *into);
 
@@ -463,7 +464,7 @@ static int verb_step_batch(struct ink_table *t, const struct ink_batch *b)
 
 /* ------------------------------------------------------------------ the kind */
 
-/* What a kind's struct ink_ops has from here. */
+/* The members of a kind's struct ink_ops that this file defines. */
 #define VERB_CALLS                                                                                           \
 	.lookup = verb_lookup, .peek = verb_peek, .insert = verb_insert, .set = verb_set,                    \
 	.modify = verb_modify, .modify_from = verb_modify_from, .remove = verb_delete,                       \

@@ -40,13 +40,13 @@
 #ifndef KIND_CELLS /* the engine makes the verbs of cells and a side table */
 #define KIND_CELLS 0
 #endif
-#ifndef KIND_TWO_LINES /* a place is two cache lines, fetched one by one while others are worked on */
+#ifndef KIND_TWO_LINES /* a place is two cache lines, each prefetched while other items are worked on */
 #define KIND_TWO_LINES 0
 #endif
 #ifndef KIND_LOOKS_AHEAD /* a batch searches a block before it changes its entries */
 #define KIND_LOOKS_AHEAD 0
 #endif
-#ifndef KIND_ENTRIES_STAY /* where they are, while others are deleted: a hint stays good */
+#ifndef KIND_ENTRIES_STAY /* a delete moves no other entry: hints stay valid */
 #define KIND_ENTRIES_STAY 0
 #endif
 #ifndef KIND_FINDS_ROOM /* a batch of inserts looks for room ahead */
@@ -61,10 +61,10 @@
 #ifndef KIND_EPOCHS /* ages are stored relative to an epoch (table/epoch.h) */
 #define KIND_EPOCHS 0
 #endif
-#ifndef KIND_QUICK_MISS /* it is quicker to say that there is no match than where one is */
+#ifndef KIND_QUICK_MISS /* to rule a match out is quicker than to find it */
 #define KIND_QUICK_MISS 0
 #endif
-#ifndef KIND_QUICK_UNSURE /* it is quicker to say "don't know" than the code */
+#ifndef KIND_QUICK_UNSURE /* to recognise "don't know" is quicker than to read the code */
 #define KIND_QUICK_UNSURE 0
 #endif
 #ifndef KIND_LOCKS /* inserts take a lock, if there are many writers */
@@ -297,7 +297,7 @@ static inline uint32_t place_home(const struct place *p);
 /* Must the side table be probed for a flow of that class? See table/side.h. */
 static inline int side_flagged(const struct ink_table *t, const struct place *p, unsigned class);
 
-/* The side table now holds flows of that home of these classes, one bit each; and: do the flags say so? */
+/* Sets the flags of a home to the classes of its flows in the side table, one bit each; and compares them. */
 static void flag_side(struct ink_table *t, uint32_t home, unsigned classes);
 static int is_flagged_for(const struct ink_table *t, uint32_t home, unsigned classes);
 
@@ -327,11 +327,11 @@ static inline int insert_at(struct ink_table *t, const struct place *p, uint64_t
 static inline int modify_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
 			    struct ink_change c);
 
-/* `only`: if the flow is in that state; INK_ANY_STATE: in whichever it is. */
+/* Deletes the flow if it is in state `only`, or in any with INK_ANY_STATE. */
 static inline int delete_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
 			    int only);
 
-/* A start event of a flow whose entry has no row for it: the flow begins again in `to`, or is gone. */
+/* A start event for which the flow's state has no row: the flow begins again in `to`, or is removed. */
 static inline int begin_at(struct ink_table *t, const struct place *p, uint64_t id, ink_answer to);
 
 #endif

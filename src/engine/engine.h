@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The verbs: what happens when, written once for all kinds of cells.
+ * The verbs at a place (lookup, peek, insert, set, modify, delete, step), written once
+ * for all kinds of cells.
  *
  * A kind's file defines its cells (contract.h), and then includes this file,
  * which makes of them a struct ink_ops named `verbs`.
@@ -17,7 +18,7 @@
 
 #include "engine/side_entries.h"
 
-/* For what happens so seldom that it should not take registers from what happens always. */
+/* Rare paths stay out of line, so that they take no registers from the common one. */
 #define SELDOM __attribute__((noinline)) static
 
 /* ------------------------------------------------------------ lookup, peek */
@@ -29,7 +30,7 @@ INK_HOT int cell_find(struct ink_table *t, const struct place *p, struct spot *s
 	return cell_found(t, p, &h, spot);
 }
 
-/* In most tables no place was ever flagged, and there are no flags to be read. */
+/* In most tables no place was ever flagged, so the flags need not be read. */
 INK_HOT ink_answer missing(const struct ink_table *t, const struct place *p)
 {
 	if (__builtin_expect(__atomic_load_n(&t->aging.ever_flagged, __ATOMIC_RELAXED) == 0, 1))
@@ -110,11 +111,11 @@ static int refuse(struct ink_table *t)
 	return -ENOSPC;
 }
 
-/* Nothing in either line, by displacement or in the side table is free. */
+/* Both lines and the side table are full, and no entry could be displaced. */
 static int no_room(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
 	if (t->full == INK_REPLACE) {
-		struct place again = place_of(t, id); /* nothing is known of it that was seen before */
+		struct place again = place_of(t, id); /* without what a look ahead noted in the place */
 
 		if ((cell_drop_expendable(t, p) && cell_put(t, &again, state) == 0) ||
 		    (side_drop_expendable(t) && side_put(t, p, id, state) == 0)) {
@@ -142,7 +143,7 @@ INK_HOT int put_new(struct ink_table *t, const struct place *p, uint64_t id, uns
 	return 0;
 }
 
-/* Another flow's entry matches. Ours goes to the side table; if that is full, the policy decides. */
+/* Another flow's entry matches. The new flow goes to the side table; if that is full, the policy decides. */
 static int put_collision(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
 	int error = side_put(t, p, id, state);
@@ -239,7 +240,7 @@ INK_HOT int change_cell(struct ink_table *t, struct spot *s, struct ink_change c
 	return cell_recode(t, s, code) ? 0 : -EAGAIN;
 }
 
-/* -ENOENT: not there; -EMLINK: two matches; -EAGAIN: it has just changed, look again. */
+/* -ENOENT: absent; -EMLINK: two matches; -EAGAIN: another thread has changed the entry, retry. */
 INK_HOT int modify_cells(struct ink_table *t, const struct place *p, const struct hint *h,
 			 struct ink_change c)
 {
@@ -267,7 +268,7 @@ INK_HOT int modify_once(struct ink_table *t, const struct place *p, const struct
 	return e ? modify_side(t, e, c) : modify_cells(t, p, h, c);
 }
 
-/* Two matches: which is meant cannot be told. */
+/* Two entries match, and either may be the flow's. */
 static int ambiguous(struct ink_table *t, const struct place *p, int mark)
 {
 	if (mark)
@@ -276,12 +277,12 @@ static int ambiguous(struct ink_table *t, const struct place *p, int mark)
 }
 
 /*
- * For flows with a side flag, and where one look was not enough: there are two
- * matches, or with many writers the entry has changed since, or the flow was absent
- * at a look that may have been ahead of its turn. (Cells may be searched before the
- * side table: nothing moves from one to the other, so a flow that is missed in both
- * was absent at some moment.) The change is passed as two numbers: a struct would be
- * built for every flow, also for those that do not come here.
+ * For flows that need a side probe, and for those that one look did not settle: two
+ * entries match; or, with many writers, the entry has changed since, or the flow was
+ * absent when a batch looked ahead. (The cells may be searched before the side table:
+ * nothing moves from one to the other, so a flow that is missed in both was absent at
+ * some moment.) The change is passed as two numbers, because a struct would be built
+ * for every flow, not only for those that need this function.
  */
 SELDOM int modify_slowly(struct ink_table *t, uint64_t id, int from, unsigned to)
 {
@@ -334,7 +335,7 @@ static int delete_side(struct ink_table *t, uint32_t e)
 	return 0;
 }
 
-/* -EAGAIN: what was found has changed since, look again. */
+/* -EAGAIN: the entry has changed since it was found, retry. */
 INK_HOT int delete_once(struct ink_table *t, const struct place *p, const struct hint *h, int only)
 {
 	struct spot s;
@@ -382,13 +383,13 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct h
 		return delete_flagged(t, p, id, only);
 	result = delete_once(t, p, h, only);
 	if (IS_SHARED && result == -ENOENT)
-		result = -EAGAIN; /* absent when it was looked for, perhaps ahead of its turn; and now? */
+		result = -EAGAIN; /* a look ahead may have missed a flow that was inserted since */
 	return __builtin_expect(result == -EAGAIN, 0) ? delete_again(t, p, only) : result;
 }
 
 /* -------------------------------------------------------------------- step */
 
-/* Found by id: a start event without a row restarts the flow, in place. */
+/* The side table knows the id, so a start event without a row restarts this very flow. */
 static int step_side(struct ink_table *t, uint32_t e, unsigned event, struct ink_move *m)
 {
 	ink_answer from = ink_code_answer(coding_of(t), ink_side_code(&t->side, e));
@@ -405,7 +406,7 @@ static int step_side(struct ink_table *t, uint32_t e, unsigned event, struct ink
 	return 0;
 }
 
-/* Moves the entry along the row; -EAGAIN if it has changed meanwhile. */
+/* Moves the entry along the row; -EAGAIN if another thread has changed it meanwhile. */
 INK_HOT int step_cell(struct ink_table *t, struct spot *s, struct ink_row row, struct ink_move *m)
 {
 	unsigned after;
@@ -417,7 +418,7 @@ INK_HOT int step_cell(struct ink_table *t, struct spot *s, struct ink_row row, s
 	return after == s->code || cell_recode(t, s, after) ? 0 : -EAGAIN;
 }
 
-/* A new flow: row absent. `collides`: its place is taken by another flow's entry. */
+/* A new flow takes the row of absent flows. `collides`: another flow's entry matches it. */
 static int step_new(struct ink_table *t, const struct place *p, uint64_t id, unsigned event,
 		    struct ink_move *m, int collides)
 {
@@ -477,8 +478,8 @@ INK_HOT int step_at(struct ink_table *t, const struct place *p, uint64_t id, uns
 /* ------------------------------------------------------------------- checking */
 
 /*
- * The side table has links, and few entries; without one, no flag may lead there.
- * Cells are checked as far as their kind requires it.
+ * The side table is checked whole: its links could lead outside, and it has few
+ * entries. Without a side table, no flag may require a probe of it.
  */
 static const char *verb_check_bounds(const struct ink_table *t)
 {

@@ -39,7 +39,7 @@ static uint32_t side_open(struct ink_table *t, uint32_t home, uint64_t id)
 	return e;
 }
 
-/* Nearly always the flow has no side entry, and a flag of a line that is read anyway says so. */
+/* Nearly always the flow has no side entry, and a flag says so in a line that is read anyway. */
 INK_HOT uint32_t side_entry(struct ink_table *t, const struct place *p, uint64_t id)
 {
 	return __builtin_expect(needs_side_probe(t, p, id), 0) ? side_open(t, place_home(p), id) : 0;
@@ -63,7 +63,7 @@ static uint32_t side_home(const struct ink_table *t, uint32_t e)
 	return place_home(&p);
 }
 
-/* The classes of its flows that have this home, one bit each. */
+/* The classes of the side table's flows of this home, one bit each. */
 static unsigned side_classes(const struct ink_table *t, uint32_t home)
 {
 	uint32_t e = t->side.capacity ? ink_side_first(&t->side, home) : 0;
@@ -177,8 +177,9 @@ static const char *check_side_entry(const struct ink_table *t, uint32_t e)
 }
 
 /*
- * The flows that are there have been found to be sent there. Most homes send none,
- * and need no walk along a run that a forger may have made long.
+ * Is a flag set for which there is no entry? check_side_entry has checked the opposite.
+ * Most homes have no flag, and are spared a walk along a run that a forger may have
+ * made long.
  */
 static int has_idle_flag(const struct ink_table *t, uint32_t home)
 {

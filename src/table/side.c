@@ -88,7 +88,7 @@ void ink_side_wait(struct ink_side *side)
 			sched_yield();
 }
 
-/* The odd number comes before, the even one after every change that a peek could stumble over. */
+/* Around every change that could mislead a peek: the counter is odd meanwhile. */
 static void seq_write_begin(struct ink_side *side)
 {
 	__atomic_store_n(&side->sequence, side->sequence + 1, __ATOMIC_RELAXED);
@@ -143,7 +143,7 @@ static void remove_word(struct ink_side *side, uint32_t e)
 	__atomic_store_n(&side->head->count, side->head->count - 1, __ATOMIC_RELAXED);
 }
 
-/* Words close ranks up to the next that is free. */
+/* Behind a free word: backward-shift deletion moves no word across it. */
 uint32_t ink_side_top(const struct ink_side *side)
 {
 	uint32_t e = ink_side_last(side);
@@ -156,9 +156,9 @@ uint32_t ink_side_top(const struct ink_side *side)
 /* ----------------------------------------------------------------- peeking */
 
 /*
- * As find, but what is walked along may change under our feet, chains even into a
- * ring: no walk is longer than the table. A line that is being changed may send a
- * peek here though there is no side table.
+ * As ink_side_find, while a writer may change what is walked along. Chains may even
+ * form a ring for a moment, so the length of the walk is limited. A peek may also come
+ * here without a side table, by a flag of a line that it read half changed.
  */
 static int peek_once(const struct ink_side *side, uint32_t home, uint64_t id)
 {

@@ -74,8 +74,8 @@ enum { INK_SIDE_LEAST_ID = 4, INK_SIDE_MOST_ID = 24 }; /* that can be requested 
 /*
  * The flows of a home are of one of sixteen classes, by the lowest bits of their
  * ids, which every word keeps. Flags of a line say which classes of its flows are
- * here, as well as a few bits can: so most of that line's flows that have nothing to
- * do with the side table are not sent here.
+ * here, as precisely as a few bits can. This spares most flows of that line that have
+ * no side entry a probe.
  */
 enum { INK_SIDE_CLASSES = 16 };
 
@@ -112,7 +112,7 @@ void ink_side_init(struct ink_side *side, void *memory, struct ink_side_form for
 /* Waits for the lock and takes it. */
 void ink_side_wait(struct ink_side *side);
 
-/* Its code for a thread that holds nothing, or -1. */
+/* The flow's code, or -1, for a thread that does not hold the lock. */
 int ink_side_peek(const struct ink_side *side, uint32_t home, uint64_t id);
 
 /* Is it certainly absent? One probe without the lock; 0 also if a writer interferes. */
@@ -121,7 +121,7 @@ int ink_side_lacks(const struct ink_side *side, uint32_t home, uint64_t id);
 /* Stores a flow that is not there; 0 when full. */
 uint32_t ink_side_add(struct ink_side *side, uint32_t home, uint64_t id, unsigned code);
 
-/* A number after which no entry moves when those before it go: going down from here, each is met once. */
+/* A safe start for iterating downward with deletes: each entry is met once. */
 uint32_t ink_side_top(const struct ink_side *side);
 
 /* Removes an entry. */
@@ -293,7 +293,7 @@ static inline uint32_t ink_side_find(const struct ink_side *side, uint32_t home,
 	return e;
 }
 
-/* For readers beside a writer: what they read is valid if the side table was steady. */
+/* The seqlock for readers without the lock: what they read is valid if it is unchanged. */
 static inline uint32_t ink_side_seq_read(const struct ink_side *side)
 {
 	return __atomic_load_n(&side->sequence, __ATOMIC_ACQUIRE);
@@ -316,7 +316,7 @@ static inline unsigned ink_side_code(const struct ink_side *side, uint32_t entry
 	return __atomic_load_n(&side->entries[entry - 1].code, __ATOMIC_RELAXED);
 }
 
-/* The code of an entry that others may be removing, or -1 if it is free. */
+/* The code of an entry, or -1 if it is free; safe while another thread removes it. */
 static inline int ink_side_code_if_used(const struct ink_side *side, uint32_t entry)
 {
 	uint64_t word;

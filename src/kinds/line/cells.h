@@ -63,7 +63,7 @@ static inline uint64_t lane_bits(const struct ink_table *t, uint32_t column)
 	return IS_COMMON_SHAPE ? common_lanes[column / 16] : ink_line_lane(shape_of(t), column);
 }
 
-/* Those of them that are the state. */
+/* The bits of the state in a lane. */
 static inline uint64_t state_bits(const struct ink_table *t, uint32_t column)
 {
 	const struct ink_line_shape *s = shape_of(t);
@@ -152,12 +152,12 @@ INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n,
 }
 
 /*
- * Lines that other threads change are fetched for changing: to read them first,
- * and then to ask once more before changing one, would be two turns to another
- * core's cache. Not so in a table that is far: of its lines few are there, and
- * fetching for changing leads to the first cache. That is a choice for threads that
- * share the last cache: 6.5 instead of 8.4 ns a modify at 16M flows for two of them,
- * 12 instead of 16 for one; for two on different dies it is 18.6 instead of 10.6.
+ * With many writers, lines are prefetched for writing: a prefetch for reading, and the
+ * write after it, would each be a round trip to another core's cache. Far tables are
+ * the exception: other cores' caches hold few of their lines, and a prefetch for
+ * writing goes to L1. This favours threads that share the last cache. A modify at 16M
+ * flows takes two of them 6.5 instead of 8.4 ns, and one alone 12 instead of 16; two
+ * threads on different dies take 18.6 instead of 10.6.
  */
 INK_HOT void line_fetch(const struct ink_line *line, enum ink_fetch how)
 {
@@ -170,7 +170,7 @@ INK_HOT void place_fetch_line(const struct ink_table *t, const struct place *p, 
 	line_fetch(place_line(t, p, which), how);
 }
 
-/* The stripe of entries that move: with one writer, no others can be missed. */
+/* The seqlock stripe of a fingerprint. With one writer, a peek can miss only entries that move. */
 static inline uint32_t moving_stripe(uint32_t fingerprint)
 {
 	return fingerprint % INK_MOVING_STRIPES;
@@ -208,7 +208,7 @@ static inline int flag_is_set(const struct ink_line *line, unsigned flag)
 	return (word_read(&line->word[flag]) & INK_LINE_FLAG) != 0;
 }
 
-/* Writes a word that was read before; 0 if another thread did meanwhile. */
+/* Writes a word that was read before; 0 if another thread has written it meanwhile. */
 INK_HOT int word_swap(uint64_t *word, uint64_t seen, uint64_t new)
 {
 	if (IS_SHARED)
@@ -232,7 +232,7 @@ INK_HOT int side_flagged(const struct ink_table *t, const struct place *p, unsig
 	return flag_is_set(place_line(t, p, 0), INK_LINE_SIDE + class % SIDE_FLAGS);
 }
 
-/* Which of the flags are set for these classes, one bit each. */
+/* Folds classes to flags, one bit each. */
 static unsigned flags_for(unsigned classes)
 {
 	classes |= classes >> 8;
@@ -304,7 +304,7 @@ INK_HOT struct ink_line_spot line_spot(struct ink_line *line, unsigned slot)
 	return slot_spot(&line->word[slot_word(slot)], slot);
 }
 
-/* From memory: a branch would be wrong half the time. */
+/* Loads the line from the place: a branch would be mispredicted half the time. */
 INK_HOT struct ink_line_spot place_spot(const struct ink_table *t, const struct place *p, unsigned slot)
 {
 	return slot_spot((uint64_t *)t->body + p->at.words[slot >> 5] + slot_word(slot), slot);
@@ -316,9 +316,9 @@ static inline void spot_read(const struct ink_line_shape *s, struct spot *spot)
 }
 
 /*
- * Word by word, and comparing whole fingerprints: for what the quick search is
- * not sure of. Returns the spot, so that the quick search can keep its own in
- * registers; no word: there is none.
+ * Compares whole fingerprints, word by word, where the quick search is not certain.
+ * Returns the spot by value, which lets the quick search keep its own in registers;
+ * if its word is NULL, there is no match.
  */
 __attribute__((noinline)) static struct spot find_slowly(const struct ink_table *t, const struct place *p)
 {
@@ -352,9 +352,9 @@ INK_HOT int has_fingerprint(const struct ink_line_shape *s, const struct ink_lin
 }
 
 /*
- * What was found may be another entry after all: where only the tags agree, or
- * with many writers, where the word has changed between the look and now. Peeks
- * beside one writer see that in cell_peek, and deletes see it when they clear the entry.
+ * The slot may hold another entry after all: if only the tags agree, or, with many
+ * writers, if the word has changed since the look. With one writer, cell_peek checks
+ * this for peeks, and cell_clear for deletes.
  */
 INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct hint *h, struct spot *spot)
 {
@@ -376,7 +376,7 @@ INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct 
 	return spot->at.word != NULL;
 }
 
-/* Beside a writer the word may have changed between the look and now; then look again. */
+/* A writer may have changed the word since the look; then look again. */
 INK_HOT int cell_peek(const struct ink_table *t, const struct place *p, struct spot *spot)
 {
 	struct hint h;
@@ -401,7 +401,7 @@ INK_HOT unsigned cell_code(const struct ink_table *t, const struct spot *spot, u
 	return IS_SHARED && ink_view(t) != spot->view ? OUTDATED : fresh;
 }
 
-/* Law 7: looks were taken around a swap. If the entry is still there in that state, it is touched again. */
+/* Law 7: the epoch changed around a swap. If the entry is still there in that state, touch it again. */
 __attribute__((noinline, unused)) static void touch_again(struct ink_table *t, struct spot s, unsigned state)
 {
 	const struct ink_line_shape *shape = shape_of(t);
@@ -441,7 +441,7 @@ INK_HOT int cell_unsure(const struct ink_table *t, const struct spot *spot)
 	return !(~spot->at.seen & state_bits(t, spot->at.column));
 }
 
-/* 0 if it was removed since it was seen: with one writer, by a delete before it in its block. */
+/* 0 if the entry was removed since it was seen; with one writer, by an earlier delete of the block. */
 INK_HOT int cell_clear(struct ink_table *t, struct spot *spot)
 {
 	uint64_t cleared = spot->at.seen & ~lane_bits(t, spot->at.column);
@@ -461,7 +461,7 @@ static void cell_mark_all(struct ink_table *t, const struct place *p)
 
 /* --------------------------------------------------------------- age and shape */
 
-/* How an entry of a line is stored that is touched just now. */
+/* The stored code of an entry of that line that is touched now. */
 INK_HOT unsigned fresh_code(const struct ink_table *t, uint32_t line, unsigned state)
 {
 	uint64_t view;

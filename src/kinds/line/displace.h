@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Displacement in `line`: where both lines of a new flow are full, an entry of
- * theirs moves to its own other line. store.h calls it.
+ * Displacement in `line`: if both lines of a new flow are full, one of their entries
+ * moves to its own other line. store.h calls it.
  */
 #ifndef INKLING_KINDS_LINE_DISPLACE_H
 #define INKLING_KINDS_LINE_DISPLACE_H
@@ -14,13 +14,13 @@ struct victim {
 	uint32_t line, other;
 };
 
-/* Puts our entry, as it is laid, in the victim's place. */
+/* Puts our entry, already shifted to its column, in the victim's slot. */
 INK_HOT void replace_victim(struct ink_table *t, struct victim victim, uint64_t ours)
 {
 	word_swap(victim.at.word, victim.at.seen, (victim.at.seen & ~lane_bits(t, victim.at.column)) | ours);
 }
 
-/* Peeks that look for the victim while it moves look again. */
+/* The seqlock makes a peek retry that searches for the victim while it moves. */
 INK_HOT void move_out(struct ink_table *t, struct victim victim, struct ink_line_spot room, uint64_t moved,
 		      uint64_t ours)
 {
@@ -35,7 +35,7 @@ INK_HOT void move_out(struct ink_table *t, struct victim victim, struct ink_line
 	__atomic_store_n(&t->counters.displaced, t->counters.displaced + 1, __ATOMIC_RELAXED);
 }
 
-/* While a tick is under way. A victim whose time is over when it comes to that need not move. */
+/* While a tick is under way. A victim that this tick removes need not move. */
 __attribute__((noinline)) static void move_in_tick(struct ink_table *t, struct victim victim,
 						   struct ink_line_spot room, uint64_t ours)
 {
@@ -54,7 +54,7 @@ __attribute__((noinline)) static void move_in_tick(struct ink_table *t, struct v
 	move_out(t, victim, room, ink_line_lay(s, room.column, ink_line_entry_fp(s, entry), after), ours);
 }
 
-/* Between ticks an entry looks the same in all lines. */
+/* Between ticks, all lines store an entry alike. */
 INK_HOT void move_victim(struct ink_table *t, struct victim victim, unsigned slot, uint64_t ours)
 {
 	struct ink_line_spot room = line_spot(line_at(t, victim.other), slot);
@@ -68,7 +68,7 @@ INK_HOT void move_victim(struct ink_table *t, struct victim victim, unsigned slo
 
 /* ------------------------------------------------------------------ the victim */
 
-/* A word of a full line, whose entries are candidates to move, and their other lines. */
+/* The entries of a word of a full line, any of which may move, and their other lines. */
 struct candidates {
 	uint64_t *word, seen;
 	uint32_t line;
@@ -76,9 +76,9 @@ struct candidates {
 };
 
 /*
- * The i-th word to try. Which one is first depends on the fingerprint: an entry that
- * got its place by displacement stands in that word, and its other line was full, so
- * the next insert that tried the same word would most likely fail.
+ * The i-th word to try. The fingerprint selects the first one. With a fixed word, the
+ * next insert would find the entry that the last displacement put there, which cannot
+ * move either, because its other line was full.
  */
 INK_HOT void candidates_read(const struct ink_table *t, const struct place *p, unsigned i,
 			     struct candidates *a)
@@ -99,9 +99,9 @@ INK_HOT void others_fetch(const struct ink_table *t, const struct candidates *a,
 }
 
 /*
- * Moves an entry of the word, and puts ours in its place; 0 if none can move. All
- * its entries are examined together: one by one, each would be a mispredicted
- * branch. The one whose other line has most room moves, for the more evenly
+ * Moves an entry of the word, and puts ours in its slot; 0 if none can move. All
+ * entries are examined together, because one by one each would be a mispredicted
+ * branch. The victim is the entry with most room in its other line: the more evenly
  * room is spread, the fewer lines are full.
  */
 INK_HOT int displace_one(struct ink_table *t, const struct candidates *a, uint32_t fingerprint,
@@ -130,7 +130,7 @@ INK_HOT int displace_one(struct ink_table *t, const struct candidates *a, uint32
 	return 1;
 }
 
-/* Mostly the first word will do: 94 times of 100, docs/tables.md. */
+/* In 94 of 100 displacements the first word has an entry that can move (docs/tables.md). */
 static int displace(struct ink_table *t, const struct place *p, unsigned state)
 {
 	for (unsigned i = 0; i < 2 * INK_LINE_WORDS; i++) {

@@ -54,7 +54,7 @@ static void note_error(const struct ink_batch *b, size_t item, int error, struct
 
 /* --------------------------------------------------------------- with room */
 
-/* In far tables, the lines for making room are prefetched at once. */
+/* Defers an insert. In far tables, the lines for its displacement are prefetched now. */
 INK_HOT void defer(const struct ink_table *t, struct pending *w, size_t item, const struct place *p)
 {
 	struct candidates a;
@@ -67,13 +67,13 @@ INK_HOT void defer(const struct ink_table *t, struct pending *w, size_t item, co
 	}
 }
 
-/* It matches nothing, neither in its lines nor in the side table. */
+/* The flow certainly matches no entry, neither in its lines nor in the side table. */
 INK_HOT int is_plain(struct ink_table *t, const struct place *p, uint64_t id, unsigned state)
 {
 	return state < t->states && !needs_side_probe(t, p, id) && !cell_may_match(t, p);
 }
 
-/* One that is not plain, or whose room is taken. */
+/* An insert that is not plain, or whose slot is taken by now. */
 SELDOM void insert_carefully(struct ink_table *t, const struct ink_batch *b, size_t item,
 			     const struct place *p, struct inserts *into)
 {
@@ -114,7 +114,7 @@ INK_HOT void store_roomy(struct ink_table *t, const struct ink_batch *b, const s
 
 /* ------------------------------------------------------------------- deferred */
 
-/* The word has changed since it was read, or no entry of it can move, or the flow matches an entry. */
+/* If the word has changed since it was read, if no entry of it can move, or if the flow matches one. */
 SELDOM int insert_slowly(struct ink_table *t, struct place *p, uint64_t id, unsigned state)
 {
 	p->at.room = LINE_NO_ROOM;
@@ -158,7 +158,7 @@ INK_HOT void insert_block(struct ink_table *t, const struct ink_batch *b, struct
 {
 	struct inserts *inserts = into;
 
-	(void)later; /* prefetched while room was looked for */
+	(void)later; /* prefetched by the look for room */
 	store_roomy(t, b, x, inserts);
 	if (inserts->pending.n > INK_PENDING)
 		insert_all_pending(t, b, inserts);

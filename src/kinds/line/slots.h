@@ -17,10 +17,9 @@
 #include "kinds/line/line.h"
 
 /*
- * Where a flow may stand, as a search wants it: not the numbers of its lines,
- * but of their first words, which lead to them without another shift. Room for a
- * new entry is given as its slot; no slot has the bit of LINE_NO_ROOM, which alone
- * says that both lines were seen full.
+ * Where a flow may be stored. The lines are given by the numbers of their first words,
+ * which saves a search the shift. `room` is the slot for a new entry. No slot has the
+ * bit of LINE_NO_ROOM, which means that both lines were full.
  */
 enum { LINE_NO_ROOM = 64, LINE_NOT_SEEN = 128 + LINE_NO_ROOM };
 
@@ -50,7 +49,7 @@ static inline void word_others_one_by_one(const struct ink_line_shape *s, uint32
 	}
 }
 
-/* The word that stands at that place, and the place of that word. */
+/* The word at each position of that order. The order is its own inverse. */
 static const uint8_t line_word_order[8] = {0, 1, 4, 5, 2, 3, 6, 7};
 
 /* By slot of two lines, the word of its line. */
@@ -75,15 +74,15 @@ static inline uint32_t slot_column(uint32_t slot)
  * epoch (table/epoch.h), so a look changes no entry that stays, and most lines are
  * only read.
  *
- * Whether an entry expires follows from its stored code. The common tick looks
- * at all states alike, and then one stored age expires, in whichever state.
- * Otherwise it is a table of codes that says so. Empty lanes look like code 0,
- * which may be one that expires; they have to be told apart by their tags.
+ * Whether an entry expires follows from its stored code. Most ticks look at all
+ * states alike: then one stored age expires, whatever the state. Otherwise a table
+ * says which codes expire. An empty lane reads as code 0, which may expire too; its
+ * tag, 0, distinguishes it.
  */
-enum { INK_LOOKS_CODES = 64 }; /* so many can be looked up at once: four tables of 16 bytes */
+enum { INK_LOOKS_CODES = 64 }; /* a vector look-up has four tables of 16 bytes */
 
 struct ink_line_looks {
-	int alike;                     /* only `last` is to be asked, else only `dead` */
+	int alike;                     /* `last` decides; else `dead` */
 	uint32_t ages;                 /* the bits of the age in a code */
 	uint32_t last;                 /* the stored age that expires */
 	uint32_t codes;                /* 2^code bits, INK_LOOKS_CODES at the most */

@@ -14,8 +14,9 @@ INK_HOT int is_free(const struct ink_line_shape *s, const struct ink_line_spot *
 }
 
 /*
- * Where a new entry goes, as struct line_place has it. In the emptier line, ties
- * to the first; chosen by arithmetic, for a branch would be wrong half the time.
+ * The slot for a new entry, as in struct line_place: in the emptier line, or in the
+ * first if they are equal. Arithmetic chooses it, because a branch would be
+ * mispredicted half the time.
  */
 INK_HOT uint32_t find_room(const struct ink_table *t, const struct place *p)
 {
@@ -53,7 +54,7 @@ __attribute__((noinline, unused)) static int room_fill_in_tick(struct ink_table 
 	return room_fill_anytime(t, p, room, state);
 }
 
-/* 0 if it is taken. With one writer there is nearly always no tick under way, and less to be done. */
+/* 0 if the slot is taken. With one writer, the shorter path is for when no tick is under way. */
 INK_HOT int room_fill(struct ink_table *t, const struct place *p, uint32_t room, unsigned state)
 {
 	if (IS_SHARED)
@@ -64,9 +65,9 @@ INK_HOT int room_fill(struct ink_table *t, const struct place *p, uint32_t room,
 }
 
 /*
- * Where no room was seen ahead, or what was seen is taken. Lines that were seen
- * full still are: inserts by one writer do not change that. Two full lines make
- * room by moving an entry.
+ * For inserts that saw no room ahead, or whose slot is taken by now. With one writer,
+ * lines that were full still are: inserts do not change that. If both lines are full,
+ * an entry is displaced.
  */
 __attribute__((noinline)) static int put_slowly(struct ink_table *t, const struct place *p, unsigned state)
 {
@@ -88,9 +89,9 @@ INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned state)
 }
 
 /*
- * Some items before an insert: room is looked for. Whether it is still there is seen
- * when its turn comes. Many writers need a lock, too, which another thread may have
- * had last.
+ * Looks for room some items before the insert, which checks that the slot is still
+ * free. With many writers, it also prefetches the lock, which another core may hold in
+ * its cache.
  */
 INK_HOT void place_prepare(const struct ink_table *t, struct place *p)
 {
@@ -101,7 +102,7 @@ INK_HOT void place_prepare(const struct ink_table *t, struct place *p)
 
 /* ------------------------------------------------------------------ the policy */
 
-/* The expendable entry of a line that has rested longest, or 0. */
+/* The expendable entry of a line that was touched the longest ago; 0 if there is none. */
 static int line_expendable(struct ink_table *t, uint32_t line, struct spot *oldest)
 {
 	const struct ink_line_shape *s = shape_of(t);

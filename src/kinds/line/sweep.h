@@ -19,8 +19,8 @@ static uint32_t cells_in_unit(const struct ink_table *t)
 }
 
 /*
- * What the tick under way makes of an entry in a line that it has not passed:
- * 0 if it stays, or INK_EXPIRES and how it is stored then, or INK_GONE.
+ * What the tick under way does to an entry of a line that it has not passed: 0 if the
+ * entry stays as it is, else INK_EXPIRES with its new stored code, or with INK_GONE.
  */
 static unsigned fate(const struct ink_table *t, unsigned stored)
 {
@@ -56,7 +56,7 @@ static void slot_expire(struct ink_table *t, uint32_t line, unsigned slot)
 	ink_note_expiry(t, code);
 }
 
-/* The stored age at which all states expire, if it is one and the same; else -1. */
+/* The stored age at which entries of all states expire; -1 if states differ. */
 static int last_age(const struct ink_table *t)
 {
 	const struct ink_coding *c = coding_of(t);
@@ -75,7 +75,7 @@ static int last_age(const struct ink_table *t)
 	return (int)last;
 }
 
-/* What the tick under way looks for; the table of codes only where it is asked. */
+/* What the tick under way searches for. The table of codes is filled only if it is used. */
 static struct ink_line_looks looks_of(const struct ink_table *t)
 {
 	int last = last_age(t);
@@ -90,7 +90,7 @@ static struct ink_line_looks looks_of(const struct ink_table *t)
 	return l;
 }
 
-/* line_look, one by one: for codes that the table has not. */
+/* As line_look, slot by slot, if there are more codes than the table holds. */
 static uint32_t look_slowly(const struct ink_table *t, const struct ink_line *line)
 {
 	const struct ink_line_shape *s = shape_of(t);
