@@ -3,6 +3,8 @@
  * `exact` is the yardstick of the other kinds, so it has to be right in every
  * answer, at every tick. It runs here beside a plain array of all flows.
  */
+#include <time.h>
+
 #include "kinds/exact/exact.h"
 #include "tests/table.h"
 #include "tests/verbs.h"
@@ -457,6 +459,90 @@ TEST_THAT(a_body_tells_how_many_flows_it_holds)
 	operate(&w, 5000);
 	compare_all(&w);
 	end_of(&w);
+}
+
+/* A body as a forged file may have it. */
+static void forge(struct ink_table *t, uint64_t i, uint64_t id)
+{
+	*slot_at(t, i) = (struct slot){id, 1};
+}
+
+static void assert_judged(struct ink_table *t, int sound)
+{
+	ink_exact_shape_of(t)->count = flows_of(t);
+	if (sound)
+		assert_sound(t);
+	else
+		assert_unsound(t, "a flow cannot be found where it stands");
+}
+
+static int every_flow_is_found(const struct ink_table *t)
+{
+	for (uint64_t i = 0; i < slots_of(t); i++)
+		if (slot_at(t, i)->stamp && probe(t, slot_at(t, i)->id) != slot_at(t, i))
+			return 0;
+	return 1;
+}
+
+/* Long runs of flows with few homes, some round the end; then one slot is emptied, or gets the id of another. */
+TEST_THAT(the_check_agrees_with_a_search_for_every_flow)
+{
+	for (unsigned round = 0; round < 2000; round++) {
+		struct ink_table *t = make(1, 1, NULL);
+		uint64_t homes = 1 + random_below(4), from = random_below(256);
+
+		for (uint64_t i = 0, n = random_below(250); i < n; i++) {
+			uint64_t id = (from + random_below(homes)) % 256 << 56 | i;
+
+			*probe(t, id) = (struct slot){id, 1};
+		}
+		if (random_below(2))
+			*slot_at(t, random_below(256)) = (struct slot){0};
+		if (random_below(2))
+			forge(t, random_below(256), slot_at(t, random_below(256))->id);
+		*slot_at(t, (from + 255) % 256) = (struct slot){0}; /* one stays empty */
+		assert_judged(t, every_flow_is_found(t));
+		ink_free(t);
+	}
+}
+
+/* A search for every flow would take 6 * 10^9 steps, which is many seconds; the check takes less than 0.1. */
+TEST_THAT(a_body_of_flows_with_one_home_is_checked_in_time)
+{
+	enum { FORGED = 114000, SECONDS = 2 };
+	struct ink_table *t = make(FORGED, 1, NULL);
+	clock_t begun = clock();
+
+	for (uint64_t i = 0; i < FORGED; i++)
+		forge(t, i, i * 0x9e3779b97f4a7c15ull >> 32);
+	assert_judged(t, 1);
+	forge(t, FORGED - 1, slot_at(t, 100)->id);
+	assert_judged(t, 0);
+	assert_true(clock() - begun < SECONDS * (clock_t)CLOCKS_PER_SEC);
+	ink_free(t);
+}
+
+static void *refuse(size_t bytes, size_t alignment, void *user)
+{
+	(void)user;
+	(void)bytes;
+	(void)alignment;
+	return NULL;
+}
+
+TEST_THAT(the_check_needs_no_memory)
+{
+	struct ink_table *t = make(1, 1, NULL);
+	struct ink_allocator own = t->allocator;
+
+	t->allocator.alloc = refuse;
+	for (uint64_t i = 0; i < 200; i++)
+		forge(t, i, i);
+	assert_judged(t, 1);
+	forge(t, 199, 120);
+	assert_judged(t, 0);
+	t->allocator = own;
+	ink_free(t);
 }
 
 int main(void)

@@ -41,69 +41,14 @@
 #include "kinds/exact/exact.h"
 #include "table/plan.h"
 
-struct slot {
-	uint64_t id;
-	uint64_t stamp;
-};
-
-_Static_assert(sizeof(struct slot) == 16, "as in docs/format.md and ink_cells_bytes");
-_Static_assert(INK_MAX_STATES < 256, "a state and one fit the 8 bits of a stamp");
-
 #define NOWHERE UINT64_MAX
-enum { TICK_AT = 8 };                 /* in a stamp, above the state */
 #define LEAST_SLOTS 256
-#define MOST_SLOTS (1u << 31)         /* the largest power of two that geometry.b can hold */
-#define TICKS (UINT64_MAX >> TICK_AT) /* the bits of a tick number that a stamp keeps */
-
-/* -------------------------------------------------------------------- slots */
-
-static inline struct slot *slot_at(const struct ink_table *t, uint64_t i)
-{
-	return (struct slot *)t->body + i;
-}
-
-static inline uint64_t slots_of(const struct ink_table *t)
-{
-	return ink_exact_shape_of(t)->mask + 1;
-}
-
-/* The high bits of the id; the product keeps as many as there are slots. */
-static inline uint64_t home_of(const struct ink_table *t, uint64_t id)
-{
-	return ((id >> 32) * slots_of(t)) >> 32;
-}
-
-static inline uint64_t behind(const struct ink_table *t, uint64_t i)
-{
-	return (i + 1) & ink_exact_shape_of(t)->mask;
-}
-
-static inline unsigned state_in(const struct slot *s)
-{
-	return (unsigned)(s->stamp & ((1u << TICK_AT) - 1)) - 1;
-}
+#define MOST_SLOTS (1u << 31) /* the largest power of two that geometry.b can hold */
 
 /* In that state, and touched. */
 static inline void slot_write(const struct ink_table *t, struct slot *s, unsigned state)
 {
 	s->stamp = t->aging.target << TICK_AT | (state + 1);
-}
-
-/* Where the flow stands, or the empty slot where it would. */
-static inline struct slot *probe(const struct ink_table *t, uint64_t id)
-{
-	uint64_t i = home_of(t, id);
-
-	while (slot_at(t, i)->stamp && slot_at(t, i)->id != id)
-		i = behind(t, i);
-	return slot_at(t, i);
-}
-
-static inline struct slot *find(const struct ink_table *t, uint64_t id)
-{
-	struct slot *s = probe(t, id);
-
-	return s->stamp ? s : NULL;
 }
 
 /* ------------------------------------------------------------------ storing */
@@ -362,39 +307,6 @@ static void exact_count(const struct ink_table *t, struct ink_counts *counts)
 			ink_counts_add(t, counts, ink_code(&t->coding, state_in(slot_at(t, i))));
 }
 
-static uint64_t flows_of(const struct ink_table *t)
-{
-	uint64_t flows = 0;
-
-	for (uint64_t i = 0; i < slots_of(t); i++)
-		flows += slot_at(t, i)->stamp != 0;
-	return flows;
-}
-
-/* That a flow is found where it stands says that it can be reached and that it stands nowhere before. */
-static const char *check_slot(const struct ink_table *t, const struct slot *s)
-{
-	if (!s->stamp)
-		return s->id ? "an empty slot has an id" : NULL;
-	if (state_in(s) >= t->states)
-		return "a flow has a state that the table has not";
-	return find(t, s->id) == s ? NULL : "a flow cannot be found where it stands";
-}
-
-static const char *exact_check(const struct ink_table *t)
-{
-	const struct ink_exact_shape *x = ink_exact_shape_of(t);
-	const char *wrong = NULL;
-
-	if (flows_of(t) != x->count)
-		return "the number of flows is wrong";
-	if (x->count > x->mask)
-		return "no slot is empty";
-	for (uint64_t i = 0; i < slots_of(t) && !wrong; i++)
-		wrong = check_slot(t, slot_at(t, i));
-	return wrong;
-}
-
 /* The flows are counted, since the body may be that of a snapshot. */
 static void exact_shape(struct ink_table *t)
 {
@@ -414,7 +326,7 @@ static const struct ink_ops exact = {
 	.sweep = exact_sweep,
 	.sweep_side = exact_sweep_side,
 	.count = exact_count,
-	.check = exact_check,
+	.check = ink_exact_check,
 };
 
 /* ------------------------------------------------------------------- planning */
@@ -451,7 +363,8 @@ static uint64_t slots_for(const struct ink_request *req)
 /* It grows, so slots say nothing about what it is for. */
 static int exact_accept(const struct ink_options *o, struct ink_why *why)
 {
-	return o->flows || o->bytes ? 0 : ink_fail(why, -EINVAL, "options: neither flows nor bytes are given");
+	return o->flows || o->bytes ? 0
+				    : ink_fail(why, -EINVAL, "options: neither flows nor bytes are given");
 }
 
 static int exact_plan(const struct ink_request *req, struct ink_plan *plan, struct ink_why *why)
