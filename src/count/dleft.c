@@ -32,7 +32,8 @@
  *     q' = q + G_i(r') mod b  G_i gives a number below b
  *
  * each line of which can be undone, whatever F_i and G_i are: there is no
- * division, no rounding up, and no cycle-walking past unwanted values. P_0 is the identity. F and G need no key, as the ids have one.
+ * division, no rounding up, and no cycle-walking past unwanted values. P_0 is the
+ * identity. F and G need no key, because the ids have one.
  *
  * A cell, lowest bit first, is the counter (counter_bits) and the fingerprint
  * (f). Counter 0: the cell is empty, and all its bits are 0. Bucket k of
@@ -51,7 +52,7 @@
  */
 #include <errno.h>
 
-#include "count/verbs.h"
+#include "count/set.h"
 
 enum {
 	CHUNK_BITS = 128 - 7, /* that are loaded from any bit of a byte on */
@@ -306,39 +307,8 @@ COUNT_HOT uint32_t place_count(const struct ink_count *c, const struct ink_count
 	return where == NOWHERE ? 0 : (uint32_t)ink_count_get_bits(c, where) & c->limit;
 }
 
-/* ---------------------------------------------------------------- the verbs */
-
-static const struct ink_count_steps steps = {place_of, place_fetch, place_count};
-
-static int add(struct ink_count *c, uint64_t id)
-{
-	return ink_count_change(c, id, &steps, place_add);
-}
-
-static int remove_one(struct ink_count *c, uint64_t id)
-{
-	return ink_count_change(c, id, &steps, place_remove);
-}
-
-static uint32_t count(const struct ink_count *c, uint64_t id)
-{
-	return ink_count_ask(c, id, &steps);
-}
-
-static int add_batch(struct ink_count *c, const struct ink_count_batch *b)
-{
-	return ink_count_change_batch(c, b, &steps, place_add);
-}
-
-static int remove_batch(struct ink_count *c, const struct ink_count_batch *b)
-{
-	return ink_count_change_batch(c, b, &steps, place_remove);
-}
-
-static void contains_batch(const struct ink_count *c, const struct ink_count_batch *b)
-{
-	ink_count_ask_batch(c, b, &steps);
-}
+#define COUNT_STEPS_DEFINED 1
+#include "count/verbs.h"
 
 /* -------------------------------------------------------------------- merging */
 
@@ -473,12 +443,7 @@ static void shape(struct ink_count *c)
 
 static const struct ink_count_ops ops = {
 	.shape = shape,
-	.add = add,
-	.remove = remove_one,
-	.count = count,
-	.add_batch = add_batch,
-	.remove_batch = remove_batch,
-	.contains_batch = contains_batch,
+	COUNT_VERBS,
 	.merge = merge,
 	.error = error_now,
 	.check = check,

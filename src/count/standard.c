@@ -28,7 +28,7 @@
 #include <errno.h>
 
 #include "base/mix.h"
-#include "count/verbs.h"
+#include "count/set.h"
 
 /* ------------------------------------------------------------------- places */
 
@@ -96,39 +96,8 @@ COUNT_HOT int place_remove(struct ink_count *c, const struct ink_count_place *p)
 	return 0;
 }
 
-/* ---------------------------------------------------------------- the verbs */
-
-static const struct ink_count_steps steps = {place_of, place_fetch, place_count};
-
-static int add(struct ink_count *c, uint64_t id)
-{
-	return ink_count_change(c, id, &steps, place_add);
-}
-
-static int remove_one(struct ink_count *c, uint64_t id)
-{
-	return ink_count_change(c, id, &steps, place_remove);
-}
-
-static uint32_t count(const struct ink_count *c, uint64_t id)
-{
-	return ink_count_ask(c, id, &steps);
-}
-
-static int add_batch(struct ink_count *c, const struct ink_count_batch *b)
-{
-	return ink_count_change_batch(c, b, &steps, place_add);
-}
-
-static int remove_batch(struct ink_count *c, const struct ink_count_batch *b)
-{
-	return ink_count_change_batch(c, b, &steps, place_remove);
-}
-
-static void contains_batch(const struct ink_count *c, const struct ink_count_batch *b)
-{
-	ink_count_ask_batch(c, b, &steps);
-}
+#define COUNT_STEPS_DEFINED 1
+#include "count/verbs.h"
 
 static int merge(struct ink_count *into, const struct ink_count *from)
 {
@@ -189,12 +158,7 @@ static void shape(struct ink_count *c)
 
 static const struct ink_count_ops ops = {
 	.shape = shape,
-	.add = add,
-	.remove = remove_one,
-	.count = count,
-	.add_batch = add_batch,
-	.remove_batch = remove_batch,
-	.contains_batch = contains_batch,
+	COUNT_VERBS,
 	.merge = merge,
 	.error = error_now,
 	.check = check,
