@@ -419,8 +419,16 @@ TEST_THAT(options_that_mean_nothing_are_refused)
 	REFUSED(-EINVAL, geometry.b = (1u << 28) + 1);
 	good.kind = INK_DLEFT;
 	REFUSED(-EINVAL, geometry.dleft_flags = 8);
-	good = (struct ink_options){.size = sizeof good, .kind = INK_EXACT, .states = 4};
+	good = options_for(INK_EXACT, 1000, 0);
+	REFUSED(-EINVAL, geometry.d = 1);
 	REFUSED(-EINVAL, geometry.b = 1024);
+	REFUSED(-EINVAL, geometry.h = 1);
+	REFUSED(-EINVAL, geometry.f = 64);
+	REFUSED(-EINVAL, geometry.side = 10);
+	good.geometry.side = INK_NO_SIDE;
+	plan_of(&good);
+	good.flows = 0;
+	REFUSED(-EINVAL, geometry.side = 0);
 }
 
 TEST_THAT(what_a_kind_cannot_do_is_refused)

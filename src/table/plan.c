@@ -51,16 +51,36 @@ enum { GEOMETRY_FIELDS = sizeof geometry_names / sizeof geometry_names[0] };
 
 _Static_assert(sizeof(struct ink_geometry) == GEOMETRY_FIELDS * sizeof(uint32_t), "all have names");
 
-/* "k, m, counter_bits": the fields of a mask. */
-static void list_fields(unsigned mask, char text[120])
-{
-	size_t length = 0;
+/* A list for a message: "k, m, counter_bits". There is room for all fields. */
+struct list {
+	char text[120];
+};
 
-	snprintf(text, 120, "none");
+static void list_add(struct list *l, const char *word)
+{
+	size_t length = strlen(l->text);
+
+	snprintf(l->text + length, sizeof l->text - length, "%s%s", length ? ", " : "", word);
+}
+
+/* The fields of a mask. */
+static struct list list_fields(unsigned mask)
+{
+	struct list l = {""};
+
 	for (unsigned i = 0; i < GEOMETRY_FIELDS; i++)
 		if (mask >> i & 1)
-			length += (size_t)snprintf(text + length, 120 - length, "%s%s", length ? ", " : "",
-						   geometry_names[i]);
+			list_add(&l, geometry_names[i]);
+	return l;
+}
+
+static int fail_field(const struct ink_kind_info *info, const char *field, struct ink_why *why)
+{
+	struct list taken = list_fields(info->geometry);
+
+	if (!info->geometry)
+		return ink_fail(why, -EINVAL, "geometry: %s takes none, so %s must be 0", info->name, field);
+	return ink_fail(why, -EINVAL, "geometry: %s has no %s; it has: %s", info->name, field, taken.text);
 }
 
 /* A field that the kind does not take is refused: it would be ignored. No side table is no request for one. */
@@ -69,17 +89,13 @@ static int check_fields(const struct ink_options *o, struct ink_why *why)
 	const struct ink_kind_info *info = &ink_kind_find(o->kind)->info;
 	struct ink_geometry given = o->geometry;
 	uint32_t fields[GEOMETRY_FIELDS];
-	char taken[120];
 
 	if (given.side == INK_NO_SIDE)
 		given.side = 0;
 	memcpy(fields, &given, sizeof fields);
 	for (unsigned i = 0; i < GEOMETRY_FIELDS; i++)
-		if (fields[i] && !(info->geometry >> i & 1)) {
-			list_fields(info->geometry, taken);
-			return ink_fail(why, -EINVAL, "geometry: %s has no %s; it has: %s", info->name,
-					geometry_names[i], taken);
-		}
+		if (fields[i] && !(info->geometry >> i & 1))
+			return fail_field(info, geometry_names[i], why);
 	return 0;
 }
 

@@ -396,10 +396,7 @@ const struct ink_kind_def ink_kind_exact = {
 		 .name = "exact",
 		 .purpose = "never mistaken and grows; to compare with, or where memory does not matter",
 		 .can = INK_CAN_BE_EXACT | INK_CAN_CENSUS | INK_CAN_TIME_OUT | INK_CAN_TIME_OUT_TO |
-			INK_CAN_DIFFER | INK_CAN_BE_FULL | INK_CAN_REPLACE | INK_CAN_PLAN_UNSURE,
-		 /* Taken, so that a plan's geometry can be given back; it grows as it needs. */
-		 .geometry = INK_GEOMETRY_D | INK_GEOMETRY_B | INK_GEOMETRY_H | INK_GEOMETRY_F |
-			     INK_GEOMETRY_SIDE},
+			INK_CAN_DIFFER | INK_CAN_BE_FULL | INK_CAN_REPLACE | INK_CAN_PLAN_UNSURE},
 	.accept = exact_accept,
 	.plan = exact_plan,
 	.cells_bytes = exact_cells_bytes,
