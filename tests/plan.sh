@@ -11,7 +11,7 @@ same "kinds" "$(grep -cE '^(line|compact|dleft|exact|stateful|direct|kbf) +10000
 # An error that all kinds share is printed once; an error of some kinds, beside the plans of the others.
 exits 1 "line: 10000000000 flows are more than its 2^28 lines hold" plan --states 12 --flows 10G
 grep -q "dleft: 10000000000 flows are more than its 2^28 buckets hold" said || fail "dleft says something else of 10G flows"
-exits 0 "only the kind line has more than one" plan --states 3 --flows 1M --writers 4
+exits 0 "4 writers; kinds with more than one: line" plan --states 3 --flows 1M --writers 4
 same "lines about writers" "$(grep -c writers said)" 1
 grep -q '^line  *1000000 ' said || fail "4 writers, and line is not planned"
 

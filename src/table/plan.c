@@ -51,7 +51,7 @@ enum { GEOMETRY_FIELDS = sizeof geometry_names / sizeof geometry_names[0] };
 
 _Static_assert(sizeof(struct ink_geometry) == GEOMETRY_FIELDS * sizeof(uint32_t), "all have names");
 
-/* A list for a message: "k, m, counter_bits". There is room for all fields. */
+/* A list for a message: "k, m, counter_bits". There is room for all fields and for all kinds. */
 struct list {
 	char text[120];
 };
@@ -71,6 +71,18 @@ static struct list list_fields(unsigned mask)
 	for (unsigned i = 0; i < GEOMETRY_FIELDS; i++)
 		if (mask >> i & 1)
 			list_add(&l, geometry_names[i]);
+	return l;
+}
+
+/* The kinds that can do all of `can`. */
+static struct list list_kinds(unsigned can)
+{
+	const struct ink_kind_def *kind;
+	struct list l = {""};
+
+	for (unsigned i = 1; (kind = ink_kind_find(i)); i++)
+		if ((kind->info.can & can) == can)
+			list_add(&l, kind->info.name);
 	return l;
 }
 
@@ -121,8 +133,8 @@ static int check_abilities(const struct ink_options *o, struct ink_why *why)
 	const struct ink_kind_def *kind = ink_kind_find(o->kind);
 
 	if (o->writers > 1 && !(kind->info.can & INK_CAN_MANY_WRITERS))
-		return ink_fail(why, -ENOTSUP, "options: %u writers; only the kind line has more than one",
-				o->writers);
+		return ink_fail(why, -ENOTSUP, "options: %u writers; kinds with more than one: %s",
+				o->writers, list_kinds(INK_CAN_MANY_WRITERS).text);
 	if (o->full == INK_REPLACE && !(kind->info.can & INK_CAN_REPLACE))
 		return ink_fail(why, -ENOTSUP, "options: %s cannot replace; it always finds room",
 				kind->info.name);
