@@ -277,8 +277,8 @@ struct ink_move {
  * a kind has. `line` and `compact` have d = 2 candidate lines out of b, `dleft` has d
  * subtables of b buckets. `stateful` and `direct` have m cells, k of them for a flow.
  * In `kbf` h and f follow from the others. `exact` has none: it grows as it needs, and
- * the geometry in its plan is what it begins with. With side_id, the side table treats flows of
- * one first line that agree in these bits as one.
+ * the geometry in its plan is what it begins with. With side_id, the side table treats
+ * flows of one first line that agree in these bits as one.
  */
 struct ink_geometry {
 	uint32_t d; /* candidate buckets of a flow (dleft: 1 .. 8) */
