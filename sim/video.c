@@ -11,8 +11,8 @@
  *     b5 coding extension
  *     01 .. slices: noise without a zero byte, so it holds no code
  *
- * (ISO/IEC 13818-2, 6.2.) A decoder would not enjoy it; who tracks pictures
- * sees all he looks for.
+ * (ISO/IEC 13818-2, 6.2.) A decoder would reject it, but it holds all that
+ * tracking pictures needs.
  */
 #include "sim/video.h"
 

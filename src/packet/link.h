@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * [F] What stands before an IP header: links, tags, labels.
+ * [F] The headers before IP: links, tags, labels.
  *
- * Each function looks at one header and says what follows. What is not IP ends
- * with INK_SKIP_NOT_IP; a header that the bytes do not reach ends with
- * INK_SKIP_TRUNCATED.
+ * Each function reads one header and returns what follows it. A packet that is
+ * not IP ends with INK_SKIP_NOT_IP; one whose captured bytes end within a header
+ * ends with INK_SKIP_TRUNCATED.
  */
 #ifndef INKLING_PACKET_LINK_H
 #define INKLING_PACKET_LINK_H
 
 #include "packet/walk.h"
 
-/* Ethertypes: IEEE's and those of Cisco. Below the first they are lengths. */
+/* Ethertypes of IEEE and of Cisco. Values below the first are lengths. */
 #define INK_TYPE_LEAST 0x0600
 #define INK_TYPE_IPV4 0x0800
 #define INK_TYPE_ERSPAN3 0x22eb
@@ -57,7 +57,7 @@ static inline enum ink_layer ink_step_vlan(struct ink_walk *w, struct ink_packet
 	return ink_goes_on_type(w, 4, ink_be16(ink_here(w) + 2));
 }
 
-/* 802.3: a length in place of the type. What is behind it pads the frame. */
+/* 802.3: a length in place of the type. Bytes beyond that length are padding. */
 static inline enum ink_layer ink_step_length(struct ink_walk *w)
 {
 	ink_clip(w, w->type);
@@ -121,7 +121,7 @@ static inline enum ink_layer ink_step_llc(struct ink_walk *w)
 
 /* ----------------------------------------------------------------------- MPLS */
 
-/* Labels of 4 bytes; the one with bit 8 set is the last. The first bits of what follows say what it is. */
+/* Labels of 4 bytes; bit 8 marks the last. The first four bits after it are the IP version. */
 static inline enum ink_layer ink_step_mpls(struct ink_walk *w)
 {
 	for (int i = 0; i < INK_MAX_LABELS; i++) {
@@ -147,8 +147,8 @@ static inline enum ink_layer ink_step_mpls(struct ink_walk *w)
 /* ------------------------------------------------------------------------ PPP */
 
 /*
- * Perhaps ff 03; then a protocol of 2 bytes, or of 1 if that is odd. In both
- * cases the links agreed on it beforehand, so it has to be taken as it comes.
+ * Optionally ff 03; then a protocol of 2 bytes, or of 1 if that is odd. The two ends
+ * of a link negotiate both, so a capture can have either.
  */
 static inline enum ink_layer ink_step_ppp(struct ink_walk *w)
 {
@@ -200,7 +200,7 @@ static inline enum ink_layer ink_step_chdlc(struct ink_walk *w)
 	return ink_goes_on_type(w, 4, ink_be16(ink_here(w) + 2));
 }
 
-/* On such a link there may be Cisco HDLC too: its addresses are 0f and 8f. */
+/* Such a link can also carry Cisco HDLC, whose addresses are 0f and 8f. */
 static inline enum ink_layer ink_begin_ppp_hdlc(struct ink_walk *w)
 {
 	if (!ink_has(w, 1))
@@ -226,7 +226,7 @@ static inline enum ink_layer ink_loopback(struct ink_walk *w, uint32_t family)
 	}
 }
 
-/* In the byte order of the capturing machine: the families are small, so one end is 0. */
+/* In the byte order of the capturing machine. Families are small, so a large one is swapped. */
 static inline enum ink_layer ink_begin_null(struct ink_walk *w)
 {
 	uint32_t family;

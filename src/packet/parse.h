@@ -2,19 +2,19 @@
 /*
  * [F] The parser: from a frame to addresses, ports and flags.
  *
- * It walks from header to header (walk.h): what stands before IP is in link.h,
- * packets in packets in tunnel.h, and IP and what it carries here. One loop of
- * at most INK_MAX_LAYERS steps, each of which looks at one header:
+ * It walks from header to header (walk.h). link.h has the headers before IP, tunnel.h
+ * has packets in packets, and this file has IP and what it carries. It is one loop of
+ * at most INK_MAX_LAYERS steps, each of which reads one header:
  *
  *     Ethernet -> type -> IPv4 -> UDP -> VXLAN -> Ethernet -> type -> IPv6 -> TCP -> end
  *                                       depth 1
  *
- * The innermost IP packet counts. What IP carries in an ICMP error is no
- * traffic and is not looked at. Nothing is guessed: a packet has a flow, or one
- * of the reasons of enum ink_skip.
+ * The innermost IP packet counts. The packet quoted in an ICMP error is not
+ * traffic and is not parsed. Nothing is guessed: a packet has a flow, or one of the
+ * reasons of enum ink_skip.
  *
- * It includes nothing but <stdint.h> and its like and keeps no state, so that a
- * program in the kernel can use it as it is.
+ * The parser includes only headers like <stdint.h> and keeps no state, so a program
+ * in the kernel can use it unchanged.
  */
 #ifndef INKLING_PACKET_PARSE_H
 #define INKLING_PACKET_PARSE_H
@@ -64,7 +64,7 @@ static inline void ink_read_ipv4(const struct ink_walk *w, struct ink_packet *p)
 		p->fragment = part & INK_IPV4_MORE ? INK_FRAGMENT_FIRST : INK_WHOLE;
 }
 
-/* A length of 0 is a driver's view of a packet that the network card will cut (TSO): all there is. */
+/* A length of 0 is a packet before the network card segments it (TSO): all captured bytes belong to it. */
 static inline enum ink_layer ink_step_ipv4(struct ink_walk *w, struct ink_packet *p)
 {
 	uint32_t header, length;
@@ -99,7 +99,7 @@ static inline enum ink_layer ink_step_ipv4(struct ink_walk *w, struct ink_packet
 #define INK_IPV6_MORE 0x0001u
 #define INK_IPV6_OFFSET 0xfff8u
 
-/* Bytes of an extension header with that in its length field; 0: it is none. */
+/* Bytes of an extension header with this length field; 0: it is not an extension header. */
 static inline uint32_t ink_extension_length(uint32_t protocol, uint32_t field)
 {
 	switch (protocol) {
@@ -130,7 +130,7 @@ static inline void ink_read_fragment(const struct ink_walk *w, struct ink_packet
 		p->fragment = INK_FRAGMENT_FIRST;
 }
 
-/* From extension to extension. Behind a later fragment's header comes the middle of something. */
+/* From extension to extension. After the header of a later fragment no further header follows. */
 static inline enum ink_layer ink_step_extensions(struct ink_walk *w, struct ink_packet *p)
 {
 	for (int i = 0; i < INK_MAX_EXTENSIONS; i++) {
@@ -157,7 +157,7 @@ static inline enum ink_layer ink_step_extensions(struct ink_walk *w, struct ink_
  *  |payload length                  |next header     |hop limit      |
  *  |source 16, destination 16                                        |
  *
- * A length of 0 stands in jumbograms, and as in IPv4: all there is.
+ * A length of 0 is a jumbogram or, as in IPv4, TSO: all captured bytes belong to it.
  */
 static inline enum ink_layer ink_step_ipv6(struct ink_walk *w, struct ink_packet *p)
 {
@@ -200,7 +200,7 @@ static inline enum ink_layer ink_step_ip(struct ink_walk *w)
 
 #define INK_PROTOCOL_ESP 50
 
-/* What is behind the transport header, of which the bytes may have ended before its end. */
+/* The bytes after the transport header; the captured bytes may end within that header. */
 static inline enum ink_layer ink_ends_well(struct ink_walk *w, struct ink_packet *p, uint32_t header)
 {
 	uint32_t sent = w->wire - w->at;
@@ -220,7 +220,7 @@ static inline enum ink_layer ink_ends_well(struct ink_walk *w, struct ink_packet
  *  |acknowledged                                                     |
  *  |words |0 | flags                 |window                         |
  *
- * The flags end after 14 bytes; of what follows nothing is needed.
+ * The flags end after 14 bytes; nothing after them is needed.
  */
 static inline enum ink_layer ink_step_tcp(struct ink_walk *w, struct ink_packet *p)
 {
@@ -242,7 +242,7 @@ static inline enum ink_layer ink_step_tcp(struct ink_walk *w, struct ink_packet 
 
 /*
  * | source port | destination port | length, its 8 included | checksum |
- * A length of 0, or none in the captured bytes: all there is.
+ * If the length is 0 or was not captured, all captured bytes belong to it.
  */
 static inline enum ink_layer ink_step_udp(struct ink_walk *w, struct ink_packet *p)
 {
@@ -284,7 +284,7 @@ static inline enum ink_layer ink_step_icmp(struct ink_walk *w, struct ink_packet
 	return ink_ends_well(w, p, 8);
 }
 
-/* An authentication header hides nothing: what it protects is behind it. IPv6 has passed it already. */
+/* An authentication header does not encrypt: what it protects follows. In IPv6 it is an extension. */
 static inline enum ink_layer ink_step_authentication(struct ink_walk *w, struct ink_packet *p)
 {
 	uint32_t length;
@@ -369,7 +369,7 @@ static inline enum ink_layer ink_step_layer(struct ink_walk *w, struct ink_packe
 	}
 }
 
-/* Is the source the higher end? Address first, then port. */
+/* Is the source the higher end? By address, then by port. */
 static inline int ink_from_high(const struct ink_packet *p)
 {
 	uint64_t source = p->version == 4 ? ink_be32(p->source) : ink_be64(p->source);
@@ -382,7 +382,7 @@ static inline int ink_from_high(const struct ink_packet *p)
 	return source == destination ? p->sport > p->dport : source > destination;
 }
 
-/* The tunnel had no IP header in it: the packet around stands. Over UDP it has a flow, else a reason. */
+/* The tunnel carried no IP: the outer packet is the result. Over UDP it has a flow, otherwise a reason. */
 static inline uint8_t ink_fall_back(const struct ink_walk *w, struct ink_packet *p)
 {
 	*p = w->outer;
@@ -403,7 +403,7 @@ static inline enum ink_skip ink_parse_finish(struct ink_walk *w, struct ink_pack
 	return (enum ink_skip)skip;
 }
 
-/* All but the frame, its lengths and times. In thirds: of one memset gcc makes a loop, which takes 10 ns. */
+/* All but the frame, its lengths and times. In thirds: gcc makes one memset a loop, which takes 10 ns. */
 static inline void ink_parse_clear(struct ink_packet *p)
 {
 	uint8_t *at = (uint8_t *)p + INK_PACKET_GIVEN;
@@ -443,8 +443,8 @@ static inline enum ink_skip ink_parse_walk(struct ink_packet *p, enum ink_link l
  *     0        12     14        34     46           54
  *     |Ethernet|0800  |45 IPv4  |TCP   |words, flags|
  *
- * so one look at what makes them plain does for all the steps above. It gives
- * what the walk gives, or 0 and has touched nothing: tests/test_packet.c
+ * so one test for this shape replaces all the steps above. The result is that of the
+ * walk; for any other packet it returns 0 and has written nothing. tests/test_packet.c
  * compares the two.
  */
 #define INK_PLAIN 54u

@@ -2,12 +2,11 @@
 /*
  * [F] Tunnels: packets in packets.
  *
- * The packet around is kept in walk.outer. If there is no IP header in the
- * tunnel after all (ARP in VXLAN, say), the packet around is the innermost that
- * can be read, and stands: see ink_parse_finish.
+ * walk.outer keeps the outer packet. If the tunnel turns out to carry no IP (ARP
+ * in VXLAN, for example), the outer packet is the result: see ink_parse_finish.
  *
- * A tunnel over UDP is known by its port and by what its header must hold. What
- * fails that is a UDP packet like any other.
+ * A tunnel over UDP is recognized by its port and by the fixed fields of its
+ * header. A packet that fails these checks is an ordinary UDP packet.
  */
 #ifndef INKLING_PACKET_TUNNEL_H
 #define INKLING_PACKET_TUNNEL_H
@@ -23,7 +22,7 @@
 #define INK_PORT_VXLAN 4789
 #define INK_PORT_GENEVE 6081
 
-/* From here on it is about the packet inside. `skip` is what the one around is if it has to stand. */
+/* Enters the inner packet. `skip` is the reason of the outer one if the tunnel carries no IP. */
 static inline enum ink_layer ink_enter(struct ink_walk *w, struct ink_packet *p, enum ink_skip skip,
 				       enum ink_layer next)
 {
@@ -49,7 +48,7 @@ static inline enum ink_layer ink_enter(struct ink_walk *w, struct ink_packet *p,
 #define INK_GRE_ACKNOWLEDGE 0x0080u /* version 1 */
 #define INK_GRE_VERSION 0x0007u
 
-/* Bytes of the header, RFC 2890 and, for version 1, RFC 2637 (PPTP); 0: not to be read. */
+/* Bytes of the header, RFC 2890 and, for version 1, RFC 2637 (PPTP); 0: it cannot be read. */
 static inline uint32_t ink_gre_length(uint32_t flags, uint32_t type)
 {
 	uint32_t words = 1u + !!(flags & INK_GRE_KEY) + !!(flags & INK_GRE_SEQUENCE);
@@ -64,7 +63,7 @@ static inline uint32_t ink_gre_length(uint32_t flags, uint32_t type)
 }
 
 /*
- * A mirrored frame behind a header of ERSPAN:
+ * A mirrored frame after a header of ERSPAN:
  *     type I    none: GRE without a sequence number
  *     type II   8 bytes that begin with 1
  *     type III  12 bytes that begin with 2; 8 more if the last bit is set; bits 81 .. 85 say what is mirrored
@@ -122,7 +121,7 @@ static inline enum ink_layer ink_step_gre(struct ink_walk *w, struct ink_packet 
 
 /* ------------------------------------------------------------------- over UDP */
 
-/* Each says whether it is one, and if so stands before what is inside. */
+/* Each returns whether the packet is such a tunnel; if so, the walk is at the inner packet. */
 
 /* RFC 7348: | 08 | 0 x 3 | network 3 | 0 |, then an Ethernet frame. The bits beside 08 are to be ignored. */
 static inline int ink_is_vxlan(struct ink_walk *w)
@@ -155,7 +154,7 @@ static inline int ink_is_teredo(struct ink_walk *w)
 		ink_pass(w, 13u + ink_here(w)[2] + ink_here(w)[3]);
 	if (ink_has(w, 8) && ink_be16(ink_here(w)) == 0)
 		ink_pass(w, 8);
-	/* The length has to be the datagram's: whatever else uses the port would hardly have that. */
+	/* The length must be that of the datagram, which other users of the port would hardly match. */
 	return ink_has(w, 40) && ink_here(w)[0] >> 4 == 6 &&
 	       ink_be16(ink_here(w) + 4) + 40u == w->wire - w->at;
 }

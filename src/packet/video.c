@@ -56,7 +56,7 @@ static int rtp_type(struct span s)
 	return rtp_length(s) ? s.at[1] & 127 : -1;
 }
 
-/* Every packet of it that was captured whole begins with the sync byte, and there is one. */
+/* At least one TS packet was captured whole, and each begins with the sync byte. */
 static int is_ts(struct span s)
 {
 	for (size_t i = 0; i < s.n; i += TS_PACKET)
@@ -113,7 +113,7 @@ static unsigned read_byte(struct ink_pictures *found, unsigned state, uint8_t by
 	}
 }
 
-/* Where the next 00 00 01 ends, or NULL; most bytes are passed over by memchr. */
+/* The end of the next 00 00 01, or NULL; memchr skips most bytes. */
 static const uint8_t *next_prefix(const uint8_t *from, const uint8_t *end)
 {
 	for (from += 2; from < end; from++) {
@@ -126,7 +126,7 @@ static const uint8_t *next_prefix(const uint8_t *from, const uint8_t *end)
 	return NULL;
 }
 
-/* How many zeros stand at the end: two at most, and none before `from`. */
+/* The number of zeros at the end: at most two, and none before `from`. */
 static unsigned zeros_at_end(const uint8_t *from, const uint8_t *end)
 {
 	unsigned zeros = 0;
@@ -139,16 +139,17 @@ static unsigned zeros_at_end(const uint8_t *from, const uint8_t *end)
 }
 
 /*
- * Reads a stretch of the stream, from a state to a state. Inside a code, and
- * where it may have begun before the stretch, it goes byte by byte. Then the
- * state is the number of zeros in front, and none before those count: they
- * belong to the code that ended there.
+ * Reads a part of the stream; `state` is the number of bytes of a start code that
+ * ended the part before. Inside a code, and in the first two bytes, where a code may
+ * continue from the part before, it reads byte by byte. Elsewhere it searches for the
+ * next prefix, which may begin with the zeros just read but not before them: earlier
+ * bytes belong to the code that ended there.
  */
 static unsigned read_stream(struct ink_pictures *found, unsigned state, struct span s)
 {
 	const uint8_t *at = s.at, *end, *from;
 
-	if (!s.n) /* `at` may be NULL then, to which nothing can be added */
+	if (!s.n) /* `at` may be NULL, and NULL + 0 is undefined */
 		return state;
 	end = at + s.n;
 	for (;;) {
@@ -166,7 +167,7 @@ static unsigned read_stream(struct ink_pictures *found, unsigned state, struct s
 
 /* --------------------------------------------------------- pictures in MPEG-TS */
 
-/* Of one PID: how far its stream has come. A datagram rarely has more than two; those past eight are not looked at. */
+/* A PID and the state of its stream. A datagram rarely has more than two; those after the eighth are ignored. */
 struct pid {
 	unsigned pid, state;
 	int other; /* not video */
@@ -189,7 +190,7 @@ static struct pid *find_pid(struct ts_reader *r, unsigned pid)
 	return &r->pids[r->n++];
 }
 
-/* The payload of a TS packet: behind its header and adaptation field; none if scrambled or a table. */
+/* The payload of a TS packet, after its header and adaptation field; empty if it is scrambled or a table. */
 static struct span ts_payload(struct span packet, unsigned *pid)
 {
 	unsigned has = packet.at[3] >> 4 & 3;
@@ -200,7 +201,7 @@ static struct span ts_payload(struct span packet, unsigned *pid)
 	return behind(packet, has & 2 ? 5 + (size_t)packet.at[4] : 4);
 }
 
-/* Behind the header of a PES packet of video; what begins otherwise is not video. */
+/* The data after the header of a video PES packet. A PID that begins otherwise is not video. */
 static struct span pes_payload(struct span s, struct pid *pid)
 {
 	static const uint8_t prefix[] = {0, 0, 1};
@@ -260,7 +261,7 @@ struct ink_pictures ink_video_pictures(const struct ink_packet *p, unsigned tail
 
 enum { NAL_LAST = 23, STAP_A = 24, STAP_B = 25, FU_A = 28, FU_B = 29, FU_START = 0x80 };
 
-/* Several units, each behind its length; STAP-B has a number of two bytes first. RFC 6184, 5.7.1. */
+/* Several units, each after its length; STAP-B begins with a number of two bytes. RFC 6184, 5.7.1. */
 static uint32_t nals_of_stap(struct span s)
 {
 	uint32_t types = 0;
