@@ -29,16 +29,16 @@
 #define TICK_USUAL 1000000000ull /* 1 s, without time-outs */
 
 /*
- * Ticks to the greatest common divisor of the time-outs. A table knows when a
- * flow was touched only in whole ticks; with one tick to a time-out that would
- * be anything between nothing and all of it. The approximate tables look at a
- * state only when its whole period is over, so more ticks cost them nothing.
+ * Ticks in the greatest common divisor of the time-outs. A table knows the last touch
+ * of a flow only in whole ticks; with one tick to a time-out, that could be off by the
+ * whole time-out. The approximate tables look at a state only once in its period, so
+ * more ticks cost them nothing.
  */
 enum { TICKS_MOST = 8 };
 
 /* --------------------------------------------------- which states remember */
 
-/* Does a row ask which end began? */
+/* Does a row depend on which end is the initiator? */
 static int asks_initiator(const struct ink_state *s)
 {
 	unsigned froms = 0;
@@ -48,7 +48,7 @@ static int asks_initiator(const struct ink_state *s)
 	return (froms >> INK_FROM_INITIATOR & 1) || (froms >> INK_FROM_RESPONDER & 1);
 }
 
-/* A row hands the initiator on, if it does not name a new one. To which states? */
+/* The states to which a row passes the initiator on, which it does unless it names a new one. */
 static void find_heirs(const struct ink_machine *m, const struct ink_state *s, uint8_t *heirs)
 {
 	for (unsigned i = 0; i < s->n_rows; i++) {
@@ -134,7 +134,7 @@ static const struct ink_state *state_named(const struct ink_machine *m, const ch
 	return NULL;
 }
 
-/* The first number of a state: that of its namesake in the machine whose flows live on, or the next that is free. */
+/* The first number of a state: that of the same name in the machine it replaces, or the next free one. */
 static unsigned base_of(const struct ink_state *s, const struct ink_machine *like, struct ink_text *text,
 			unsigned *next)
 {
@@ -271,7 +271,7 @@ static int does_something(const struct ink_action *a)
 	return a->report || a->n_countings || a->verdict || a->marks || a->saves;
 }
 
-/* One number for each row that does something; rows of several states have one. */
+/* One number for each row with an action; a row of several states has one number. */
 static void number_actions_of(const struct ink_state *s, struct ink_action *actions, unsigned *n)
 {
 	for (unsigned i = 0; i < s->n_own; i++)
@@ -295,7 +295,7 @@ static unsigned number_actions(struct ink_machine *m, struct ink_action *actions
 	return n;
 }
 
-/* Counted without an array first; a row of several states is counted for each then, which is too much and does no harm. */
+/* The first pass gives an upper bound: it counts a row of several states once for each of them. */
 static int make_actions(struct ink_machine *m, struct ink_text *text)
 {
 	unsigned n = number_actions(m, NULL);
@@ -331,7 +331,7 @@ static int side_fits(enum ink_from from, unsigned side, unsigned initiator)
 	}
 }
 
-/* What happens, as a compiled event says it. */
+/* The parts of a compiled event. */
 struct happening {
 	unsigned event, side, tail;
 };
@@ -390,7 +390,7 @@ static const struct ink_written_row *row_for(const struct row_index *x, const st
 	return s->rows[first];
 }
 
-/* Where a flow goes from state s, with the memory k, when a row (or none) is for what happens. */
+/* The compiled row for a flow in state s with memory k, if `row` (or none) serves the event. */
 static struct ink_row compiled_row(const struct ink_machine *m, const struct ink_state *s,
 				   const struct happening *h, struct memory k,
 				   const struct ink_written_row *row)
@@ -488,13 +488,13 @@ static void find_tick(struct ink_machine *m)
 	m->view.tick = !tick ? TICK_USUAL : tick < TICK_LEAST ? TICK_LEAST : tick;
 }
 
-/* One more than fit: the tick of the last touch had begun before it, and nothing may end early. */
+/* One tick more: the tick of the last touch began before that touch, and no flow may expire early. */
 static uint32_t ticks(const struct ink_machine *m, uint64_t time)
 {
 	return time ? (uint32_t)((time + m->view.tick - 1) / m->view.tick) + 1 : 0;
 }
 
-/* The rows for a time-out and an end are served, too. */
+/* The rows for a time-out and an end also count as taken. */
 static void mark_taken(const struct ink_state *s)
 {
 	for (unsigned i = 0; i < s->n_rows; i++)

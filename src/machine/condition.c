@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Conditions. Numbers become sets of ranges, whatever way they were written:
- * "port > 1023" is 1024-65535, "port != 80" is 0-79 and 81-65535. So a test is
- * a field and a set, and what one test says about another can be worked out.
+ * Conditions. Comparisons with numbers become sets of ranges, however they are
+ * written: "port > 1023" is 1024-65535, "port != 80" is 0-79 and 81-65535. So a test
+ * is a field and a set, and decide.c can compute what one test implies for another.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static const struct {
 	{"ts", INK_FIELD_TS, 1, 1},
 };
 
-/* A word that numbers follow. */
+/* A word that is followed by numbers. */
 static const struct number_test {
 	const char *word;
 	enum ink_field field;
@@ -138,7 +138,7 @@ static const struct ink_condition *join(struct ink_parser *p, enum ink_condition
 					       .pictures = a->pictures || b->pictures});
 }
 
-/* Two that always give the same result for the same packet. Chances have their number as length. */
+/* Do two tests always give the same result for the same packet? The length of a chance is its number. */
 static int same_test(const struct ink_test *a, const struct ink_test *b)
 {
 	if (a->field != b->field || a->field == INK_FIELD_COUNTER)
@@ -201,7 +201,7 @@ static int by_low(const void *a, const void *b)
 	return (x->low > y->low) - (x->low < y->low);
 }
 
-/* Sorts, and makes one of those that overlap or touch. */
+/* Sorts the ranges and merges those that overlap or touch. */
 static unsigned tidy(struct ink_range *r, unsigned n)
 {
 	unsigned kept = 0;
@@ -268,7 +268,7 @@ static int parse_compare(struct ink_parser *p, enum ink_compare *compare)
 	return 0;
 }
 
-/* The numbers up to `most` that compare so, as at most two ranges. */
+/* The numbers up to `most` for which the comparison holds, as at most two ranges. */
 static unsigned ranges_of(enum ink_compare compare, uint64_t number, uint64_t most, struct ink_range r[2])
 {
 	unsigned n = 0;
@@ -354,7 +354,7 @@ static const struct ink_condition *parse_hosts(struct ink_parser *p, enum ink_fi
 	return test_node(p, &test);
 }
 
-/* Behind "src" or "dst". */
+/* After "src" or "dst". */
 static const struct ink_condition *parse_end(struct ink_parser *p, int source)
 {
 	if (ink_parser_takes(p, "port"))
@@ -422,7 +422,7 @@ static const struct ink_condition *parse_chance(struct ink_parser *p)
 	return test_node(p, &test);
 }
 
-/* A string into the test, and not an empty one. 0, or -1. */
+/* Reads a string, which must not be empty, into the test. 0, or -1. */
 static int parse_bytes(struct ink_parser *p, const char *what, struct ink_test *test)
 {
 	uint32_t at = p->now.at;
@@ -435,7 +435,7 @@ static int parse_bytes(struct ink_parser *p, const char *what, struct ink_test *
 	return -1;
 }
 
-/* What is wrong with a filter on some links is known only when a capture is opened: then the text is gone. */
+/* Errors that depend on the link appear only when a capture is opened. The text is gone then. */
 static const char *place_of(struct ink_parser *p, uint32_t at)
 {
 	enum { MOST = 250 }; /* of a long path, its end */
@@ -448,7 +448,7 @@ static const char *place_of(struct ink_parser *p, uint32_t at)
 	return ink_arena_string(&p->m->arena, place, (size_t)n);
 }
 
-/* Is it short enough, with those before it, for libpcap? 0, or -1 after a complaint. */
+/* Are this filter and all before it short enough for libpcap? 0, or -1 after a complaint. */
 static int check_filter_length(struct ink_parser *p, uint32_t at, const struct ink_test *test)
 {
 	p->m->filter_bytes += test->length;

@@ -145,7 +145,7 @@ static struct ink_test protocols_of(const struct ink_test *t)
 	return p;
 }
 
-/* One value a packet: then two sets that are apart exclude each other. */
+/* Does a packet have exactly one value of the field? Then disjoint sets exclude each other. */
 static int has_one_value(enum ink_field field)
 {
 	switch (field) {
@@ -182,7 +182,7 @@ static int only_two(const struct ink_test *a, const struct ink_test *b)
 	       apart(a, b);
 }
 
-/* Does b hold if a has this result? 1 yes, 0 no, -1 that does not follow. */
+/* Does b hold if a has this result? 1 yes, 0 no, -1 unknown. */
 static int implied(const struct ink_test *a, int result, const struct ink_test *b)
 {
 	struct ink_test pa = protocols_of(a), pb = protocols_of(b);
@@ -293,7 +293,7 @@ static int32_t plain_program(struct decider *d)
 	return first;
 }
 
-/* ------------------------------------------------------- walked with knowledge */
+/* ------------------------------------------------------ the walk with known facts */
 
 /* Only facts about tests that can still follow matter. */
 static struct facts worth_knowing(const struct decider *d, int32_t plain, const struct facts *facts)

@@ -158,7 +158,7 @@ static int parse_expendable(struct ink_parser *p)
 
 /* ----------------------------------------------------------- lets and events */
 
-/* Behind its condition: 0 if that can be all. */
+/* After the condition: 0 if the definition can end here. */
 static int ends_condition(struct ink_parser *p)
 {
 	if (p->now.kind == TOKEN_END || ink_parser_sees_item(p) || sees_states(p) ||
@@ -341,7 +341,7 @@ static int parse_report(struct ink_parser *p, struct ink_written_row *row)
 	return -1;
 }
 
-/* One that needs a packet. */
+/* An action that needs a packet. */
 static int parse_packet_action(struct ink_parser *p, struct ink_written_row *row)
 {
 	static const char *const words[] = {"report", "drop", "pass", "mark", "save", "new"};
@@ -479,7 +479,7 @@ static struct ink_written_row *parse_row(struct ink_parser *p)
 
 /* ------------------------------------------------------------------ states */
 
-/* The state of that name, made if need be; NULL without memory or room. */
+/* The state of that name, which is created if it is new; NULL without memory or room. */
 static struct ink_state *state_named(struct ink_parser *p, struct ink_name *name, uint32_t at)
 {
 	struct ink_machine *m = p->m;
@@ -599,7 +599,7 @@ static int parse_item(struct ink_parser *p)
 	return -2;
 }
 
-/* Words that can only be states: their colon was forgotten. */
+/* Words that can only be states: the colon is missing. */
 static int lacks_colon(struct ink_parser *p)
 {
 	if (!ink_parser_takes(p, "absent") && !ink_parser_takes(p, "unsure") && !ink_parser_takes(p, "*"))
@@ -608,7 +608,7 @@ static int lacks_colon(struct ink_parser *p)
 	return 1;
 }
 
-/* What a misspelt line was meant to say is not missing. */
+/* A misspelt line counts as present, so that it is not also reported as missing. */
 static void note_trial(struct ink_machine *m, const char *item)
 {
 	m->tried_name |= !strcmp(item, "machine");

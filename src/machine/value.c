@@ -42,7 +42,7 @@ int ink_parser_takes(struct ink_parser *p, const char *word)
 	return 1;
 }
 
-/* Only of words: nothing is near a number or a sign. */
+/* Only words get suggestions; numbers and signs have no similar ones. */
 struct ink_suggest ink_parser_near(const struct ink_parser *p)
 {
 	return ink_suggest(p->text->bytes + p->now.at,
@@ -75,7 +75,7 @@ int ink_parser_expected(struct ink_parser *p, const char *expected)
 	return ink_parser_expected_near(p, expected, NULL);
 }
 
-/* Signs are looked at as they are written: "&" and "!" begin no token. */
+/* Signs are compared as bytes of the text, since "&" and "!" begin no token. */
 int ink_parser_foreign(struct ink_parser *p)
 {
 	const char *sign = p->text->bytes + p->now.at;
@@ -117,7 +117,7 @@ int ink_parse_name(struct ink_parser *p, const char *what, struct ink_name **nam
 
 enum { DIGITS_MOST = 40 };
 
-/* The token without its "_"s, as a string; too long ones are cut, and then they are no number. */
+/* The token without its "_"s, as a string. A token that is too long is cut, and is then not a number. */
 static void plain(const struct ink_parser *p, char text[DIGITS_MOST])
 {
 	unsigned n = 0;
@@ -166,7 +166,7 @@ int ink_parse_number(struct ink_parser *p, const char *what, uint64_t *number)
 	return 0;
 }
 
-/* Digits with at most one point among them, and what follows. */
+/* Digits with at most one decimal point, and the rest of the token. */
 static double decimal(const char *text, const char **rest)
 {
 	double value = 0, place = 1;
@@ -254,7 +254,7 @@ static int hex_of(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The character that an escape means, and how long it is; 0: there is no such escape. */
+/* The character of an escape, and the length of the escape; 0: there is no such escape. */
 static unsigned escape(const char *text, unsigned left, char *c)
 {
 	static const char letters[] = "nrt\"\\", means[] = "\n\r\t\"\\";
@@ -324,7 +324,7 @@ static int parse_bits(struct ink_parser *p, struct ink_prefix *prefix)
 	return 0;
 }
 
-/* Reads the current token a second time: an address is not a token of the language. */
+/* Reads the current token again as an address, since addresses are not tokens of the language. */
 int ink_parse_prefix(struct ink_parser *p, struct ink_prefix *prefix)
 {
 	struct ink_token address = ink_token_address(p->text, p->now.at);
