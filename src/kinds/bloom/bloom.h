@@ -7,21 +7,22 @@
  *     cell    [ age | what the kind keeps ]        all bits 0: empty
  *
  * The cells are divided into k shares, the first m mod k of which have a cell
- * more than the others, and the i-th hash draws from the i-th share. So a flow never has the same cell twice,
- * which would break counters, and nothing has to be drawn again; any m and k
- * will do, and to the formulas of Bloom filters it makes no difference: a cell
- * is hit by a flow with the probability k/m either way.
+ * more than the others, and the i-th hash draws from the i-th share. So a flow
+ * never has the same cell twice, which would break counters, and no hash has to be
+ * drawn again. Any m and k work. The formulas of Bloom filters hold unchanged: a
+ * flow hits a given cell with probability k/m.
  *
- * Blocked (`stateful` only), the body is lines of 64 bytes, and it is the line
- * that is divided into k shares:
+ * Blocked (`stateful` only), the body consists of lines of 64 bytes, and each line
+ * is divided into k shares:
  *
  *     line    [ cell 0 | cell 1 | ... | cell c-1 ][ 0 ]        c = 512 / cell bits
  *
- * A flow then costs one cache line instead of k. The price: some lines have
- * more flows than others, and errors grow faster than they shrink.
+ * A flow then costs one cache line instead of k. The price: some lines have more
+ * flows than others, and the errors of full lines grow by more than those of empty
+ * lines shrink.
  *
- * The 64 bits that are loaded and stored for a cell begin at a byte, not at a
- * word; where the cell does not need the next line of the cache, nor do they.
+ * The 64 bits that are loaded and stored for a cell begin at a byte, not at a word.
+ * If the cell lies within one cache line, so do they.
  *
  * Time is the paper's (3.2), cell by cell: a touch sets the age of all k cells
  * to its top, a look takes one off, and a look at 0 empties the cell.
@@ -129,7 +130,7 @@ static inline void cell_write(struct ink_table *t, uint64_t at, uint32_t cell)
 	bloom_store(t, byte, (word & ~(mask << shift)) | (uint64_t)cell << shift);
 }
 
-/* All of a cell's ages, and nothing if it has them already: it need not be written then. */
+/* Sets the age to its top. If it is there already, the cell is not written. */
 static inline void cell_touch(struct ink_table *t, uint64_t at, uint32_t cell)
 {
 	if ((cell | t->coding.age_top) != cell)
@@ -196,9 +197,8 @@ static inline uint64_t bloom_cell_at(const struct ink_bloom_shape *s, uint64_t c
 }
 
 /*
- * A cell after the tick. Whether it is empty, what it holds and what becomes of
- * it cannot be predicted, so there is no branch but for those whose time is over.
- * (An empty cell looks like state 0 at age 0, which may be.)
+ * A cell after the tick. Its contents cannot be predicted, so the only branch is for
+ * cells that expire. (An empty cell looks like state 0 at age 0.)
  */
 INK_HOT uint64_t bloom_aged(struct ink_table *t, const struct bloom_aging *g, uint32_t cell)
 {
@@ -212,9 +212,9 @@ INK_HOT uint64_t bloom_aged(struct ink_table *t, const struct bloom_aging *g, ui
 }
 
 /*
- * A run of cells that stand back to back. They are read and written as whole
- * words, each word once: cell by cell every load would wait for the store
- * before it, which overlaps it (10 ns a cell; 2 so; make bench, filters).
+ * A run of adjacent cells. They are read and written as whole words, each word once.
+ * Cell by cell, every load would wait for the overlapping store before it: 10 ns a
+ * cell instead of 2 (make bench, filters).
  */
 INK_HOT void bloom_run(struct ink_table *t, uint64_t at, uint64_t cells, const struct bloom_aging *g)
 {
@@ -326,14 +326,13 @@ static inline void bloom_shape(struct ink_table *t)
 
 /* ---------------------------------------------------------------------- rules */
 
-/* A cell may be several flows' and does not know them, so none of them can move. */
+/* Several flows can share a cell, and it does not know them, so no flow can move. */
 static inline int bloom_no_moves(const struct ink_table *t, const struct ink_program *p, struct ink_why *why)
 {
 	for (unsigned i = 0; i < t->states && t->coding.age_bits; i++)
 		if (p->timings[i].period && p->timings[i].timeout != INK_ABSENT)
 			return ink_fail(why, -ENOTSUP,
-					   "rules: state %u has a time-out move; this kind can only forget",
-					   i);
+					"rules: state %u has a time-out move; this kind can only forget", i);
 	return 0;
 }
 

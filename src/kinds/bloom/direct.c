@@ -9,21 +9,21 @@
  *
  * A caller that knows the state to expect tests one pair (ink_lookup_in), with the
  * error of a Bloom filter. Without it (ink_lookup), the pairs with all states are
- * tested, and if more than one seems to be there, the answer is "don't know". A change of state takes one
- * pair out and puts another one in.
+ * tested, and if more than one seems to be stored, the answer is "don't know". A
+ * change of state removes one pair and inserts another.
  *
  * The cell, from its lowest bit:
  *
  *     [ age a | count c ]      count 0: empty, and then all bits are 0
  *
- * Without counters c is 1, and the bit says that some pair has been here;
- * nothing but time takes it away. So the pair that a change of state leaves
- * behind remains until then, and until then the flow seems to be in two states.
+ * Without counters c is 1: the bit says that some pair was inserted here, and only a
+ * time-out clears it. So after a change of state the old pair remains until it times
+ * out, and until then the flow seems to be in two states.
  *
- * A counter that has reached its top stays there, for what it counted is not
- * known any more; the cell remains in use until time empties it. To count it
- * down all the same is an option: less is left behind, but a cell may come to
- * be empty while pairs that are there need it, and their flows read absent.
+ * A counter that reaches its top stays there, because the true count is no longer
+ * known; the cell is in use until it times out. Counting it down nevertheless is an
+ * option: fewer cells stay in use, but a cell may become empty while stored pairs
+ * need it, and their flows then read absent.
  *
  * Time: a cell does not know its flow, so all states have one period.
  */
@@ -80,7 +80,7 @@ static inline void pair_fetch(const struct ink_table *t, uint64_t id, unsigned s
 		fetch(t, p.at[i]);
 }
 
-/* The first two cells of every pair: for most pairs that are not there, one of them is empty. */
+/* The first two cells of every pair: for most pairs that are not stored, one of them is empty. */
 static inline void pairs_fetch(const struct ink_table *t, uint64_t id)
 {
 	for (unsigned state = 0; state < t->states; state++) {
@@ -107,7 +107,7 @@ static inline int is_plain(const struct ink_table *t)
 	return bloom_of(t)->count_top == 0;
 }
 
-/* Most pairs are not there, and that is seen at the first or second cell. */
+/* Most pairs are not stored, which the first or second cell shows. */
 static inline int pair_there(const struct ink_table *t, uint64_t id, unsigned state)
 {
 	const struct ink_bloom_shape *s = bloom_of(t);
@@ -155,7 +155,7 @@ static void pair_add(struct ink_table *t, uint64_t id, unsigned state)
 		cell_write(t, p.at[i], one_more(t, cell_read(t, p.at[i])));
 }
 
-/* It is there. */
+/* The pair is stored. */
 static void pair_remove(struct ink_table *t, uint64_t id, unsigned state)
 {
 	struct pair p = pair_of(t, id, state);
@@ -177,7 +177,7 @@ INK_HOT ink_answer peek_at(const struct ink_table *t, const struct place *p, uin
 	return answer;
 }
 
-/* One of the pairs that seem to be there is true, so all are touched. */
+/* One of the pairs found is the flow's, so all are touched. */
 INK_HOT ink_answer lookup_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id)
 {
 	ink_answer answer = INK_ABSENT;
@@ -200,7 +200,7 @@ static ink_answer direct_lookup_in(struct ink_table *t, uint64_t id, unsigned st
 	return (ink_answer)state;
 }
 
-/* The state to leave: the one given, if the pair is there, or the only one that is; or a negative errno. */
+/* The state to leave: the given one, if that pair is found, or the only one found; or a negative errno. */
 INK_HOT int state_to_leave(const struct ink_table *t, const struct place *p, int only)
 {
 	ink_answer answer;
@@ -242,7 +242,7 @@ INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct h
 	return 0;
 }
 
-/* Without counters a pair cannot be taken out: -EBUSY, and the tick will. */
+/* Without counters a pair cannot be removed: -EBUSY, and a tick will remove it. */
 INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id, int only)
 {
 	int from = state_to_leave(t, p, only);
@@ -256,7 +256,7 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct h
 	return 0;
 }
 
-/* What was found was a false positive, or another life of this flow. */
+/* The pair found is a false positive, or remains from an earlier flow of this id. */
 INK_HOT int begin_at(struct ink_table *t, const struct place *p, uint64_t id, ink_answer to)
 {
 	return to == INK_ABSENT ? 0 : insert_at(t, p, id, (unsigned)to);
@@ -266,7 +266,7 @@ INK_HOT int begin_at(struct ink_table *t, const struct place *p, uint64_t id, in
 
 /* --------------------------------------------------------------------- the time */
 
-/* The cells do not tell in which state. */
+/* The cells do not tell the state. */
 static void note_gone(struct ink_table *t, uint32_t cell)
 {
 	(void)cell;
@@ -293,9 +293,9 @@ static int direct_adopt(const struct ink_table *t, struct ink_program *p, struct
 	for (unsigned i = 1; i < t->states && t->coding.age_bits; i++)
 		if (p->timings[i].period != p->timings[0].period)
 			return ink_fail(why, -ENOTSUP,
-					   "rules: state %u has period %u and state 0 has %u; in the kind "
-					   "direct cells know no states, and all have one period",
-					   i, p->timings[i].period, p->timings[0].period);
+					"rules: state %u has period %u and state 0 has %u; in the kind "
+					"direct cells know no states, and all have one period",
+					i, p->timings[i].period, p->timings[0].period);
 	return bloom_no_moves(t, p, why);
 }
 

@@ -8,31 +8,31 @@
  *
  *     none(n) = (1 - k/m)^n, about exp(-k n / m)
  *
- * `direct`. A pair that is not there seems to be, if all its cells are taken:
+ * `direct`. A pair that is not stored is found if all its cells are taken:
  *
  *     f      = (1 - none(n))^k
  *     error  = 1 - (1 - f)^S           a stranger, over all states
  *     unsure = 1 - (1 - f)^(S-1)       a live flow, beside its own state
  *
- * `stateful`. A cell of a live flow knows its state unless another flow, in
- * another state, has come to it (with counters), or any other flow (without):
+ * `stateful`. A cell of a live flow knows its state unless it is shared with a flow
+ * in another state (with counters), or with any other flow (without):
  *
  *     lost   = 1 - none((n-1) (S-1)/S)        or  1 - none(n-1)
  *     unsure = lost^k                          fewer than `threshold` of the k are left, in general
  *
  * A stranger is taken for a flow if none of its cells is empty and all that
- * know a state agree. A cell knows a given state if only flows in that one have
- * come to it (with counters), or just one flow, in that state (without):
+ * know a state agree. A cell knows a given state if only flows in that state have
+ * it (with counters), or just one flow, in that state (without):
  *
  *     knows  = none(n (S-1)/S) - none(n)      or  n k/(m S) none(n-1)
  *     doubt  = 1 - none(n) - S knows
  *     error  = S (knows + doubt)^k - (S-1) doubt^k
  *
- * Blocked, all this happens inside a line of c cells, and a line has as many
- * flows as chance will have it: j, Poisson distributed with the mean n / lines.
- * So the formulas hold for each j, with c/k cells to a share in place of m/k,
- * and the plan takes the mean over all j. The states of these few flows may be
- * any mixture as well, and that does not change from cell to cell: see below.
+ * Blocked, all this happens inside a line of c cells. The number j of flows in a
+ * line is Poisson distributed with the mean n / lines. So the formulas hold for each
+ * j, with c/k cells in a share in place of m/k, and the plan takes the mean over all
+ * j. The mixture of the states of these few flows is random too, and is the same for
+ * all cells of the line: see below.
  *
  * The ceiling holds for strangers and for live flows. A filter that is allowed
  * to be unsure about one flow in three would be small, and of no use.
@@ -43,7 +43,7 @@
 
 enum { LINE_BITS = BLOOM_LINE_BITS, DEFAULT_COUNTER_BITS_DIRECT = 2 };
 
-/* Of 4 bits the top is 15: at a load of one flow a cell, less than one cell in 10^12 ever has so many. */
+/* The top of 4 bits is 15: at a load of one flow a cell, less than one cell in 10^12 reaches it. */
 enum { DEFAULT_COUNTER_BITS_STATEFUL = 4 };
 
 #define MOST_CELLS UINT32_MAX
@@ -66,7 +66,7 @@ static double worst(struct errors e)
 
 /* ------------------------------------------------------------------ in one place */
 
-/* The chance that none of n comes, if each does with probability p. */
+/* The probability that none of n events occurs, if each does with probability p. */
 static double none(double p, double n)
 {
 	return n > 0 ? exp(n * log1p(-p)) : 1;
@@ -275,9 +275,9 @@ static double over_lines(const struct line *l, double mean, double (*error)(cons
 }
 
 /*
- * A line of c cells never has more than 170. If it has c flows, a cell has k,
- * and all is lost: how much, the formula without lines says well enough. Below
- * that, MOST_IN_LINE is more than 17 standard deviations away.
+ * A line has at most 170 cells. With as many flows as cells, each cell has k of
+ * them and the filter is useless; the formula without lines is good enough there.
+ * Below that, MOST_IN_LINE is more than 17 standard deviations away.
  */
 static struct errors blocked_errors(const struct filter *f, const struct ink_plan *p, double n)
 {
@@ -404,8 +404,8 @@ static void fewest_bytes(const struct filter *f, struct ink_best *best)
 	if (ink_has_ceiling(f->req) && worst_of(&p) > f->req->o->error * INK_PLAN_SLACK)
 		return;
 	ink_keep_if(best, p,
-		p.bytes < best->plan.bytes ||
-			(p.bytes == best->plan.bytes && worst_of(&p) < worst_of(&best->plan)));
+		    p.bytes < best->plan.bytes ||
+			    (p.bytes == best->plan.bytes && worst_of(&p) < worst_of(&best->plan)));
 }
 
 static int bytes_fit(uint64_t units, const void *about)
@@ -416,7 +416,7 @@ static int bytes_fit(uint64_t units, const void *about)
 	return !o->bytes || with_units(s->f, units).bytes <= o->bytes;
 }
 
-/* As many units as there are bytes for; 0: there is no room for a filter. */
+/* The units that fit the bytes; 0: there is no room for a filter. */
 static uint64_t units_in_bytes(const struct filter *f)
 {
 	struct search s = {f, 0, 0};
@@ -472,12 +472,12 @@ static int check_counters(const struct ink_options *o, struct ink_why *why)
 	uint32_t bits = counter_bits(o), least = o->kind == INK_STATEFUL ? 2 : 1;
 
 	if (bits && (bits < least || bits > INK_BLOOM_MOST_COUNTER_BITS))
-		return ink_fail(why, -EINVAL, "geometry: counters of %u bits; %s has %u to %d, or none",
-				   bits, ink_kind_name(o->kind), least, INK_BLOOM_MOST_COUNTER_BITS);
+		return ink_fail(why, -EINVAL, "geometry: counters of %u bits; %s has %u to %d, or none", bits,
+				ink_kind_name(o->kind), least, INK_BLOOM_MOST_COUNTER_BITS);
 	if (!bits && !o->age_bits)
 		return ink_fail(why, -EINVAL,
-				   "geometry: without counters and age bits nothing would ever leave %s",
-				   ink_kind_name(o->kind));
+				"geometry: without counters and age bits nothing would ever leave %s",
+				ink_kind_name(o->kind));
 	return 0;
 }
 
@@ -491,8 +491,8 @@ static int check_flags(const struct ink_options *o, struct ink_why *why)
 		return ink_fail(why, -ENOTSUP, "geometry: direct has no lines; stateful can be blocked");
 	if (o->kind == INK_STATEFUL && flags & INK_BLOOM_DECREMENT)
 		return ink_fail(why, -ENOTSUP,
-				   "geometry: stateful has no counters that count down from their top; "
-				   "its answers would be wrong");
+				"geometry: stateful has no counters that count down from their top; "
+				"its answers would be wrong");
 	return 0;
 }
 
@@ -507,12 +507,12 @@ static int check(const struct ink_options *o, struct ink_why *why)
 		return error;
 	if (g->k > INK_BLOOM_MOST_K)
 		return ink_fail(why, -EINVAL, "geometry: k is %u; 1 to %d are possible", g->k,
-				   INK_BLOOM_MOST_K);
+				INK_BLOOM_MOST_K);
 	if (o->kind == INK_DIRECT && g->threshold)
 		return ink_fail(why, -EINVAL, "geometry: a threshold is for stateful");
 	if (g->threshold > (g->k ? g->k : INK_BLOOM_MOST_K))
 		return ink_fail(why, -EINVAL, "geometry: a threshold of %u for k = %u cells", g->threshold,
-				   g->k ? g->k : INK_BLOOM_MOST_K);
+				g->k ? g->k : INK_BLOOM_MOST_K);
 	return 0;
 }
 
@@ -522,11 +522,12 @@ static struct filter filter_of(const struct ink_request *req, uint32_t k)
 	uint32_t bits = counter_bits(req->o);
 	struct filter f = {.req = req, .unit = 1};
 
-	f.plan = (struct ink_plan){.size = sizeof f.plan,
-				   .kind = req->o->kind,
-				   .age_bits = req->o->age_bits,
-				   .state_bits = ink_kind_find(req->o->kind)->state_bits(req->o->states, bits),
-				   .geometry = {.k = k, .counter_bits = bits, .bloom_flags = g->bloom_flags}};
+	f.plan =
+		(struct ink_plan){.size = sizeof f.plan,
+				  .kind = req->o->kind,
+				  .age_bits = req->o->age_bits,
+				  .state_bits = ink_kind_find(req->o->kind)->state_bits(req->o->states, bits),
+				  .geometry = {.k = k, .counter_bits = bits, .bloom_flags = g->bloom_flags}};
 	if (req->o->kind == INK_STATEFUL)
 		f.plan.geometry.threshold = g->threshold ? g->threshold : 1;
 	if (g->bloom_flags & INK_BLOOM_BLOCKED)
@@ -545,7 +546,7 @@ static int makes_sense(const struct filter *f)
 
 typedef void (*search_fn)(const struct filter *f, struct ink_best *best);
 
-/* How many k there were to try. */
+/* The number of k that were tried. */
 static unsigned each_k(const struct ink_request *req, search_fn search, struct ink_best *best)
 {
 	unsigned tried = 0;
@@ -578,21 +579,21 @@ static int out_of_reach(const struct ink_request *req, struct ink_why *why)
 	struct ink_best best = {.found = 0};
 
 	if (!each_k(req, least_error, &best))
-		return ink_fail(why, -ERANGE, "%s: no such geometry with %u state%s and %u age bit%s",
-				   name, req->o->states, ink_plural(req->o->states), req->o->age_bits,
-				   ink_plural(req->o->age_bits));
+		return ink_fail(why, -ERANGE, "%s: no such geometry with %u state%s and %u age bit%s", name,
+				req->o->states, ink_plural(req->o->states), req->o->age_bits,
+				ink_plural(req->o->age_bits));
 	if (req->o->geometry.m && req->o->flows && best.found)
-		return ink_fail(why, -ERANGE, "%s: %llu flows in %u cells have errors of %.2g, not %g",
-				   name, (unsigned long long)req->o->flows, req->o->geometry.m,
-				   worst_of(&best.plan), req->o->error);
+		return ink_fail(why, -ERANGE, "%s: %llu flows in %u cells have errors of %.2g, not %g", name,
+				(unsigned long long)req->o->flows, req->o->geometry.m, worst_of(&best.plan),
+				req->o->error);
 	if (req->o->flows && search_for(req) == fewest_bytes)
 		return ink_fail(why, -ERANGE, "%s: %llu flows at error %g take more than 2^32 - 1 cells",
-				   name, (unsigned long long)req->o->flows, req->o->error);
+				name, (unsigned long long)req->o->flows, req->o->error);
 	if (req->o->geometry.m)
 		return ink_fail(why, -ERANGE, "%s: no flow has room at error %g in %u cells", name,
-				   req->o->error, req->o->geometry.m);
+				req->o->error, req->o->geometry.m);
 	return ink_fail(why, -ERANGE, "%s: no flow has room at error %g in %llu byte%s", name, req->o->error,
-			   (unsigned long long)req->o->bytes, ink_plural(req->o->bytes));
+			(unsigned long long)req->o->bytes, ink_plural(req->o->bytes));
 }
 
 int ink_bloom_plan(const struct ink_request *req, struct ink_plan *plan, struct ink_why *why)

@@ -35,20 +35,19 @@
  *     delete       count 1: empty                          don't know: stays, for the tick
  *                  more: count - 1, the value stays        else: empty
  *
- * With counters "don't know" lasts until the last flow of the cell has gone.
- * A flow that reads "don't know" can be deleted all the same, and must be: only
- * its counts are known, and they are what brings the cell back. A count that
- * has reached its top stays there (what it counted is no longer known), and so
- * the cell is never empty again, except by time.
+ * With counters, "don't know" lasts until the last flow of the cell is deleted. A
+ * flow that reads "don't know" can and must be deleted: the delete lowers the counts,
+ * and only that frees the cell. A count that reaches its top stays there, because
+ * the true count is no longer known; then only a time-out empties the cell.
  *
- * Without counters a cell with a state has one owner, since every second flow
- * makes it "don't know"; so to change or to clear it is safe. A "don't know"
- * has no single owner that could clear it, and ends by time.
+ * Without counters, a cell with a state belongs to one flow, since a second flow makes
+ * it "don't know"; so it is safe to change or to clear it. A "don't know" belongs to
+ * several flows, none of which may clear it, and it ends by time-out.
  *
- * Time. A cell in a state rests for the period of that state. A cell that is
- * "don't know" is part of flows in any state; were it emptied before they are,
- * they would all read absent. So lookups touch it like any other, and it rests
- * for the longest of all periods, of unsure among them.
+ * Time. A cell in a state expires after the period of that state. A cell that is
+ * "don't know" is part of flows in any state; if it were emptied before they expire,
+ * they would all read absent. So lookups touch it like any other, and it expires after
+ * the longest of all periods, including that of unsure.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -128,8 +127,8 @@ static inline unsigned state_of(const struct ink_table *t, uint32_t value)
 /* ------------------------------------------------------------------- an answer */
 
 /*
- * What a flow's cells say, which are also returned. That a cell is empty, or
- * that two of them disagree, is seen before the rest is read.
+ * The answer of a flow's cells, which are also returned. It stops at the first cell
+ * that is empty or disagrees with an earlier one.
  */
 INK_HOT ink_answer judge(const struct ink_table *t, const struct place *p, uint32_t *cells)
 {
@@ -177,7 +176,7 @@ INK_HOT ink_answer lookup_at(struct ink_table *t, const struct place *p, const s
 
 /* --------------------------------------------------------------------- changes */
 
-/* A cell that another flow was in becomes "don't know", and that is counted. */
+/* A cell that another flow has becomes "don't know", which is counted. */
 static inline uint32_t marked(struct ink_table *t, uint32_t cell, uint32_t count)
 {
 	if (!is_unsure(t, cell))
@@ -221,7 +220,7 @@ static inline uint32_t cell_changed(struct ink_table *t, uint32_t cell, uint32_t
 	return cell_of(t, value, count_in(t, cell));
 }
 
-/* What is not known is not changed: the new state would be as little known as the old one. */
+/* A "don't know" is not changed: the new state would be as uncertain as the old one. */
 INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
 		      struct ink_change c)
 {
@@ -243,7 +242,7 @@ INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct h
 	return 0;
 }
 
-/* Others may remain in the cell; that this one has gone is no reason to keep it. */
+/* Other flows may remain in the cell. A delete does not touch it. */
 static inline uint32_t cell_left(const struct ink_table *t, uint32_t cell)
 {
 	const struct ink_bloom_shape *s = bloom_of(t);
@@ -272,7 +271,7 @@ INK_HOT int delete_at(struct ink_table *t, const struct place *p, const struct h
 	return 0;
 }
 
-/* What was found is another flow's: this one comes into its cells. */
+/* The state found belongs to another flow: this one is inserted. */
 INK_HOT int begin_at(struct ink_table *t, const struct place *p, uint64_t id, ink_answer to)
 {
 	return to == INK_ABSENT ? 0 : insert_at(t, p, id, (unsigned)to);
@@ -282,7 +281,7 @@ INK_HOT int begin_at(struct ink_table *t, const struct place *p, uint64_t id, in
 
 /* --------------------------------------------------------------------- the time */
 
-/* The cell as tick.c knows entries: state << age bits | age. */
+/* The cell as a code of tick.c: state << age bits | age. */
 static inline unsigned code_of(const struct ink_table *t, uint32_t cell)
 {
 	unsigned state = is_unsure(t, cell) ? t->coding.unsure : state_of(t, value_in(t, cell));
@@ -313,7 +312,7 @@ static struct bloom_aging aging_of(const struct ink_table *t)
 	return g;
 }
 
-/* Without ages nothing ends: a "don't know" is part of flows that live. */
+/* Without ages nothing expires: a "don't know" is part of live flows. */
 static void stateful_sweep(struct ink_table *t, uint64_t from, uint64_t to)
 {
 	struct bloom_aging g;
@@ -324,7 +323,7 @@ static void stateful_sweep(struct ink_table *t, uint64_t from, uint64_t to)
 	bloom_sweep(t, from, to, &g);
 }
 
-/* The longest of all; 0, which is for ever, is longer than any. */
+/* The longest period; 0 means never and is longer than any. */
 static int stateful_adopt(const struct ink_table *t, struct ink_program *p, struct ink_why *why)
 {
 	struct ink_timing *unsure = &p->timings[t->states];
@@ -372,7 +371,7 @@ static const struct ink_ops stateful = {
 	.check = stateful_check,
 };
 
-/* Without counters a cell needs one more value: no flow has come to it. */
+/* Without counters a cell needs one more value, for empty. */
 static unsigned stateful_state_bits(unsigned states, uint32_t counter_bits)
 {
 	return ink_coding(counter_bits ? states : states + 1, 0).state_bits;

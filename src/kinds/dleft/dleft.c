@@ -5,25 +5,25 @@
  * There are d subtables of b buckets of h cells. A flow has a bucket in each
  * subtable, drawn independently, and one fingerprint of f bits, the same in
  * all of them. It is stored in the bucket that holds fewest entries, the
- * leftmost of those that tie; that is all of d-left hashing, and it keeps the
- * loads so even that at d = 3, h = 6 and two thirds of the cells taken a
- * bucket practically never overflows.
+ * leftmost of those that tie. This is d-left hashing. It keeps the loads so even
+ * that, at d = 3, h = 6 and two thirds of the cells taken, a bucket practically
+ * never overflows.
  *
- * A flow matches its own entry always. It also matches the entry of another
- * flow with its fingerprint if that one stands in a bucket that both have. So
- * one match about a flow that is stored is its own, and right; two are "don't
- * know". Because buckets are independent, some collisions cannot be seen when
- * they come about, and that is what `line` improves on:
+ * A flow always matches its own entry. It also matches the entry of another flow
+ * with the same fingerprint if that entry is in a bucket that both flows have. So
+ * a single match of a stored flow is its own entry, and right; two matches are
+ * "don't know". Because buckets are independent, an insert cannot detect every
+ * collision. `line` improves on that:
  *
  *              subtable 0    subtable 1    subtable 2
  *                  |             |
  *     flow X       X             Y          X came first, Y has the same fingerprint.
- *     flow Y            .        Y     .    They share one bucket: Y did not meet X there,
- *                                           but X now meets Y, and does not know.
+ *     flow Y            .        Y     .    They share one bucket. Y did not match X there,
+ *                                           but X now matches Y, and reads "don't know".
  *
- * The paper leaves open what an insert does that meets a match, whether a
- * state change puts the entry elsewhere, and what a state change at two
- * matches does: dleft_flags choose. The side table is the paper's TCAM.
+ * The paper leaves open what an insert does that finds a match, whether a state
+ * change moves the entry, and what a state change does if there are two matches:
+ * dleft_flags choose. The side table is the paper's TCAM.
  *
  * The memory, in words of 64 bits, lowest bit first:
  *
@@ -172,7 +172,7 @@ static inline uint64_t cell_in(const struct ink_table *t, uint64_t bucket, uint6
 
 /* ------------------------------------------------------------------- flags */
 
-/* No cell has a flag for it, so a side table that holds anything is asked about every flow. */
+/* No cell has a flag for it, so a side table that is not empty is probed for every flow. */
 static inline int side_flagged(const struct ink_table *t, const struct place *p, unsigned class)
 {
 	(void)p;
@@ -233,7 +233,7 @@ static inline int cells_keep(const struct ink_table *t)
 	return (shape_of(t)->flags & INK_DLEFT_KEEP) != 0;
 }
 
-/* A change may move entries (INK_DLEFT_REINSERT), so nothing is looked at ahead. */
+/* A change may move entries (INK_DLEFT_REINSERT), so batches do not search ahead. */
 static inline int cell_found(struct ink_table *t, const struct place *p, const struct hint *h,
 			     struct spot *spot)
 {
@@ -289,9 +289,9 @@ static inline int cell_clear(struct ink_table *t, struct spot *spot)
 }
 
 /*
- * A state change may put the entry elsewhere; a touch leaves it where it is.
- * There is room, at least where it stood, and the tick in portions need not
- * care on which side of its cursor: the entry's age is as of one just stored.
+ * A state change may move the entry; a touch leaves it where it is. There is room,
+ * at least in its old cell. The side of a tick's cursor does not matter: the entry's
+ * age is that of an entry just stored.
  */
 static inline int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
 {
@@ -458,7 +458,7 @@ static const char *cells_check_bounds(const struct ink_table *t)
 	return cells_check(t);
 }
 
-/* The plan knows whether there are overflow bits. */
+/* The plan tells whether there are overflow bits. */
 static void cells_shape(struct ink_table *t)
 {
 	const struct ink_geometry *g = &t->plan.geometry;

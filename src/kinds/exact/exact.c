@@ -3,35 +3,35 @@
  * The kind `exact`: whole ids and true times. It is never mistaken and never
  * in doubt, and so it is what the others are measured by.
  *
- * A hash table with open addressing. A flow's home is given by the high bits
- * of its id; it stands there or, if that slot is taken, in the first free one
- * behind it, round the end of the table if need be:
+ * A hash table with open addressing and linear probing. The high bits of a flow's
+ * id select its home. The flow is stored there or, if that slot is taken, in the
+ * first free slot after it; the table is a ring:
  *
  *     slot     0   1   2   3   4   5   6   7
  *            [ c |   |   | a | b |   | d | e ]     homes: a 3, b 3, d 6, e 6, c 7
  *
- * No slot between a flow's home and the flow is ever empty: a search may end
- * at the first empty slot. A removal keeps it so by moving later flows of the
- * run back into the hole (no tombstones), so a table does not age.
+ * No slot between a flow's home and the flow is ever empty, so a search ends at the
+ * first empty slot. Backward-shift deletion keeps it so: a removal moves later flows
+ * of the run back into the hole. There are no tombstones, and a table does not degrade
+ * with use.
  *
  *     slot   [ id 64 ][ stamp 64 = last touch, in ticks, 56 | state + 1, 8 ]
  *
- * A stamp of 0 is an empty slot, so zeroed memory is an empty table. Rests are
- * counted modulo 2^56: a flow that rested for longer than that may expire
+ * A stamp of 0 is an empty slot, so zeroed memory is an empty table. The time since
+ * the last touch is computed modulo 2^56: a flow that was idle for longer may expire
  * late, never early.
  *
- * A flow expires at the first tick >= its last touch + the period of its
- * state. While a tick is under way, touches count as of its target: the caller
- * has said that it is that late. So it does no harm if a tick meets a flow
- * twice; that makes the rest simple. What a tick in portions must not do is to
- * pass a flow by, and flows move in two ways between its portions:
+ * A flow expires at the first tick >= its last touch + the period of its state. While
+ * a tick is under way, touches count as made at its target, because the caller has
+ * said that it is that late. So a tick may visit a flow twice. A tick in portions must
+ * not miss a flow, and flows move in two ways between its portions:
  *
- *   - Back into a hole, past the cursor: the tick meets the flow right there.
+ *   - Back into a hole, past the cursor: the tick visits the flow at once.
  *   - Into a larger table, when it grows: the cursor starts again at 0.
  *
- * One slot at least stays empty, or searches would not end. The table doubles
- * when 7/8 of the slots are taken; where there is no memory for that, it goes
- * on until only one slot is left and then refuses.
+ * At least one slot stays empty, or searches would not end. The table doubles when 7/8
+ * of the slots are taken. If there is no memory for that, it fills up until one slot
+ * is left, and then refuses.
  */
 #include <errno.h>
 #include <stddef.h>
