@@ -2,23 +2,10 @@
 /*
  * From the written machine to rules: plain tables that a state table can use.
  *
- * States that remember something are split; the others are not:
- *
- *     written        compiled
- *     opening        opening (initiator: low end), opening (initiator: high end)
- *     established    established
- *
- * With `remember tail` a state with rows about pictures becomes six, one for each
- * number of bytes of a start code that a packet can end with. A
- * compiled state is base + initiator * tails + tail.
- *
- * Events are split likewise: by the end that sent the packet, if a row depends
- * on it or the initiator must be remembered, and by the tail that the packet
- * leaves. A compiled event is base + side * tails + tail.
- *
- * Then every field of the table (states + absent + unsure) x events is filled
- * with the first written row that fits. The rows of a state are indexed once,
- * by event and end, so a field costs a few lookups whatever their number.
+ * number.c splits states and events and numbers them. Then every field of the table
+ * (states + absent + unsure) x events is filled with the first written row that fits.
+ * The rows of a state are indexed once, by event and end, so a field costs a few
+ * lookups whatever their number.
  */
 #include <errno.h>
 #include <string.h>
@@ -35,234 +22,6 @@
  * more ticks cost them nothing.
  */
 enum { TICKS_MOST = 8 };
-
-/* --------------------------------------------------- which states remember */
-
-/* Does a row depend on which end is the initiator? */
-static int asks_initiator(const struct ink_state *s)
-{
-	unsigned froms = 0;
-
-	for (unsigned i = 0; i < s->n_rows; i++)
-		froms |= s->rows[i]->froms;
-	return (froms >> INK_FROM_INITIATOR & 1) || (froms >> INK_FROM_RESPONDER & 1);
-}
-
-/* The states to which a row passes the initiator on, which it does unless it names a new one. */
-static void find_heirs(const struct ink_machine *m, const struct ink_state *s, uint8_t *heirs)
-{
-	for (unsigned i = 0; i < s->n_rows; i++) {
-		unsigned to = ink_row_leads(m, s, s->rows[i]);
-
-		if (to != INK_NOWHERE && !s->rows[i]->new_initiator)
-			heirs[to] = 1;
-	}
-}
-
-static int has_split_heir(const struct ink_machine *m, const uint8_t *heirs)
-{
-	for (unsigned i = 0; i < m->n_states; i++)
-		if (heirs[i] && m->states[i].splits)
-			return 1;
-	return 0;
-}
-
-/* A state remembers the initiator if one of its rows needs it, or leads to a state that remembers it. */
-static int find_splits(struct ink_machine *m)
-{
-	uint8_t *heirs = ink_arena_get(&m->arena, m->n_states * INK_MAX_STATES);
-	int changed = m->remembers_initiator;
-
-	if (!heirs)
-		return -ENOMEM;
-	for (unsigned i = 0; i < m->n_states; i++) {
-		m->states[i].splits = asks_initiator(&m->states[i]);
-		find_heirs(m, &m->states[i], heirs + i * INK_MAX_STATES);
-	}
-	while (changed) {
-		changed = 0;
-		for (unsigned i = 0; i < m->n_states; i++)
-			if (!m->states[i].splits && has_split_heir(m, heirs + i * INK_MAX_STATES))
-				changed = m->states[i].splits = 1;
-	}
-	return 0;
-}
-
-static int is_about_pictures(const struct ink_machine *m, const struct ink_trigger *t)
-{
-	return t->kind == INK_ON_EVENT && m->events[t->event].condition->pictures;
-}
-
-static void find_tails(struct ink_machine *m)
-{
-	for (unsigned i = 0; m->remembers_tail && i < m->n_states; i++) {
-		struct ink_state *s = &m->states[i];
-
-		for (unsigned j = 0; j < s->n_rows; j++)
-			for (unsigned k = 0; k < s->rows[j]->n_triggers; k++)
-				s->tails |= is_about_pictures(m, &s->rows[j]->triggers[k]);
-	}
-}
-
-/* ----------------------------------------------------------------- numbering */
-
-static unsigned tails_of(const struct ink_state *s)
-{
-	return s->tails ? INK_TAILS : 1;
-}
-
-static unsigned copies_of(const struct ink_state *s)
-{
-	return (s->splits ? 2 : 1) * tails_of(s);
-}
-
-/* What a flow remembers besides its written state. */
-struct memory {
-	unsigned initiator, tail;
-};
-
-static unsigned code_of(const struct ink_state *s, struct memory k)
-{
-	return s->base + (s->splits ? k.initiator * tails_of(s) : 0) + (s->tails ? k.tail : 0);
-}
-
-static const struct ink_state *state_named(const struct ink_machine *m, const char *name)
-{
-	for (unsigned i = 0; m && i < m->n_states; i++)
-		if (!strcmp(m->states[i].name, name))
-			return &m->states[i];
-	return NULL;
-}
-
-/* The first number of a state: that of the same name in the machine it replaces, or the next free one. */
-static unsigned base_of(const struct ink_state *s, const struct ink_machine *like, struct ink_text *text,
-			unsigned *next)
-{
-	const struct ink_state *old = state_named(like, s->name);
-	unsigned base = *next;
-
-	if (old && (old->splits != s->splits || old->tails != s->tails))
-		ink_text_error(text, s->at, "'%s' does not remember what it did in the previous machine",
-			       s->name);
-	if (old)
-		return old->base;
-	*next += copies_of(s);
-	return base;
-}
-
-static unsigned number_bases(struct ink_machine *m, const struct ink_machine *like, struct ink_text *text)
-{
-	unsigned next = like ? like->rules.states : 0;
-
-	for (unsigned i = 0; like && i < like->n_states; i++)
-		if (!state_named(m, like->states[i].name))
-			ink_text_error(text, 0,
-				       "state '%s' of the previous machine is missing: its flows live on",
-				       like->states[i].name);
-	for (unsigned i = 0; i < m->n_states; i++)
-		m->states[i].base = base_of(&m->states[i], like, text, &next);
-	return next;
-}
-
-static int number_states(struct ink_machine *m, struct ink_text *text)
-{
-	unsigned n = number_bases(m, text->options ? text->options->like : NULL, text);
-	uint16_t *of;
-
-	if (text->errors)
-		return -EINVAL;
-	if (n > INK_MAX_STATES) {
-		ink_text_error(text, 0, "%u states, with what they remember %u: %d are possible", m->n_states,
-			       n, INK_MAX_STATES);
-		return -EINVAL;
-	}
-	of = ink_arena_get(&m->arena, (n + 1) * sizeof *of);
-	m->tail_of = ink_arena_get(&m->arena, n + 1);
-	if (!of || !m->tail_of)
-		return -ENOMEM;
-	for (unsigned i = 0; i < m->n_states; i++)
-		for (unsigned c = 0; c < copies_of(&m->states[i]); c++) {
-			of[m->states[i].base + c] = (uint16_t)i;
-			m->tail_of[m->states[i].base + c] = (uint8_t)(c % tails_of(&m->states[i]));
-		}
-	m->rules.states = n;
-	m->view.state_of = of;
-	return 0;
-}
-
-/* A trigger that depends on the end that sent the packet needs its events split. */
-static void give_sides(struct ink_machine *m, const struct ink_trigger *t)
-{
-	if (t->kind == INK_ON_EVENT)
-		m->event_sides[t->event] = 2;
-	m->all_sides |= t->kind == INK_ON_ANY;
-}
-
-static void find_sides(struct ink_machine *m, const struct ink_state *s)
-{
-	for (unsigned i = 0; i < s->n_rows; i++) {
-		const struct ink_written_row *row = s->rows[i];
-		unsigned to = ink_row_leads(m, s, row);
-		int sets =
-			to != INK_NOWHERE && m->states[to].splits && (s == &m->absent || row->new_initiator);
-
-		for (unsigned j = 0; j < row->n_triggers; j++)
-			if (sets || row->triggers[j].from != INK_FROM_ANY)
-				give_sides(m, &row->triggers[j]);
-	}
-}
-
-static int number_events(struct ink_machine *m, struct ink_text *text)
-{
-	unsigned n = 0;
-	uint16_t *of;
-
-	m->tails = 1;
-	for (unsigned i = 0; i < m->n_states; i++)
-		if (m->states[i].tails)
-			m->tails = INK_TAILS;
-	for (unsigned e = 0; e < m->n_events; e++) {
-		m->event_base[e] = n;
-		n += m->event_sides[e] * m->tails;
-	}
-	if (n > INK_MAX_EVENTS) {
-		ink_text_error(text, 0, "%u events, with their sides and tails %u: %d are possible",
-			       m->n_events, n, INK_MAX_EVENTS);
-		return -EINVAL;
-	}
-	of = ink_arena_get(&m->arena, (n + 1) * sizeof *of);
-	if (!of)
-		return -ENOMEM;
-	for (unsigned e = 0; e < m->n_events; e++)
-		for (unsigned c = 0; c < m->event_sides[e] * m->tails; c++)
-			of[m->event_base[e] + c] = (uint16_t)e;
-	m->rules.events = n;
-	m->view.event_of = of;
-	return 0;
-}
-
-static int number_all(struct ink_machine *m, struct ink_text *text)
-{
-	int error;
-
-	m->event_base = ink_arena_get(&m->arena, m->n_events * sizeof *m->event_base);
-	m->event_sides = ink_arena_get(&m->arena, m->n_events);
-	if (!m->event_base || !m->event_sides)
-		return -ENOMEM;
-	memset(m->event_sides, 1, m->n_events);
-	error = find_splits(m);
-	if (error)
-		return error;
-	find_tails(m);
-	find_sides(m, &m->absent);
-	find_sides(m, &m->unsure);
-	for (unsigned i = 0; i < m->n_states; i++)
-		find_sides(m, &m->states[i]);
-	if (m->all_sides)
-		memset(m->event_sides, 2, m->n_events);
-	error = number_states(m, text);
-	return error ? error : number_events(m, text);
-}
 
 /* ------------------------------------------------------------------- actions */
 
@@ -392,7 +151,7 @@ static const struct ink_written_row *row_for(const struct row_index *x, const st
 
 /* The compiled row for a flow in state s with memory k, if `row` (or none) serves the event. */
 static struct ink_row compiled_row(const struct ink_machine *m, const struct ink_state *s,
-				   const struct happening *h, struct memory k,
+				   const struct happening *h, struct ink_memory k,
 				   const struct ink_written_row *row)
 {
 	struct ink_row r = {.next = INK_NO_ROW, .action = row ? (uint16_t)row->number : 0};
@@ -405,12 +164,12 @@ static struct ink_row compiled_row(const struct ink_machine *m, const struct ink
 		return r;
 	if (!row)
 		to = (unsigned)(s - m->states);
-	r.next = to == INK_NOWHERE ? INK_ABSENT : (int16_t)code_of(&m->states[to], k);
+	r.next = to == INK_NOWHERE ? INK_ABSENT : (int16_t)ink_code_of(&m->states[to], k);
 	return r;
 }
 
 static void fill_line(const struct ink_machine *m, const struct ink_state *s, const struct row_index *x,
-		      struct memory k, struct ink_row *line)
+		      struct ink_memory k, struct ink_row *line)
 {
 	for (unsigned e = 0; e < m->n_events; e++)
 		for (unsigned side = 0; side < m->event_sides[e]; side++)
@@ -427,8 +186,8 @@ static void fill_lines(const struct ink_machine *m, const struct ink_state *s, s
 		       struct ink_row *first)
 {
 	index_rows(x, m, s);
-	for (unsigned c = 0; c < copies_of(s); c++) {
-		struct memory k = {c / tails_of(s), c % tails_of(s)};
+	for (unsigned c = 0; c < ink_copies_of(s); c++) {
+		struct ink_memory k = {c / ink_tails_of(s), c % ink_tails_of(s)};
 
 		fill_line(m, s, x, k, first + (size_t)c * m->rules.events);
 	}
@@ -509,12 +268,12 @@ static void time_state(const struct ink_machine *m, const struct ink_state *s, s
 	const struct ink_written_row *row = s->on_timeout;
 	unsigned to = row ? ink_row_leads(m, s, row) : INK_NOWHERE;
 
-	for (unsigned c = 0; c < copies_of(s); c++) {
-		struct memory k = {c / tails_of(s), c % tails_of(s)};
+	for (unsigned c = 0; c < ink_copies_of(s); c++) {
+		struct ink_memory k = {c / ink_tails_of(s), c % ink_tails_of(s)};
 
 		timings[s->base + c] = (struct ink_timing){
 			.period = row ? ticks(m, s->time) : 0,
-			.timeout = to == INK_NOWHERE ? INK_ABSENT : (int16_t)code_of(&m->states[to], k),
+			.timeout = to == INK_NOWHERE ? INK_ABSENT : (int16_t)ink_code_of(&m->states[to], k),
 			.expendable = (uint8_t)s->expendable};
 	}
 }
@@ -602,7 +361,7 @@ int ink_compile(struct ink_machine *m, struct ink_text *text)
 
 	m->rules.size = sizeof m->rules;
 	m->view.rules = &m->rules;
-	if ((error = make_names(m)) || (error = number_all(m, text)) || (error = make_actions(m, text)) ||
+	if ((error = make_names(m)) || (error = ink_number(m, text)) || (error = make_actions(m, text)) ||
 	    (error = make_rows(m)) || (error = make_starts(m)) || (error = make_timings(m)))
 		return error;
 	m->view.on_timeout = actions_on(m, INK_ON_TIMEOUT);

@@ -89,109 +89,6 @@ int ink_begins_condition(const char *name)
 	return 0;
 }
 
-/* -------------------------------------------------------------- the nodes */
-
-static const struct ink_condition *node(struct ink_parser *p, const struct ink_condition *wanted)
-{
-	struct ink_condition *c = ink_arena_get(&p->m->arena, sizeof *c);
-
-	if (c)
-		*c = *wanted;
-	return c;
-}
-
-static unsigned deeper(const struct ink_condition *a, const struct ink_condition *b)
-{
-	return 1 + (a->depth > b->depth ? a->depth : b->depth);
-}
-
-/*
- * What "and" or "or" of two conditions is without a node of its own, or NULL. Without constants, every
- * condition has a test: so the program of a condition is at least as long as the way through its tree.
- */
-static const struct ink_condition *folded(enum ink_condition_kind kind, const struct ink_condition *a,
-					  const struct ink_condition *b)
-{
-	enum ink_condition_kind neutral = kind == INK_AND ? INK_ALWAYS : INK_NEVER;
-	enum ink_condition_kind decisive = kind == INK_AND ? INK_NEVER : INK_ALWAYS;
-
-	if (a == b || b->kind == neutral || a->kind == decisive)
-		return a;
-	return a->kind == neutral || b->kind == decisive ? b : NULL;
-}
-
-static const struct ink_condition *join(struct ink_parser *p, enum ink_condition_kind kind,
-					const struct ink_condition *a, const struct ink_condition *b)
-{
-	const struct ink_condition *one = a && b && kind != INK_NOT ? folded(kind, a, b) : NULL;
-
-	if (!a || !b || one)
-		return one;
-	if (deeper(a, b) > INK_DEPTH_MAX) {
-		ink_text_error(p->text, p->now.at, "more than %d conditions joined in one", INK_DEPTH_MAX);
-		return NULL;
-	}
-	return node(p, &(struct ink_condition){.kind = kind,
-					       .a = a,
-					       .b = b,
-					       .depth = deeper(a, b),
-					       .pictures = a->pictures || b->pictures});
-}
-
-/* Do two tests always give the same result for the same packet? The length of a chance is its number. */
-static int same_test(const struct ink_test *a, const struct ink_test *b)
-{
-	if (a->field != b->field || a->field == INK_FIELD_COUNTER)
-		return 0;
-	if (a->n_ranges != b->n_ranges || a->n_prefixes != b->n_prefixes || a->length != b->length)
-		return 0;
-	return (!a->n_ranges || !memcmp(a->ranges, b->ranges, a->n_ranges * sizeof *a->ranges)) &&
-	       (!a->n_prefixes || !memcmp(a->prefixes, b->prefixes, a->n_prefixes * sizeof *a->prefixes)) &&
-	       (!a->length || !memcmp(a->bytes, b->bytes, a->length));
-}
-
-/* The number of the test that is equal to this one, or n_tests. */
-static unsigned find_test(const struct ink_machine *m, const struct ink_test *test)
-{
-	unsigned number = 0;
-
-	while (number < m->n_tests && !same_test(&m->tests[number], test))
-		number++;
-	return number;
-}
-
-/* The test's number. */
-static int number_of(struct ink_parser *p, const struct ink_test *test, unsigned *number)
-{
-	struct ink_machine *m = p->m;
-	struct ink_test *grown;
-
-	*number = find_test(m, test);
-	if (*number < m->n_tests)
-		return 0;
-	if (m->n_tests == INK_TESTS_MAX) {
-		ink_text_error(p->text, p->now.at, "more than %d different tests", INK_TESTS_MAX);
-		return -1;
-	}
-	grown = ink_arena_grow(&m->arena, m->tests, m->n_tests, sizeof *m->tests);
-	if (!grown)
-		return -1;
-	m->tests = grown;
-	m->tests[m->n_tests++] = *test;
-	return 0;
-}
-
-static const struct ink_condition *test_node(struct ink_parser *p, const struct ink_test *test)
-{
-	unsigned number;
-
-	if (number_of(p, test, &number))
-		return NULL;
-	return node(p, &(struct ink_condition){.kind = INK_TEST,
-					       .test = number,
-					       .pictures = test->field == INK_FIELD_PICTURE});
-}
-
 /* ------------------------------------------------------------------ ranges */
 
 static int by_low(const void *a, const void *b)
@@ -224,7 +121,7 @@ static const struct ink_condition *range_node(struct ink_parser *p, enum ink_fie
 		return NULL;
 	memcpy(copy, ranges, n * sizeof *copy);
 	n = tidy(copy, n);
-	return test_node(p, &(struct ink_test){.field = field, .ranges = copy, .n_ranges = n});
+	return ink_condition_test(p, &(struct ink_test){.field = field, .ranges = copy, .n_ranges = n});
 }
 
 static int parse_limited(struct ink_parser *p, const struct number_test *t, uint64_t *number)
@@ -351,7 +248,7 @@ static const struct ink_condition *parse_hosts(struct ink_parser *p, enum ink_fi
 	if (braces && !ink_parser_takes(p, "}"))
 		return ink_parser_expected(p, "',' or '}'"), NULL;
 	test.prefixes = prefixes;
-	return test_node(p, &test);
+	return ink_condition_test(p, &test);
 }
 
 /* After "src" or "dst". */
@@ -419,7 +316,7 @@ static const struct ink_condition *parse_chance(struct ink_parser *p)
 		return NULL;
 	test.threshold = share * most < most ? (uint64_t)(share * most) : UINT64_MAX;
 	test.length = p->m->n_chances++;
-	return test_node(p, &test);
+	return ink_condition_test(p, &test);
 }
 
 /* Reads a string, which must not be empty, into the test. 0, or -1. */
@@ -486,19 +383,19 @@ static const struct ink_condition *parse_filter(struct ink_parser *p)
 
 	if (parse_bytes(p, "a filter in quotes", &test))
 		return NULL;
-	if (find_test(p->m, &test) == p->m->n_tests) {
+	if (ink_find_test(p->m, &test) == p->m->n_tests) {
 		if (check_filter(p, at, &test))
 			return NULL;
 		test.place = place_of(p, at);
 	}
-	return test_node(p, &test);
+	return ink_condition_test(p, &test);
 }
 
 static const struct ink_condition *parse_begins(struct ink_parser *p)
 {
 	struct ink_test test = {.field = INK_FIELD_BEGINS};
 
-	return parse_bytes(p, "the bytes in quotes", &test) ? NULL : test_node(p, &test);
+	return parse_bytes(p, "the bytes in quotes", &test) ? NULL : ink_condition_test(p, &test);
 }
 
 static const struct ink_condition *parse_payload(struct ink_parser *p, const struct number_test *t)
@@ -525,7 +422,8 @@ static const struct ink_condition *parse_counter(struct ink_parser *p)
 	against->name = name;
 	behind = ink_parser_behind(p);
 	if (!ink_token_is(p->text, &behind, "of"))
-		return ink_parse_number(p, "a number", &against->number) ? NULL : test_node(p, &test);
+		return ink_parse_number(p, "a number", &against->number) ? NULL
+									 : ink_condition_test(p, &test);
 	if (ink_parse_share(p, &against->share))
 		return NULL;
 	ink_parser_next(p);
@@ -533,7 +431,7 @@ static const struct ink_condition *parse_counter(struct ink_parser *p)
 	if (ink_parse_name(p, "a counter", &name))
 		return NULL;
 	against->other_name = name;
-	return test_node(p, &test);
+	return ink_condition_test(p, &test);
 }
 
 static const struct ink_condition *unknown(struct ink_parser *p)
@@ -578,7 +476,7 @@ static const struct ink_condition *parse_word(struct ink_parser *p)
 				       ? parse_payload(p, &number_tests[i])
 				       : parse_numbers(p, &number_tests[i]);
 	if (ink_parser_takes(p, "any"))
-		return node(p, &(struct ink_condition){.kind = INK_ALWAYS});
+		return ink_condition_node(p, &(struct ink_condition){.kind = INK_ALWAYS});
 	if (ink_parser_takes(p, "icmp"))
 		return parse_icmp(p);
 	if (ink_parser_takes(p, "rtp"))
@@ -615,7 +513,7 @@ static const struct ink_condition *parse_not(struct ink_parser *p)
 		return a ? a->a : NULL;
 	if (a->kind == INK_ALWAYS || a->kind == INK_NEVER)
 		return a->kind == INK_ALWAYS ? &never : &always;
-	return join(p, INK_NOT, a, a);
+	return ink_condition_join(p, INK_NOT, a, a);
 }
 
 static const struct ink_condition *parse_nested(struct ink_parser *p)
@@ -654,7 +552,7 @@ static const struct ink_condition *parse_both(struct ink_parser *p)
 	const struct ink_condition *a = parse_one(p);
 
 	while (a && ink_parser_takes(p, "and"))
-		a = join(p, INK_AND, a, parse_one(p));
+		a = ink_condition_join(p, INK_AND, a, parse_one(p));
 	return a;
 }
 
@@ -663,6 +561,6 @@ const struct ink_condition *ink_parse_condition(struct ink_parser *p)
 	const struct ink_condition *a = parse_both(p);
 
 	while (a && ink_parser_takes(p, "or"))
-		a = join(p, INK_OR, a, parse_both(p));
+		a = ink_condition_join(p, INK_OR, a, parse_both(p));
 	return a;
 }

@@ -51,4 +51,13 @@ int ink_parse_prefix(struct ink_parser *p, struct ink_prefix *prefix);
 
 const struct ink_condition *ink_parse_condition(struct ink_parser *p);
 
+/* The nodes of a condition: a copy of the given one; a joined pair (for INK_NOT, twice the same); a test. Or NULL. */
+const struct ink_condition *ink_condition_node(struct ink_parser *p, const struct ink_condition *wanted);
+const struct ink_condition *ink_condition_join(struct ink_parser *p, enum ink_condition_kind kind,
+					       const struct ink_condition *a, const struct ink_condition *b);
+const struct ink_condition *ink_condition_test(struct ink_parser *p, const struct ink_test *test);
+
+/* The number of the test that is equal to this one, or n_tests. */
+unsigned ink_find_test(const struct ink_machine *m, const struct ink_test *test);
+
 #endif

@@ -2,8 +2,8 @@
 /*
  * What the parser makes of a text, and what the compiler makes of that.
  *
- *     text --parse.c--> tree --check.c--> names are known --compile.c--> rules, actions
- *                         \--------------decide.c---------------------> decision program
+ *     text --parse.c--> tree --check.c--> names are known --number.c, compile.c--> rules, actions
+ *                         \--------------decide.c-------------------------------> decision program
  *
  * Conditions are trees of tests. Equal tests are stored once and have numbers.
  * The decision program names a test by its number; the packet classifier, which
@@ -89,7 +89,7 @@ enum ink_compare { INK_EQ, INK_NE, INK_LT, INK_LE, INK_GT, INK_GE };
 /* A counter beside a number, or beside a share of another counter. */
 struct ink_against {
 	const struct ink_name *name, *other_name; /* other_name NULL: a number */
-	uint32_t at, other_at;         /* in the text */
+	uint32_t at, other_at;                    /* in the text */
 	unsigned counter, other;
 	enum ink_compare compare;
 	uint64_t number;
@@ -248,6 +248,9 @@ void ink_check_names(struct ink_machine *m, struct ink_text *text);
 /* Builds the decision program; `happens[e]` is cleared for events that cannot happen. 0 or -errno. */
 int ink_decide(struct ink_machine *m, struct ink_text *text, uint8_t *happens);
 
+/* Splits and numbers states and events. 0 or -errno. */
+int ink_number(struct ink_machine *m, struct ink_text *text);
+
 /* Makes rules and actions. 0 or -errno. */
 int ink_compile(struct ink_machine *m, struct ink_text *text);
 
@@ -259,6 +262,28 @@ void ink_offer_tests(struct ink_suggest *near);
 
 /* Is it one of those words? Conditions then do not find a `let` or a counter of that name. */
 int ink_begins_condition(const char *name);
+
+/* ---------------------------------------------------- numbers of compiled states */
+
+static inline unsigned ink_tails_of(const struct ink_state *s)
+{
+	return s->tails ? INK_TAILS : 1;
+}
+
+static inline unsigned ink_copies_of(const struct ink_state *s)
+{
+	return (s->splits ? 2 : 1) * ink_tails_of(s);
+}
+
+/* What a flow remembers besides its written state. */
+struct ink_memory {
+	unsigned initiator, tail;
+};
+
+static inline unsigned ink_code_of(const struct ink_state *s, struct ink_memory k)
+{
+	return s->base + (s->splits ? k.initiator * ink_tails_of(s) : 0) + (s->tails ? k.tail : 0);
+}
 
 /* ------------------------------------------------------------- where rows lead */
 
