@@ -70,7 +70,7 @@ struct ink_count {
 	uint32_t limit;      /* the highest value of a counter: there it sticks */
 	uint64_t cell_mask;  /* cell_bits ones */
 	uint32_t chunks;     /* dleft: into which a bucket is divided to be searched; all but the last .. */
-	uint32_t chunk_bits; /* .. have so many bits */
+	uint32_t chunk_bits; /* .. have this many bits */
 	struct ink_count_lanes lanes;      /* of a chunk */
 	struct ink_count_lanes tail;       /* of the last one */
 	uint64_t starts[COUNT_MAX_K + 1];  /* standard: where each segment begins, and the end */
@@ -90,7 +90,7 @@ struct ink_count_place {
 };
 
 struct ink_count_ops {
-	void (*shape)(struct ink_count *c); /* what the kind works out beforehand */
+	void (*shape)(struct ink_count *c); /* what the kind computes in advance */
 	int (*add)(struct ink_count *c, uint64_t id);
 	int (*remove)(struct ink_count *c, uint64_t id);
 	uint32_t (*count)(const struct ink_count *c, uint64_t id);

@@ -2,11 +2,11 @@
 /*
  * A tick in portions that is under way, as part of a snapshot (docs/format.md).
  *
- * What the tick does to each code was worked out when it began (tick.c), from
- * rules that the snapshot does not have and that may have been replaced since. So
- * the result is saved: for each state whether the tick looks at it, and where an
- * entry goes whose time is over. A tick in portions takes at most one look, which
- * makes one number a state enough.
+ * What the tick does to each code was computed when it began (tick.c), from rules
+ * that the snapshot does not contain and that may have been replaced since. So the
+ * result is saved: for each state, whether the tick looks at it, and the state to
+ * which an expired entry moves. A tick in portions takes at most one look, so one
+ * number for each state is enough.
  */
 #ifndef INKLING_TABLE_PAUSED_H
 #define INKLING_TABLE_PAUSED_H

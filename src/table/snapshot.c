@@ -4,13 +4,12 @@
  * every byte of it, file.h what it shares with other files.
  *
  * The body of a table is one block of memory without pointers, so its bytes
- * are the file's bytes. Everything else that a table is stands in the header.
+ * are the file's bytes. Everything else of a table is in the header.
  *
- * Loading trusts no byte. The file was found undamaged (file.h); then every
- * number of the header is held against what a table can be, the lengths
- * against each other and against the file, before anything is allocated; and
- * then ink_check looks at every cell. A table that was loaded is as sound as
- * one that was made here.
+ * Loading trusts no byte. file.h checks that the file is undamaged. Then, before
+ * anything is allocated, every number of the header is checked against its range,
+ * and the lengths against each other and the file. Last, the kind checks every
+ * cell. A loaded table is as sound as one that was made here.
  */
 #include <errno.h>
 #include <stddef.h>

@@ -45,9 +45,9 @@ struct ink_aging {
 };
 
 /*
- * A single tick: an entry of a state that is looked at loses its mark, or, if
- * it has none, expires. All that must be known of an entry is whether its
- * state is due, so that kinds can treat many entries at once.
+ * A single tick: an entry of a state that is looked at loses its mark or, if it has
+ * none, expires. So a kind only has to know which states are due, and can process
+ * many entries at once.
  */
 static inline int ink_looks_at(const struct ink_aging *a, unsigned state)
 {
@@ -212,10 +212,10 @@ struct ink_victim {
 };
 
 /*
- * Is an entry of that age the victim, of those seen so far? Taking the first of
- * equals would take the one stored last, since that is where room was made: a
- * flood would drop the newest flows and keep its own. The random number follows
- * from the count of replacements, so a loaded table goes on as the saved one.
+ * Is an entry of that age the victim, of those seen so far? The first of several with
+ * the same age would be the entry stored last, because the last victim made room there:
+ * a flood would drop the newest flows and keep its own. The random number follows from
+ * the count of replacements, so a loaded table continues as the saved one.
  */
 static inline int ink_chosen(const struct ink_table *t, struct ink_victim *v, unsigned age)
 {

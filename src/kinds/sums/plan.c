@@ -21,7 +21,7 @@ enum {
 	LOAD_STEPS = 40    /* ten are enough, as a rule */
 };
 
-#define LEAST_LOAD .25 /* below, more cells only dilute */
+#define LEAST_LOAD .25 /* below, more cells hardly reduce the errors */
 #define MOST_LOAD 8.0
 #define LOAD_NEAR (1 + 1e-9) /* to the highest */
 
@@ -82,7 +82,7 @@ static double highest_load(const struct choice *c)
 
 /* -------------------------------------------------------------------- one plan */
 
-/* Where one flow in twenty is in doubt, more room for their changes is no help. */
+/* If more than one flow in twenty reads "don't know", a larger side table does not help. */
 #define MOST_DOUBT .05
 
 static uint32_t side_entries(const struct ink_request *req, double flows, double unsure)
@@ -97,7 +97,7 @@ static uint32_t side_entries(const struct ink_request *req, double flows, double
 	return waiting < INK_SIDE_MOST ? (uint32_t)waiting : INK_SIDE_MOST;
 }
 
-/* With `share` cells in each of the k shares, and n flows. */
+/* The plan with `share` cells in each of the k shares, and n flows. */
 static struct ink_plan plan_for(const struct choice *c, uint64_t share, uint64_t n)
 {
 	struct ink_plan p = {.size = sizeof p,
@@ -117,7 +117,7 @@ static struct ink_plan plan_for(const struct choice *c, uint64_t share, uint64_t
 	return p;
 }
 
-/* So many cells a share that n flows make this load; 0: more than there can be. */
+/* The cells of a share with which n flows make this load; 0: more than there can be. */
 static uint64_t share_for(const struct choice *c, double n, double load)
 {
 	double share = ceil(n / load);

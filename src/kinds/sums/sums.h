@@ -6,7 +6,7 @@
 #include "kinds/sums/multiset.h"
 #include "table/table.h"
 
-/* `kbf`: k shares of bags; see multiset.h and sums.c. */
+/* `kbf`: k shares of multisets; see multiset.h and sums.c. */
 enum { INK_SUMS_MAX_K = 16 };
 
 struct ink_sums_shape {
