@@ -35,7 +35,7 @@ __attribute__((format(printf, 2, 3))) int cli_usage(const struct cli_command *co
 /* Prints what failed; returns CLI_FAILED. */
 __attribute__((format(printf, 1, 2))) int cli_failed(const char *format, ...);
 
-/* Prints what happens, behind the tool's name. */
+/* Prints what happens, after the tool's name. */
 __attribute__((format(printf, 1, 2))) void cli_say(const char *format, ...);
 
 /* Messages of plan and of run, about a kind. */
@@ -98,7 +98,7 @@ int cli_given(const struct cli_line *line, const char *name);
 
 enum { CLI_KINDS_MOST = 31 };
 
-/* The names, for options; the first is of kind 1, and NULL is behind the last. cli_list_kinds fills them. */
+/* The names, for options; the first is of kind 1, and NULL follows the last. cli_list_kinds fills them. */
 extern const char *cli_kinds[CLI_KINDS_MOST + 1], *cli_kinds_and_all[CLI_KINDS_MOST + 2];
 void cli_list_kinds(void);
 
@@ -116,10 +116,10 @@ void cli_kinds_with(unsigned geometry, char *text, size_t size);
 
 /* ----------------------------------------------------------------------------- words */
 
-/* "a, b or c"; NULL is behind the last. */
+/* "a, b or c"; NULL ends the words. */
 void cli_list_words(const char *const *words, char *text, size_t size);
 
-/* The ending of a noun behind a number: "", or "s". */
+/* The ending of a noun after a number: "", or "s". */
 const char *cli_plural(uint64_t n);
 
 /* A share of something, in at most `size` characters: "0.071 %", "3.9e-06". */

@@ -19,7 +19,7 @@
 
 /* --------------------------------------------------------------------- numbers */
 
-/* A number without a sign, and the text behind it. strtod alone would also accept blanks, "inf" and hexadecimals. */
+/* A number without a sign, and the text after it. strtod alone would also accept blanks, "inf" and hexadecimals. */
 static int parse(const char *text, double *number, const char **rest)
 {
 	char *end;
@@ -32,7 +32,7 @@ static int parse(const char *text, double *number, const char **rest)
 	return end == text || errno || !isfinite(*number) ? -EINVAL : 0;
 }
 
-/* The value of a suffix, or 0: k, M, G, T, with "iB" or "B" behind if `bytes`. */
+/* The value of a suffix, or 0: k, M, G, T, followed by "iB" or "B" if `bytes`. */
 static double suffix(const char *text, double step, int bytes)
 {
 	static const char letters[] = "kMGT";

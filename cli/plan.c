@@ -34,7 +34,7 @@ static const char help[] = "usage: inkling plan --states S (--flows N | --memory
 
 struct request {
 	struct ink_options options;
-	unsigned kind; /* behind the last one, and 0: all */
+	unsigned kind; /* the number after the last one, and 0: all */
 	int blocked;
 };
 
@@ -136,7 +136,7 @@ static int read_options(struct cli_line *line, int argc, char **argv)
 
 enum { LOAD = 8, WIDE = 150 }; /* columns: of the load, and of common long rows */
 
-/* Text behind a row that lacks some columns, or below it if the terminal is too narrow. */
+/* Text after a row that lacks some columns, or below it if the terminal is too narrow. */
 static void put_behind_row(const char *words, int lacking)
 {
 	int columns = cli_columns();

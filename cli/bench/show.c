@@ -36,7 +36,7 @@ void bench_show_head(uint64_t flows)
 	printf("\n");
 }
 
-/* Both ways share one gather, which stands in the row of batches. */
+/* Single calls and batches share one gather, which is in the row of batches. */
 static void show_row(const struct bench *b, enum way way, int rate)
 {
 	static const char *const names[WAYS] = {"single", "batched"};

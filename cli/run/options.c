@@ -107,7 +107,7 @@ static int check_combinations(const struct request *r)
 	return check_effects(r);
 }
 
-/* The first word that is not an option is the machine. Options may stand anywhere, also behind the filter. */
+/* The first word that is not an option is the machine. Options may be anywhere, also after the filter. */
 int run_options(int argc, char **argv, struct request *r)
 {
 	struct cli_line line = {&cli_run, options, sizeof options / sizeof options[0], r, {NULL}};

@@ -152,7 +152,7 @@ enum ink_link session_link(const struct session *s);
 /* For ink_track_open; `user` is the session. */
 void session_moved(const struct ink_moved *m, void *user);
 
-/* Non-zero: INT or TERM has come. */
+/* Non-zero: INT or TERM was received. */
 int session_interrupted(void);
 
 /* Runs the machine as requested; an exit code. */

@@ -61,7 +61,7 @@ static const char *lasting(uint64_t nanoseconds)
 	return text;
 }
 
-/* One line of a block; the block's label stands in its first line only. */
+/* One line of a block; only the first has the block's label. */
 static void line(FILE *to, const char *label, const char *name, uint64_t number)
 {
 	int used = fprintf(to, "%-*s", LABEL, label) + sim_put_visible(name, to);
