@@ -11,7 +11,7 @@
  *     don't know       for either, as a share of all answers
  *
  * All structures have the memory of FCF 2 with its timer, see the same packets, and insert a flow at its
- * first packet only. The direct filter is asked about the state from which the trigger starts, so "wrong"
+ * first packet only. The direct filter is queried for the state from which the trigger starts, so "wrong"
  * means that it confirmed a state that the flow was not in; it is never in doubt. Sums of states (`kbf`) have
  * no timer and keep endless flows. Where strangers are not varied, there is one for every twenty triggers, so
  * that false positives can be seen.

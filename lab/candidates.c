@@ -30,7 +30,7 @@ static void add(struct list *list, struct simple_table table)
 		list->to[list->count++] = table;
 }
 
-/* Each active flow is there or not: binomial, and 2.7 standard deviations are hardly met in 17 lifetimes. */
+/* Each active flow is present or not: binomial, and 17 lifetimes hardly reach 2.7 standard deviations. */
 struct candidates_request candidates_for(enum reading reading, double bits, uint32_t divisor)
 {
 	double active = 60000, flows = reading == READING_B ? 27000 : 36000, there = flows / active;
@@ -207,7 +207,7 @@ static double buckets_of(uint32_t h, uint32_t r)
 	return fmin(spare, COMPACT_META_BITS) - h;
 }
 
-/* Of all that hold the flows with such a side table, the one that tells them best apart. */
+/* Of all geometries that hold the flows with such a side table, the one with the fewest errors. */
 static bool best_compact(const struct candidates_request *w, const struct provision *p,
 			 struct simple_table *best)
 {
@@ -231,7 +231,7 @@ static bool best_compact(const struct candidates_request *w, const struct provis
 	return fewest < INFINITY;
 }
 
-/* If none holds so many flows, one for as many as it can: the others are refused. */
+/* If none holds that many flows, the one that holds the most: the others are refused. */
 static void add_compact(struct list *list, const struct candidates_request *w)
 {
 	struct candidates_request fewer = *w;

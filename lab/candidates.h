@@ -10,12 +10,12 @@
 
 enum { CANDIDATES_MOST = 24 };
 
-/* The request: ten states and a timer for so many flows at once. */
+/* The request: ten states and a timer for this many flows at once. */
 struct candidates_request {
 	double bits;
 	double flows;     /* on average */
 	double most;      /* rarely exceeded */
-	uint32_t divisor; /* runs of such a part of the whole have relatively larger fluctuations */
+	uint32_t divisor; /* a run of this part of the whole; its fluctuations are relatively larger */
 };
 
 /*

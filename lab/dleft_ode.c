@@ -9,7 +9,7 @@
 /* Items a step: with half of it nothing changes in the first four digits (test_paper_analysis.c). */
 #define STEP .01
 
-/* The chance that an item comes to a bucket of subtable i with load j, in a unit of time. */
+/* The probability that an item arrives at a bucket of subtable i with load j, in a unit of time. */
 static double rate(const struct dleft_ode *f, unsigned i, unsigned j)
 {
 	double product = 1;
@@ -103,7 +103,7 @@ double dleft_ode_items(const struct dleft_ode *f)
  *
  *     V(i, j) before = V(i, j) + dt rate(i, j) (V(i, j+1) - V(i, j)).
  *
- * An item that comes now makes one j a j + 1: at the end its buckets hold
+ * An item that arrives now makes one j a j + 1: at the end its buckets hold
  * V(i, j+1) - V(i, j) more, itself included. That is less than 1, as it keeps others away.
  */
 static double gained_now(const struct dleft_ode *f, double v[DLEFT_ODE_SUBTABLES][DLEFT_ODE_LEVELS + 1])

@@ -25,7 +25,7 @@ struct dleft_ode {
 /* Empty buckets. */
 void dleft_ode_begin(struct dleft_ode *ode, unsigned d, unsigned h);
 
-/* Adds so many items for each bucket of a subtable. */
+/* Adds this many items for each bucket of a subtable. */
 void dleft_ode_fill(struct dleft_ode *ode, double items);
 
 /* The share of all buckets that hold `load` items or more. */

@@ -102,7 +102,7 @@ static void drop(struct store *s, uint64_t id, int from)
 		printed_delete(&s->printed, id, (uint32_t)from);
 }
 
-/* The options of a table that stands for the kBF of p. */
+/* The options of the table in place of the kBF of p. */
 static struct ink_options options_of(enum sort sort, double p, uint32_t flows, uint64_t seed)
 {
 	uint64_t m = printed_cells(p, flows);

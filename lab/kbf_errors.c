@@ -104,7 +104,7 @@ static double mean_of(const struct study *s, size_t point, number_fn *number)
 	return sum / s->repetitions;
 }
 
-/* Of a share that was found by asking so many keys in each repetition. */
+/* Of a share that was measured with this many keys in each repetition. */
 static struct spread interval_of(const struct study *s, size_t point, number_fn *share, uint64_t keys)
 {
 	double trials = (double)(keys * s->repetitions);

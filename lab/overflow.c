@@ -108,7 +108,7 @@ static uint64_t cells_of(const struct ink_table *table)
 	return stats.cells;
 }
 
-/* ink_stats walks the table: so it is asked after each thousandth of the cells. */
+/* ink_stats walks the table, so it is called only after each thousandth of the cells. */
 static void fill_to_the_brim(struct trial *t, struct ink_table *table)
 {
 	uint64_t cells = cells_of(table), step = cells / 1000, flow = 0, lost = 0;

@@ -25,7 +25,7 @@ const char *show_size(enum lab_size size);
 enum { SHOW_SECONDS = 16 };
 const char *show_seconds(double seconds, char text[SHOW_SECONDS]);
 
-/* A number with so many significant digits: "0.00123", "12.3", "1,081,344", "3.9e-6". */
+/* A number with this many significant digits: "0.00123", "12.3", "1,081,344", "3.9e-6". */
 const char *show_number(double number, int digits, char *text, size_t size);
 
 /* At most four digits, without trailing zeros: for a number in a sentence. */
@@ -46,7 +46,7 @@ struct tally {
 };
 struct tally tally_pages(struct page *const *pages, size_t count);
 
-/* For a terminal of so many columns; 0: tables of any width. Text has at most 100 columns. */
+/* For a terminal of this many columns; 0: tables of any width. Text has at most 100 columns. */
 void show_text(const struct page *page, int columns, FILE *to);
 
 /* One object a line. docs/reproduction.md lists the records. */

@@ -110,7 +110,7 @@ struct part {
 
 enum { COPY = INK_DLEFT_COPY, REINSERT = INK_DLEFT_COPY | INK_DLEFT_REINSERT };
 
-/* `exact` stands for the truth and is given no timers; `kbf` cannot have any. */
+/* `exact` is the truth and gets no timers; `kbf` cannot have any. */
 static const struct part parts[] = {
 	[INK_LINE] = {bits_of_lines, .age_bits = 1},
 	[INK_COMPACT] = {bits_of_lines, .age_bits = 1},
@@ -244,7 +244,7 @@ static void step_in(struct player *p, const struct sim_trigger *x)
 
 /* -------------------------------------------------------------------- the slow path */
 
-/* A flow in doubt stays on the slow path until its end; the table is no longer asked about it. */
+/* A flow in doubt stays on the slow path until its end; the table is no longer queried for it. */
 static bool is_slow(const struct player *p, const struct sim_trigger *x)
 {
 	return p->made_as.slow_path && (p->notes[x->slot] & IN_DOUBT) && x->what != SIM_END;

@@ -60,7 +60,7 @@ static void heading(const struct page_column *column, char *text, size_t size)
 		snprintf(text, size, "%s", column->name);
 }
 
-/* How many lines a heading takes in so many columns; `line` receives the wanted one. */
+/* The number of lines of a heading in this many columns; `line` receives the wanted one. */
 static int break_heading(const char *words, int width, int wanted, char line[CELL])
 {
 	int lines = 0, used = 0, n = 0;
@@ -165,7 +165,7 @@ struct line {
 	int blanks;
 };
 
-/* Words stand at the left, numbers at the right. */
+/* Words are aligned left, numbers right. */
 static void put(struct line *line, const char *text, int width, bool left)
 {
 	int gap = width - columns_of(text);
@@ -190,7 +190,7 @@ static bool is_shown(const struct layout *l, size_t column, size_t from, size_t 
 	return column < l->keys || (column >= from && column < to);
 }
 
-/* How many lines a heading takes; the one that is wanted goes into `line`. */
+/* The number of lines of a heading; `line` receives the wanted one. */
 static int heading_of(const struct layout *l, size_t column, int wanted, char line[CELL])
 {
 	char words[CELL];
@@ -199,7 +199,7 @@ static int heading_of(const struct layout *l, size_t column, int wanted, char li
 	return break_heading(words, l->widths[column], wanted, line);
 }
 
-/* Headings with fewer lines than others stand at the bottom. */
+/* Headings with fewer lines than others are aligned to the bottom. */
 static void show_headings(const struct layout *l, size_t from, size_t to)
 {
 	struct line line = {l->to, 0};
@@ -238,7 +238,7 @@ static void show_columns(const struct layout *l, size_t from, size_t to)
 		show_row(l, row, from, to);
 }
 
-/* "FP paper" belongs to the "FP" behind it, to be compared with it. */
+/* "FP paper" belongs to the "FP" after it, with which it is compared. */
 static bool belongs_to_next(const struct layout *l, size_t column)
 {
 	const char *next = l->table->columns[column + 1].name;

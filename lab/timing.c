@@ -36,7 +36,7 @@
 
 enum { PHASES = 12, WARM = 12, MOST_TABLES = 24, MOST_IN_A_CELL = 40 };
 
-/* New flows for each cell and phase, times k; cells of a flow; the share that goes on. */
+/* New flows for each cell and phase, times k; cells of a flow; the share that continues. */
 struct setting {
 	double load;
 	uint32_t k;
@@ -145,7 +145,7 @@ static void free_crowd(struct crowd *c)
 	free(c->ended);
 }
 
-/* New flows come; all that are there are touched; then some of them end. */
+/* New flows arrive, all present flows are touched, then some of them end. */
 static void run_phase(const struct trial *t, struct ink_table *table, struct crowd *c)
 {
 	uint64_t stay = 0;
@@ -263,7 +263,7 @@ static unsigned inside(const struct trial *t)
 	return count;
 }
 
-/* Phases until it is gone, on the average: the sum of what is left. */
+/* The mean number of phases until it is gone: the sum of the shares left. */
 static double mean_phases(const struct trial *t, bool measured)
 {
 	double sum = 0;

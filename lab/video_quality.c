@@ -108,7 +108,7 @@ static int drop_with(struct attempt *a, double chance, struct ink_why *why)
 	return error;
 }
 
-/* More chance, more loss: halving finds the chance. The nearest is kept, for losses come in lumps. */
+/* The loss rises with the chance, so bisection finds it; losses have steps, so the nearest is kept. */
 static int drop_rate(struct attempt *a, struct ink_why *why)
 {
 	double low = 0, high = 1, best = 0, error_of_best = 1;
@@ -387,7 +387,7 @@ static void claim_order(struct page *page, const struct quality *q)
 				   policy_name(better[i]), what == PSNR ? "PSNR (dB)" : "SSIM");
 }
 
-/* At how many byte losses a policy is not behind any other. */
+/* The number of byte losses at which no other policy is better. */
 static unsigned times_best(const struct quality *q, enum policy policy, enum measure what)
 {
 	unsigned times = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A flow is planned when it begins: how many packets, after how many of them the
- * UDP packet comes, whether it breaks off. Then it is only counted through. UDP
- * packets of flows that broke off wait on a wheel with a place for each second.
+ * UDP packet comes, whether it breaks off. Then only the packets are counted. UDP
+ * packets of flows that broke off wait in a timer wheel with a slot for each second.
  */
 #include "sim/p2p.h"
 
@@ -19,11 +19,11 @@ _Static_assert(WHEEL > SIM_P2P_LATEST + 1, "no late packet goes round");
 struct flow {
 	uint32_t number;
 	uint32_t size, sent; /* packets of TCP; of UDP if there is nothing else */
-	uint32_t udp_after;  /* so many: 0 is before the SYN, NEVER */
+	uint32_t udp_after;  /* packets before the UDP packet: 0 is before the SYN; NEVER */
 	bool p2p, udp_only, silent;
 };
 
-/* A UDP packet that is still to come. */
+/* A UDP packet that is due later. */
 struct late {
 	struct late *next;
 	uint32_t flow;

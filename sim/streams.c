@@ -9,8 +9,8 @@
 /* What is kept of a stream: where it is. */
 struct air {
 	uint64_t stream;
-	uint32_t left;     /* bytes of the picture that are still to come; 0: the next one starts */
-	uint16_t groups;   /* that still are to come, this one included */
+	uint32_t left;     /* remaining bytes of the picture; 0: the next one starts */
+	uint16_t groups;   /* remaining, this one included */
 	uint8_t picture;   /* the next to start, 0 .. SIM_GROUP; SIM_GROUP: none in this group */
 	uint8_t untouched; /* nothing was sent yet */
 };
@@ -115,7 +115,7 @@ static void end_picture(struct air *a)
 	a->groups--;
 }
 
-/* Those that have come on the air by now; one at least. */
+/* Those on the air by now; at least one. */
 static void fill_air(struct sim_streams *s)
 {
 	double due = s->time < SIM_FILL_NS ? 1 + (s->o.streams - 1) * (s->time / SIM_FILL_NS) : s->o.streams;

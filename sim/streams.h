@@ -50,7 +50,7 @@ void sim_streams_free(struct sim_streams *streams);
 
 struct sim_stream_packet sim_streams_next(struct sim_streams *streams);
 
-/* Packets of a group, on average: how fast time goes by. */
+/* Mean packets of a group, which sets the pace of time. */
 double sim_group_packets(void);
 
 #endif

@@ -176,7 +176,7 @@ static void send_segment(struct traffic *t, const struct sim_ends *ends, const s
 
 /* ----------------------------------------------------------------------- connections */
 
-/* How a connection goes. */
+/* The course of a connection. */
 enum course {
 	WHOLE,
 	STRANGER,
@@ -261,7 +261,7 @@ static struct turn closing_turn(const struct traffic *t, const struct connection
 	return turn_of(0, ACK, c->life + t->o->rtt + MOMENT);
 }
 
-/* Data goes to and fro, evenly between opening and closing. */
+/* Data in both directions, evenly spaced between opening and closing. */
 static struct turn data_turn(const struct traffic *t, const struct connection *c, unsigned step)
 {
 	uint64_t opened = t->o->rtt + MOMENT, parts = t->o->data + 1;
