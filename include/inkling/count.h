@@ -235,7 +235,7 @@ struct ink_count *ink_count_load(const char *path, enum ink_load how, struct ink
 struct ink_count *ink_count_load_with(const char *path, const struct ink_load_options *options,
 				      struct ink_why *why);
 
-/* From a source, which may go on behind the snapshot. */
+/* From a source, which may have more bytes after the snapshot. */
 struct ink_count *ink_count_load_from(const struct ink_source *source, const struct ink_load_options *options,
 				      struct ink_why *why);
 
