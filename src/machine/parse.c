@@ -57,16 +57,6 @@ static int find_row(struct ink_parser *p)
 	return ink_parser_takes(p, "|");
 }
 
-/* ------------------------------------------------------------------- lists */
-
-#define APPEND(p, array, n) (((array) = ink_arena_grow(&(p)->m->arena, array, n, sizeof *(array))) != NULL)
-
-static int twice(struct ink_parser *p, uint32_t at, const char *what, uint32_t first)
-{
-	ink_text_error(p->text, at, "%s was already given in line %u", what, ink_text_line(p->text, first));
-	return -1;
-}
-
 /* -------------------------------------------------------------------- head */
 
 static int parse_machine(struct ink_parser *p)
@@ -79,7 +69,7 @@ static int parse_machine(struct ink_parser *p)
 	if (ink_parse_name(p, "the machine's name", &name))
 		return -1;
 	if (m->has_name)
-		return twice(p, at, "the name of the machine", m->name_at);
+		return ink_parser_twice(p, at, "the name of the machine", m->name_at);
 	m->has_name = 1;
 	m->name = name->text;
 	m->name_at = at;
@@ -108,7 +98,7 @@ static int parse_key(struct ink_parser *p)
 	for (unsigned i = 0; i < KEYS; i++)
 		if (ink_parser_takes(p, keys[i].word)) {
 			if (m->has_key)
-				return twice(p, at, "the key", m->key_at);
+				return ink_parser_twice(p, at, "the key", m->key_at);
 			m->has_key = 1;
 			m->key_at = at;
 			m->key = keys[i].key;
@@ -149,7 +139,7 @@ static int parse_expendable(struct ink_parser *p)
 		uint32_t at = p->now.at;
 		struct ink_name *name;
 
-		if (ink_parse_name(p, "a state", &name) || !APPEND(p, m->expendables, m->n_expendables))
+		if (ink_parse_name(p, "a state", &name) || !INK_APPEND(p, m->expendables, m->n_expendables))
 			return -1;
 		m->expendables[m->n_expendables++] = (struct ink_named){name, at};
 	} while (ink_parser_takes(p, ","));
@@ -172,7 +162,7 @@ static int add_let(struct ink_parser *p, struct ink_name *name, const struct ink
 {
 	struct ink_machine *m = p->m;
 
-	if (!APPEND(p, m->lets, m->n_lets))
+	if (!INK_APPEND(p, m->lets, m->n_lets))
 		return -1;
 	m->lets[m->n_lets++] = *let;
 	name->let = m->n_lets;
@@ -189,7 +179,7 @@ static int parse_let(struct ink_parser *p)
 		return -1;
 	let.name = name->text;
 	if (name->let)
-		return twice(p, let.at, let.name, m->lets[name->let - 1].at);
+		return ink_parser_twice(p, let.at, let.name, m->lets[name->let - 1].at);
 	if (m->n_lets == INK_LETS_MAX) {
 		ink_text_error(p->text, let.at, "more than %d lets", INK_LETS_MAX);
 		return -1;
@@ -206,7 +196,7 @@ static int check_event_name(struct ink_parser *p, const struct ink_name *name, u
 		return -1;
 	}
 	if (name->event)
-		return twice(p, at, name->text, p->m->events[name->event - 1].at);
+		return ink_parser_twice(p, at, name->text, p->m->events[name->event - 1].at);
 	if (p->m->n_events < INK_MAX_EVENTS)
 		return 0;
 	ink_text_error(p->text, at, "more than %d events", INK_MAX_EVENTS);
@@ -217,7 +207,7 @@ static int add_event(struct ink_parser *p, struct ink_name *name, const struct i
 {
 	struct ink_machine *m = p->m;
 
-	if (!APPEND(p, m->events, m->n_events))
+	if (!INK_APPEND(p, m->events, m->n_events))
 		return -1;
 	m->events[m->n_events++] = *e;
 	name->event = m->n_events;
@@ -239,146 +229,6 @@ static int parse_event(struct ink_parser *p)
 	if (!ink_parser_wants(p, "="))
 		e.condition = ink_parse_condition(p);
 	return add_event(p, name, &e);
-}
-
-/* ----------------------------------------------------------------- actions */
-
-static int parse_amount(struct ink_parser *p, struct ink_counting *c)
-{
-	static const char types[][2] = {"I", "P", "B"};
-
-	if (ink_parser_takes(p, "payload"))
-		return c->amount = INK_AMOUNT_PAYLOAD, 0;
-	if (ink_parser_takes(p, "length"))
-		return c->amount = INK_AMOUNT_LENGTH, 0;
-	if (!ink_parser_takes(p, "pictures"))
-		return ink_parse_number(p, "a number, 'payload', 'length' or 'pictures'", &c->number);
-	for (unsigned i = 0; i < 3; i++)
-		if (ink_parser_takes(p, types[i]))
-			return c->amount = (enum ink_amount)(INK_AMOUNT_PICTURES_I + i), 0;
-	return ink_parser_expected(p, "'I', 'P' or 'B'");
-}
-
-/* The first `count` of a name defines the counter. */
-static int counter_number(struct ink_parser *p, struct ink_name *name, uint32_t at, unsigned *number)
-{
-	struct ink_machine *m = p->m;
-
-	if (!name->counter && m->n_counters == INK_COUNTERS_MAX) {
-		ink_text_error(p->text, at, "more than %d counters", INK_COUNTERS_MAX);
-		return -1;
-	}
-	if (!name->counter) {
-		if (!APPEND(p, m->counters, m->n_counters))
-			return -1;
-		m->counters[m->n_counters++] = (struct ink_named){name, at};
-		name->counter = m->n_counters;
-	}
-	*number = name->counter - 1;
-	return 0;
-}
-
-static int parse_count(struct ink_parser *p, struct ink_written_row *row)
-{
-	struct ink_counting c = {.amount = INK_AMOUNT_NUMBER, .number = 1}, *all;
-	uint32_t at = p->now.at;
-	struct ink_name *name;
-
-	if (ink_parse_name(p, "a counter's name", &name) || counter_number(p, name, at, &c.counter))
-		return -1;
-	if (ink_parser_takes(p, "by") && parse_amount(p, &c))
-		return -1;
-	all = (struct ink_counting *)row->action.countings;
-	if (!APPEND(p, all, row->action.n_countings))
-		return -1;
-	all[row->action.n_countings++] = c;
-	row->action.countings = all;
-	if (c.amount != INK_AMOUNT_NUMBER && !row->packet_action) {
-		row->packet_action = "counting by what a packet has";
-		row->packet_action_at = at;
-	}
-	return 0;
-}
-
-static int parse_mark(struct ink_parser *p, struct ink_written_row *row)
-{
-	uint32_t at = p->now.at;
-	uint64_t mark;
-
-	if (ink_parse_number(p, "the mark, a number", &mark))
-		return -1;
-	if (mark > UINT32_MAX) {
-		ink_text_error(p->text, at, "a mark is 0 to 4294967295");
-		return -1;
-	}
-	row->action.mark = (uint32_t)mark;
-	row->action.marks = 1;
-	return 0;
-}
-
-static int set_verdict(struct ink_parser *p, struct ink_written_row *row, enum ink_verdict verdict)
-{
-	if (row->action.verdict && row->action.verdict != verdict) {
-		ink_text_error(p->text, row->packet_action_at, "'drop' and 'pass' in one row");
-		return -1;
-	}
-	row->action.verdict = verdict;
-	return 0;
-}
-
-static int parse_report(struct ink_parser *p, struct ink_written_row *row)
-{
-	uint32_t at = p->now.at;
-	unsigned length;
-
-	if (row->action.report)
-		return twice(p, at, "the report of this row", row->at);
-	if (ink_parse_string(p, "the text in quotes", &row->action.report, &length))
-		return -1;
-	if (strlen(row->action.report) == length)
-		return 0;
-	ink_text_error(p->text, at, "a report cannot contain a NUL byte");
-	return -1;
-}
-
-/* An action that needs a packet. */
-static int parse_packet_action(struct ink_parser *p, struct ink_written_row *row)
-{
-	static const char *const words[] = {"report", "drop", "pass", "mark", "save", "new"};
-	unsigned which = 0;
-
-	while (which < 6 && !ink_parser_sees(p, words[which]))
-		which++;
-	if (which == 6)
-		return ink_parser_expected(
-			p, "an action: report, count, drop, pass, mark, save or new initiator");
-	row->packet_action = words[which];
-	row->packet_action_at = p->now.at;
-	ink_parser_next(p);
-	switch (which) {
-	case 0:
-		return parse_report(p, row);
-	case 1:
-		return set_verdict(p, row, INK_DROP);
-	case 2:
-		return set_verdict(p, row, INK_PASS);
-	case 3:
-		return parse_mark(p, row);
-	case 4:
-		return row->action.saves = 1, 0;
-	default:
-		return row->new_initiator = 1, ink_parser_wants(p, "initiator");
-	}
-}
-
-static int parse_actions(struct ink_parser *p, struct ink_written_row *row)
-{
-	int error;
-
-	do
-		error = ink_parser_takes(p, "count") ? parse_count(p, row) : parse_packet_action(p, row);
-	while (!error && ink_parser_takes(p, ","));
-	return error;
 }
 
 /* -------------------------------------------------------------------- rows */
@@ -422,7 +272,7 @@ static int parse_triggers(struct ink_parser *p, struct ink_written_row *row)
 	struct ink_trigger *all = NULL;
 
 	do {
-		if (!APPEND(p, all, row->n_triggers))
+		if (!INK_APPEND(p, all, row->n_triggers))
 			return -1;
 		memset(&all[row->n_triggers], 0, sizeof *all);
 		if (parse_trigger(p, &all[row->n_triggers]))
@@ -472,7 +322,7 @@ static struct ink_written_row *parse_row(struct ink_parser *p)
 		return NULL;
 	if (ink_parser_takes(p, "->") && parse_target(p, row))
 		return NULL;
-	if (ink_parser_takes(p, "/") && parse_actions(p, row))
+	if (ink_parser_takes(p, "/") && ink_parse_actions(p, row))
 		return NULL;
 	return ends_well(p, row) ? NULL : row;
 }
@@ -490,7 +340,7 @@ static struct ink_state *state_named(struct ink_parser *p, struct ink_name *name
 		ink_text_error(p->text, at, "more than %d states", INK_MAX_STATES);
 		return NULL;
 	}
-	if (!APPEND(p, m->states, m->n_states))
+	if (!INK_APPEND(p, m->states, m->n_states))
 		return NULL;
 	m->states[m->n_states++] = (struct ink_state){.name = name->text, .at = at};
 	name->state = m->n_states;
@@ -516,7 +366,7 @@ static struct ink_state *parse_state(struct ink_parser *p)
 
 static int add_row(struct ink_parser *p, struct ink_state *s, struct ink_written_row *row)
 {
-	if (ink_text_work(p->text, row->at, 1 + row->n_triggers) || !APPEND(p, s->rows, s->n_rows))
+	if (ink_text_work(p->text, row->at, 1 + row->n_triggers) || !INK_APPEND(p, s->rows, s->n_rows))
 		return -1;
 	s->rows[s->n_rows++] = row;
 	s->n_own = s->n_rows;

@@ -39,6 +39,9 @@ int ink_parser_expected(struct ink_parser *p, const char *expected);
 struct ink_suggest ink_parser_near(const struct ink_parser *p);
 int ink_parser_expected_near(struct ink_parser *p, const char *expected, const struct ink_suggest *near);
 
+/* Complains that something was given before, at `first`. -1. */
+int ink_parser_twice(struct ink_parser *p, uint32_t at, const char *what, uint32_t first);
+
 /* Complains about a sign for which this language has a word, and returns 1. 0: there is none. */
 int ink_parser_foreign(struct ink_parser *p);
 
@@ -50,6 +53,13 @@ int ink_parse_string(struct ink_parser *p, const char *what, const char **bytes,
 int ink_parse_prefix(struct ink_parser *p, struct ink_prefix *prefix);
 
 const struct ink_condition *ink_parse_condition(struct ink_parser *p);
+
+/* The actions of a row, separated by commas. */
+int ink_parse_actions(struct ink_parser *p, struct ink_written_row *row);
+
+/* Makes room for one more element; 0 without memory. */
+#define INK_APPEND(p, array, n)                                                                              \
+	(((array) = ink_arena_grow(&(p)->m->arena, array, n, sizeof *(array))) != NULL)
 
 /* The nodes of a condition: a copy of the given one; a joined pair (for INK_NOT, twice the same); a test. Or NULL. */
 const struct ink_condition *ink_condition_node(struct ink_parser *p, const struct ink_condition *wanted);

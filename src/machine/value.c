@@ -75,6 +75,12 @@ int ink_parser_expected(struct ink_parser *p, const char *expected)
 	return ink_parser_expected_near(p, expected, NULL);
 }
 
+int ink_parser_twice(struct ink_parser *p, uint32_t at, const char *what, uint32_t first)
+{
+	ink_text_error(p->text, at, "%s was already given in line %u", what, ink_text_line(p->text, first));
+	return -1;
+}
+
 /* Signs are compared as bytes of the text, since "&" and "!" begin no token. */
 int ink_parser_foreign(struct ink_parser *p)
 {
