@@ -20,6 +20,7 @@
 #include "table/paused.h"
 #include "table/side.h"
 #include "table/epoch.h"
+#include "table/groups.h"
 #include "base/error.h"
 
 /* -------------------------------------------------------------- the header */
@@ -371,8 +372,8 @@ static int check_header(const struct ink_file *f, const struct header *h)
 /* ---------------------------------------------------------- loading: the table */
 
 /*
- * All that the body does not hold. Whether overflow flags are set is not known
- * without looking at every line, so the next tick has to clear them.
+ * All that the body does not hold. Which lines hold entries and whether overflow flags
+ * are set is not known without looking at every line; the next tick does that.
  */
 static void fill_table(struct ink_table *t, const struct header *h)
 {
@@ -383,6 +384,7 @@ static void fill_table(struct ink_table *t, const struct header *h)
 	t->counters = h->counters;
 	t->aging.now = t->aging.target = h->now;
 	t->aging.flagged = t->aging.ever_flagged = 1;
+	ink_groups_note_all(t);
 }
 
 /* Time, once the shape is there. Of the two tables of epochs one is read; a tick writes the other. */

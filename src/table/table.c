@@ -40,7 +40,8 @@ const struct ink_ops *ink_kind_ops(const struct ink_plan *plan, unsigned writers
 static void place_arrays(struct ink_table *t)
 {
 	t->aging.expired = (uint64_t *)(void *)(t->stripes + ink_stripes(&t->plan, t->writers));
-	t->aging.after = (uint16_t *)(t->aging.expired + ink_state_codes(&t->plan));
+	t->groups = (uint8_t *)(t->aging.expired + ink_state_codes(&t->plan));
+	t->aging.after = (uint16_t *)(void *)(t->groups + ink_groups_bytes(&t->plan));
 }
 
 struct ink_table *ink_table_alloc(const struct ink_plan *plan, unsigned writers,

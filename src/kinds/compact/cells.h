@@ -18,6 +18,7 @@
 #include "kinds/compact/compact.h"
 #include "kinds/compact/find_avx2.h"
 #include "kinds/compact/find_portable.h"
+#include "table/groups.h"
 #include "table/seqlock.h"
 
 static inline const struct ink_compact_shape *shape_of(const struct ink_table *t)
@@ -130,6 +131,8 @@ static void flag_side(struct ink_table *t, uint32_t home, unsigned classes)
 {
 	flag_write(line_at(t, home), (uint64_t)COMPACT_SIDE_MASK << COMPACT_SIDE,
 		   (uint64_t)compact_side_flags(classes) << COMPACT_SIDE);
+	if (classes)
+		ink_groups_note(t, home);
 }
 
 static int is_flagged_for(const struct ink_table *t, uint32_t home, unsigned classes)
@@ -147,6 +150,8 @@ static void flag_overflow(struct ink_table *t, const struct place *p)
 {
 	flag_write(place_line(t, p, 0), COMPACT_OVERFLOW, COMPACT_OVERFLOW);
 	flag_write(place_line(t, p, 1), COMPACT_OVERFLOW, COMPACT_OVERFLOW);
+	ink_groups_note(t, first_line(p));
+	ink_groups_note(t, second_line(p));
 	t->aging.flagged = 1;
 }
 
@@ -383,6 +388,7 @@ INK_HOT int cell_put(struct ink_table *t, const struct place *p, unsigned state)
 	ink_seq_write_begin(t, number);
 	line_add(t, line, e);
 	ink_seq_write_end(t, number);
+	ink_groups_note(t, number);
 	return 0;
 }
 
@@ -431,7 +437,7 @@ static inline int walk_next(const struct ink_compact_shape *s, struct walk *k, s
 	return 1;
 }
 
-/* Exchanges the victim for our entry in its line. */
+/* Exchanges the victim for our entry in its line, whose group is noted for the victim. */
 static void replace_victim(struct ink_table *t, const struct victim *victim, struct entry ours)
 {
 	struct compact_line copy;
@@ -448,6 +454,7 @@ static void move_out(struct ink_table *t, const struct victim *victim, struct en
 	line_add(t, line_at(t, victim->other), victim->entry);
 	replace_victim(t, victim, ours);
 	ink_seq_write_end_both(t, victim->line, victim->other);
+	ink_groups_note(t, victim->other);
 	__atomic_store_n(&t->counters.displaced, t->counters.displaced + 1, __ATOMIC_RELAXED);
 }
 

@@ -170,15 +170,24 @@ static void sweep_line(struct ink_table *t, const struct changes *changes, uint3
 	ink_seq_write_end(t, number);
 }
 
-/* Empty lines are only read: a tick of 64 MB without entries takes 2.3 ms, against 62 ms if each is written back. */
+/* Empty lines are only read: writing each back takes 27 times as long. */
+static void sweep_span(struct ink_table *t, const struct changes *changes, const struct ink_span *span)
+{
+	for (uint64_t i = span->from; i < span->to; i++)
+		if (t->aging.flags_due || line_count(shape_of(t), line_at(t, (uint32_t)i)->word))
+			sweep_line(t, changes, (uint32_t)i);
+}
+
 static void cells_sweep(struct ink_table *t, uint64_t from, uint64_t to)
 {
+	struct ink_span span = {from, from};
 	struct changes changes;
 
 	list_changes(t, &changes);
-	for (uint64_t i = from; i < to; i++)
-		if (t->aging.flags_due || line_count(shape_of(t), line_at(t, (uint32_t)i)->word))
-			sweep_line(t, &changes, (uint32_t)i);
+	while (ink_groups_take(t, &span, to)) {
+		sweep_span(t, &changes, &span);
+		ink_groups_settle(t, &span);
+	}
 }
 
 #endif

@@ -45,6 +45,7 @@
 #include "kinds/line/find_portable.h"
 #include "kinds/line/kind.h"
 #include "table/epoch.h"
+#include "table/groups.h"
 #include "table/seqlock.h"
 
 /* ---------------------------------------------------------------- the shape */
@@ -208,11 +209,14 @@ static inline int flag_is_set(const struct ink_line *line, unsigned flag)
 	return (word_read(&line->word[flag]) & INK_LINE_FLAG) != 0;
 }
 
-/* Writes a word that was read before; 0 if another thread has written it meanwhile. */
+/*
+ * Writes a word that was read before; 0 if another thread has written it meanwhile.
+ * Sequentially consistent, because the byte of a group is read next: table/groups.h.
+ */
 INK_HOT int word_swap(uint64_t *word, uint64_t seen, uint64_t new)
 {
 	if (IS_SHARED)
-		return __atomic_compare_exchange_n(word, &seen, new, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+		return __atomic_compare_exchange_n(word, &seen, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);
 	__atomic_store_n(word, new, __ATOMIC_RELEASE);
 	return 1;
 }
@@ -244,6 +248,8 @@ static void flag_side(struct ink_table *t, uint32_t home, unsigned classes)
 	for (unsigned i = 0; i < SIDE_FLAGS; i++)
 		flag_write(line_at(t, home), INK_LINE_SIDE + i,
 			   flags_for(classes) >> i & 1 ? INK_LINE_FLAG : 0);
+	if (classes)
+		ink_groups_note(t, home);
 }
 
 static int is_flagged_for(const struct ink_table *t, uint32_t home, unsigned classes)
@@ -265,6 +271,8 @@ static void flag_overflow(struct ink_table *t, const struct place *p)
 {
 	flag_write(place_line(t, p, 0), INK_LINE_OVERFLOW, INK_LINE_FLAG);
 	flag_write(place_line(t, p, 1), INK_LINE_OVERFLOW, INK_LINE_FLAG);
+	ink_groups_note(t, first_line(p));
+	ink_groups_note(t, second_line(p));
 	__atomic_store_n(&t->aging.flagged, 1, __ATOMIC_RELAXED);
 }
 

@@ -14,7 +14,7 @@ struct victim {
 	uint32_t line, other;
 };
 
-/* Puts our entry, already shifted to its column, in the victim's slot. */
+/* Puts our entry, already shifted to its column, in the victim's slot; its group is noted for the victim. */
 INK_HOT void replace_victim(struct ink_table *t, struct victim victim, uint64_t ours)
 {
 	word_swap(victim.at.word, victim.at.seen, (victim.at.seen & ~lane_bits(t, victim.at.column)) | ours);
@@ -30,6 +30,7 @@ INK_HOT void move_out(struct ink_table *t, struct victim victim, struct ink_line
 
 	ink_seq_write_begin(t, stripe);
 	word_swap(room.word, room.seen, room.seen | moved);
+	ink_groups_note(t, victim.other);
 	replace_victim(t, victim, ours);
 	ink_seq_write_end(t, stripe);
 	__atomic_store_n(&t->counters.displaced, t->counters.displaced + 1, __ATOMIC_RELAXED);

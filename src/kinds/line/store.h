@@ -32,13 +32,15 @@ INK_HOT int is_room(uint32_t room)
 	return !(room & LINE_NO_ROOM);
 }
 
-INK_HOT int spot_fill(const struct ink_table *t, struct ink_line_spot at, uint32_t fingerprint,
-		      unsigned fresh)
+INK_HOT int spot_fill(struct ink_table *t, struct ink_line_spot at, uint32_t fingerprint, unsigned fresh)
 {
 	const struct ink_line_shape *s = shape_of(t);
 
-	return __builtin_expect(is_free(s, &at), 1) &&
-	       word_swap(at.word, at.seen, at.seen | ink_line_lay(s, at.column, fingerprint, fresh));
+	if (__builtin_expect(!is_free(s, &at), 0) ||
+	    !word_swap(at.word, at.seen, at.seen | ink_line_lay(s, at.column, fingerprint, fresh)))
+		return 0;
+	ink_groups_note(t, word_line(t, at.word));
+	return 1;
 }
 
 INK_HOT int room_fill_anytime(struct ink_table *t, const struct place *p, uint32_t room, unsigned state)

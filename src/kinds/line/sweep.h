@@ -106,21 +106,31 @@ static uint32_t look_slowly(const struct ink_table *t, const struct ink_line *li
 	return over;
 }
 
+/* `looker` is NULL if there are too many codes. */
+INK_HOT void sweep_span(struct ink_table *t, const struct line_looker *looker, const struct ink_span *span)
+{
+	for (uint64_t i = span->from; i < span->to; i++) {
+		struct ink_line *line = line_at(t, (uint32_t)i);
+		uint32_t over = looker ? line_look(looker, line) : look_slowly(t, line);
+
+		for (; over; over &= over - 1)
+			slot_expire(t, (uint32_t)i, (unsigned)__builtin_ctz(over));
+		if (t->aging.flags_due && flag_is_set(line, INK_LINE_OVERFLOW))
+			flag_write(line, INK_LINE_OVERFLOW, 0);
+	}
+}
+
 static void cells_sweep(struct ink_table *t, uint64_t from, uint64_t to)
 {
 	const struct ink_line_shape shape = *shape_of(t); /* which no write to a line can change */
 	struct ink_line_looks looks = looks_of(t);
 	struct line_looker looker = line_looker(&shape, &looks);
 	int quick = looks.alike || 1u << shape.code_bits <= INK_LOOKS_CODES;
+	struct ink_span span = {from, from};
 
-	for (uint64_t i = from; i < to; i++) {
-		struct ink_line *line = line_at(t, (uint32_t)i);
-		uint32_t over = quick ? line_look(&looker, line) : look_slowly(t, line);
-
-		for (; over; over &= over - 1)
-			slot_expire(t, (uint32_t)i, (unsigned)__builtin_ctz(over));
-		if (t->aging.flags_due && flag_is_set(line, INK_LINE_OVERFLOW))
-			flag_write(line, INK_LINE_OVERFLOW, 0);
+	while (ink_groups_take(t, &span, to)) {
+		sweep_span(t, quick ? &looker : NULL, &span);
+		ink_groups_settle(t, &span);
 	}
 }
 
