@@ -143,17 +143,23 @@ static void sweep_side_entry(struct ink_table *t, uint32_t e)
 		ink_side_recode(&t->side, e, after & ~INK_EXPIRES);
 }
 
-/* Downward from a safe start: a removal moves only entries behind it, which have been visited. */
+/*
+ * Downward from a safe start: a removal moves only entries behind it, which have been
+ * visited. Ends with the last entry, so an empty side table costs nothing.
+ */
 static void verb_sweep_side(struct ink_table *t)
 {
-	uint32_t last, e;
+	uint32_t last, e, left;
 
 	ink_side_enter(&t->side);
 	last = ink_side_last(&t->side);
-	e = ink_side_top(&t->side);
-	for (uint32_t i = 0; i < last; i++) {
-		if (ink_side_used(&t->side, e))
+	left = ink_side_count(&t->side);
+	e = left ? ink_side_top(&t->side) : 0;
+	for (uint32_t i = 0; i < last && left; i++) {
+		if (ink_side_used(&t->side, e)) {
 			sweep_side_entry(t, e);
+			left--;
+		}
 		e = e > 1 ? e - 1 : last;
 	}
 	ink_side_leave(&t->side);
