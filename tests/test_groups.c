@@ -351,6 +351,50 @@ TEST_THAT(portions_note_what_is_left_in_a_group_they_pass_in_parts)
 	}
 }
 
+/* ----------------------------------------------------------- what notes a group */
+
+/* Since the copy was made, of a body whose groups were all forgotten. */
+static void assert_changes_are_noted(const struct ink_table *t, const unsigned char *before)
+{
+	for (size_t i = 0; i < LINES; i++)
+		if (memcmp((char *)t->body + i * INK_CACHE_LINE, before + i * INK_CACHE_LINE,
+			   INK_CACHE_LINE) != 0)
+			assert_true(t->groups[i / INK_GROUP_LINES]);
+}
+
+/* A displacement changes a second line in place of the victim, which was noted for it. */
+static void insert_is_noted(struct ink_table *t, uint64_t id, unsigned char *before)
+{
+	uint64_t displaced = t->counters.displaced;
+
+	memcpy(before, t->body, (size_t)LINES * INK_CACHE_LINE);
+	memset(t->groups, 0, ink_groups(&t->plan));
+	ink_insert(t, id, A);
+	if (displaced == t->counters.displaced)
+		assert_changes_are_noted(t, before);
+	else
+		assert_int_equal(groups_noted(t), 1);
+}
+
+TEST_THAT(an_insert_a_displacement_and_an_overflow_flag_note_their_groups)
+{
+	unsigned char *before = keep_new(LINES, INK_CACHE_LINE);
+
+	for (size_t i = 0; i < COUNT(ways); i++) {
+		struct ink_options o = options_of(&ways[i], &rules);
+		uint64_t k = 0;
+
+		o.geometry.side = INK_NO_SIDE;
+		table = table_with(&o);
+		while (stats_of(table).refused < 100)
+			for (int n = 0; n < 50; n++)
+				insert_is_noted(table, id_number(k++), before);
+		assert_true(ways[i].writers > 1 || stats_of(table).displaced > 100);
+		ink_free(table);
+		table = NULL;
+	}
+}
+
 /* -------------------------------------------------------------- many writers */
 
 enum { WRITERS = 2, EACH = 200000 };
