@@ -424,7 +424,7 @@ TEST_THAT(after_an_exchange_time_goes_on)
 TEST_THAT(a_filter_that_is_wrong_is_told_when_tracking_begins)
 {
 	struct ink_machine *m =
-		made("machine m\nkey pair\nevent e = filter \"no such thing\"\nabsent: e -> a\na: end\n");
+		made("machine m\nkey pair\nevent e = filter \"tcp port\"\nabsent: e -> a\na: end\n");
 	const struct ink_machine_view *v = ink_machine_view(m);
 	struct ink_options t = {.size = sizeof t, .flows = 10, .states = v->rules->states, .rules = v->rules};
 	struct ink_track_options o = {
@@ -434,7 +434,7 @@ TEST_THAT(a_filter_that_is_wrong_is_told_when_tracking_begins)
 	errno = 0;
 	assert_null(ink_track_open(&o, &why));
 	assert_int_equal(errno, EINVAL);
-	assert_non_null(strstr(why.text, "x.fsm:3:18: filter 'no such thing': "));
+	assert_non_null(strstr(why.text, "x.fsm:3:18: filter 'tcp port': "));
 	o.machine = NULL;
 	assert_null(ink_track_open(&o, &why));
 	assert_int_equal(errno, EINVAL);
