@@ -5,21 +5,13 @@
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <netdb.h>
 #include <netinet/ether.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <inkling/packet.h>
 
 #include "tests/random.h"
+#include "tests/test.h"
 
 /* -------------------------------------------------------------- instead of the C library's */
 
@@ -49,7 +41,6 @@ int getaddrinfo(const char *restrict host, const char *restrict service,
 int getnetbyname_r(const char *restrict name, struct netent *restrict net, char *restrict buffer, size_t size,
 		   struct netent **restrict found, int *restrict error)
 {
-	(void)name, (void)net, (void)buffer, (void)size, (void)error;
 	look_ups++;
 	*found = NULL;
 	return 0;
@@ -58,7 +49,6 @@ int getnetbyname_r(const char *restrict name, struct netent *restrict net, char 
 int getprotobyname_r(const char *restrict name, struct protoent *restrict proto, char *restrict buffer,
 		     size_t size, struct protoent **restrict found)
 {
-	(void)name, (void)proto, (void)buffer, (void)size;
 	look_ups++;
 	*found = NULL;
 	return 0;
@@ -66,7 +56,6 @@ int getprotobyname_r(const char *restrict name, struct protoent *restrict proto,
 
 int ether_hostton(const char *name, struct ether_addr *address)
 {
-	(void)name, (void)address;
 	look_ups++;
 	return -1;
 }
@@ -100,10 +89,9 @@ static const struct {
 	{"not src a", "'a' (character 9)"},
 };
 
-static void names_are_refused_with_their_place(void **state)
+TEST_THAT(names_are_refused_with_their_place)
 {
-	(void)state;
-	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+	for (unsigned i = 0; i < COUNT(names); i++) {
 		look_ups = 0;
 		assert_int_equal(ink_filter_try(names[i].text, &why), -EINVAL);
 		assert_int_equal(look_ups, 0);
@@ -115,10 +103,9 @@ static void names_are_refused_with_their_place(void **state)
 }
 
 /* Which shows, too, that the functions above are those that libpcap calls. */
-static void the_filter_of_a_capture_may_have_names(void **state)
+TEST_THAT(the_filter_of_a_capture_may_have_names)
 {
-	(void)state;
-	for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+	for (unsigned i = 0; i < COUNT(names); i++) {
 		look_ups = 0;
 		assert_null(ink_filter_compile(names[i].text, INK_LINK_ETHERNET, &why));
 		if (!look_ups)
@@ -148,10 +135,9 @@ static const char *const valid[] = {
 	"wlan type mgt subtype beacon or wlan addr1 00:11:22:33:44:55 or wlan dir tods", /* of 802.11 */
 };
 
-static void words_numbers_and_addresses_are_compiled(void **state)
+TEST_THAT(words_numbers_and_addresses_are_compiled)
 {
-	(void)state;
-	for (unsigned i = 0; i < sizeof valid / sizeof valid[0]; i++) {
+	for (unsigned i = 0; i < COUNT(valid); i++) {
 		look_ups = 0;
 		if (ink_filter_try(valid[i], &why))
 			fail_msg("%s: %s", valid[i], why.text);
@@ -159,74 +145,25 @@ static void words_numbers_and_addresses_are_compiled(void **state)
 	}
 }
 
-static void any_text_is_compiled_or_refused_without_a_look_up(void **state)
+TEST_THAT(any_text_is_compiled_or_refused_without_a_look_up)
 {
+	/* clang-format off */
 	static const char *const parts[] = {
-		" ",
-		" ",
-		" ",
-		" ",
-		"host",
-		"net",
-		"port",
-		"portrange",
-		"proto",
-		"gateway",
-		"ether",
-		"ip",
-		"tcp",
-		"src",
-		"and",
-		"or",
-		"not",
-		"type",
-		"llc",
-		"len",
-		"(",
-		")",
-		"!",
-		"&&",
-		"||",
-		"[",
-		"]",
-		":",
-		"::",
-		"-",
-		"_",
-		".",
-		"/",
-		"\\",
-		"$",
-		"=",
-		"1",
-		"0x1f",
-		"1-2",
-		"3-4",
-		"10.0.0.1",
-		"bcc",
-		"fe80::1",
-		"abcd",
-		"a",
-		"\xc3\xa4",
-		"00:1:2:3:4:5",
-		"mask",
-		"mgt",
-		"\n",
-		"12345678",
-		"tcp-syn",
-		"0",
-		"x",
+		" ", " ", " ", " ", "host", "net", "port", "portrange", "proto", "gateway", "ether", "ip", "tcp",
+		"src", "and", "or", "not", "type", "llc", "len", "(", ")", "!", "&&", "||", "[", "]", ":", "::",
+		"-", "_", ".", "/", "\\", "$", "=", "1", "0x1f", "1-2", "3-4", "10.0.0.1", "bcc", "fe80::1", "abcd",
+		"a", "\xc3\xa4", "00:1:2:3:4:5", "mask", "mgt", "\n", "12345678", "tcp-syn", "0", "x",
 	};
-	enum { PARTS = sizeof parts / sizeof parts[0], LONGEST = 9 };
+	/* clang-format on */
+	enum { LONGEST = 9 };
 	unsigned compiled = 0;
 
-	(void)state;
 	look_ups = 0;
 	for (uint64_t i = scaled(100000); i-- > 0;) {
 		char text[LONGEST * 16] = "";
 
 		for (unsigned n = 1 + random_below(LONGEST); n-- > 0;)
-			strcat(text, parts[random_below(PARTS)]);
+			strcat(text, parts[random_below(COUNT(parts))]);
 		compiled += !ink_filter_try(text, &why);
 		if (look_ups)
 			fail_msg("'%s' is looked up", text);
@@ -236,12 +173,5 @@ static void any_text_is_compiled_or_refused_without_a_look_up(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_are_refused_with_their_place),
-		cmocka_unit_test(the_filter_of_a_capture_may_have_names),
-		cmocka_unit_test(words_numbers_and_addresses_are_compiled),
-		cmocka_unit_test(any_text_is_compiled_or_refused_without_a_look_up),
-	};
-
-	return cmocka_run_group_tests_name("filter", tests, NULL, NULL);
+	return run_suite(NULL);
 }
