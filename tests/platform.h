@@ -53,15 +53,4 @@ static inline int cannot_report_exec(void)
 	return emulator() && skipped_because("in qemu-user posix_spawn does not report that exec failed");
 }
 
-/* The tool as a command of the shell, for tests that run it; "" if it is not there. */
-static inline const char *tool_command(void)
-{
-	static char command[1000];
-	const char *tool = getenv("INKLING");
-
-	if (tool)
-		snprintf(command, sizeof command, "%s '%s'", emulator() ? emulator() : "", tool);
-	return command;
-}
-
 #endif
