@@ -146,46 +146,33 @@ static void fill(unsigned state)
 
 /* ------------------------------------------------------------------ situations */
 
-static void a_table(void)
+static void a_table(unsigned state)
 {
 	make(1, INK_UNSURE);
 	first = second = stranger();
 }
 
-static void a_stored_flow(void)
+static void a_stored_flow(unsigned state)
 {
 	make(1, INK_UNSURE);
-	first = second = flow(KEPT);
+	first = second = flow(state);
 	note();
 }
 
-static void a_flow_in_other(void)
-{
-	make(1, INK_UNSURE);
-	first = second = flow(OTHER);
-	note();
-}
-
-static void two_flows_with_one_entry(void)
+static void two_flows_with_one_entry(unsigned state)
 {
 	make(1, INK_UNSURE);
 	pair();
 }
 
-static void a_flow_in_the_side_table(void)
+static void a_flow_in_the_side_table(unsigned state)
 {
 	make(1, INK_UNSURE);
-	pair_and_side(OTHER);
-}
-
-static void a_flow_in_last_in_the_side_table(void)
-{
-	make(1, INK_UNSURE);
-	pair_and_side(LAST);
+	pair_and_side(state);
 }
 
 /* The side table was full when the second flow collided with the first, and has room again. */
-static void a_dont_know_entry(void)
+static void a_dont_know_entry(unsigned state)
 {
 	uint64_t id, twin;
 
@@ -199,19 +186,19 @@ static void a_dont_know_entry(void)
 	note();
 }
 
-/* The lines had no room for the first flow. All others are in KEPT. */
-static void overflowed_lines(void)
+/* The lines had no room for the first flow. */
+static void overflowed_lines(unsigned state)
 {
 	make(INK_NO_SIDE, INK_UNSURE);
-	fill(KEPT);
+	fill(state);
 	first = second = stranger();
 	assert_int_equal(ink_insert(t, first, OTHER), -ENOSPC);
 	note();
 }
 
-static void overflowed_lines_with_room_again(void)
+static void overflowed_lines_with_room_again(unsigned state)
 {
-	overflowed_lines();
+	overflowed_lines(KEPT);
 	for (size_t i = 0; i < fillers; i++)
 		assert_int_equal(ink_delete(t, filler[i]), 0);
 	note();
@@ -233,31 +220,21 @@ static void two_matches(uint32_t flags, uint32_t side)
 	note();
 }
 
-static void two_entries_match(void)
+static void two_entries_match(unsigned flags)
 {
-	two_matches(0, 1);
+	two_matches(flags, 1);
 }
 
-static void two_entries_match_without_side_table(void)
+static void two_entries_match_without_side_table(unsigned flags)
 {
-	two_matches(0, INK_NO_SIDE);
+	two_matches(flags, INK_NO_SIDE);
 }
 
-static void two_entries_match_under_keep(void)
-{
-	two_matches(INK_DLEFT_KEEP, 1);
-}
-
-static void two_entries_match_under_copy(void)
-{
-	two_matches(INK_DLEFT_COPY, INK_NO_SIDE);
-}
-
-static void two_flows_with_one_entry_under_copy(void)
+static void two_flows_with_one_entry_under(unsigned flags)
 {
 	struct ink_options o = options_for(1, INK_UNSURE);
 
-	o.geometry.dleft_flags = INK_DLEFT_COPY;
+	o.geometry.dleft_flags = flags;
 	make_from(&o);
 	pair();
 }
@@ -272,8 +249,7 @@ struct cell {
 	int gives;            /* an answer or an error */
 	struct ink_move move; /* of a step */
 	struct change change;
-	ink_answer reads,
-		other; /* what the flow reads afterwards, and what the other one of the pair reads */
+	ink_answer reads, other;
 };
 
 enum { EVERY_EVENT = 1000 }; /* steps with each of them take the action of unsure and change nothing */
@@ -281,209 +257,208 @@ enum { EVERY_EVENT = 1000 }; /* steps with each of them take the action of unsur
 #define GONE INK_ABSENT
 #define UNSURE INK_DONT_KNOW
 
+/* What a cell changes, and what the flow and the other one of the pair read afterwards. */
+#define MOVES(from, to) .change = {.state = {[from] = -1, [to] = 1}}
+#define STORES(in) .change = {.state[in] = 1}
+#define REMOVES(from) .change = {.state[from] = -1}
+#define STORES_ASIDE(in) .change = {.side_flows = 1, .collisions = 1, .state[in] = 1}
+#define REMOVES_ASIDE(from) .change = {.side_flows = -1, .state[from] = -1}
+#define MARKS_BOTH .change = {.marked = 2, .state = {[KEPT] = -1, [LAST] = -1}, .unsure = 2}
+#define READS(state) .reads = (state)
+#define READ(state, others) .reads = (state), .other = (others)
+
 /* clang-format off */
 static const struct cell without_match[] = {
-	{"a lookup without match is absent", LOOKUP, .gives = GONE, .reads = GONE},
-	{"a peek without match is absent", PEEK, .gives = GONE, .reads = GONE},
-	{"an insert without match is stored", INSERT, OTHER, .change = {.state[OTHER] = 1}, .reads = OTHER},
-	{"a set without match is stored", SET, OTHER, .change = {.state[OTHER] = 1}, .reads = OTHER},
-	{"a modify without match finds nothing", MODIFY, OTHER, .gives = -ENOENT, .reads = GONE},
-	{"a delete without match finds nothing", DELETE, .gives = -ENOENT, .reads = GONE},
+	{"a lookup without match is absent", LOOKUP, .gives = GONE, READS(GONE)},
+	{"a peek without match is absent", PEEK, .gives = GONE, READS(GONE)},
+	{"an insert without match is stored", INSERT, OTHER, STORES(OTHER), READS(OTHER)},
+	{"a set without match is stored", SET, OTHER, STORES(OTHER), READS(OTHER)},
+	{"a modify without match finds nothing", MODIFY, OTHER, .gives = -ENOENT, READS(GONE)},
+	{"a delete without match finds nothing", DELETE, .gives = -ENOENT, READS(GONE)},
 	{"a step without match takes the row of absent", STEP, GO, .move = {GONE, KEPT, 50},
-	 .change = {.state[KEPT] = 1}, .reads = KEPT},
-	{"a step without match and row leaves the flow absent", STEP, REST, .move = {GONE, GONE, 51}, .reads = GONE},
-	{"a step from absent to absent does nothing", STEP, END, .move = {GONE, GONE, 52}, .reads = GONE},
-	{"a start event without row leaves the flow absent", STEP, FALSE_START, .move = {GONE, GONE, 54}, .reads = GONE},
-	{"a lookup in a state without match is absent", LOOKUP_IN, KEPT, .gives = GONE, .reads = GONE},
-	{"a modify from a state without match finds nothing", MODIFY_FROM, OTHER, KEPT, .gives = -ENOENT, .reads = GONE},
-	{"a delete in a state without match finds nothing", DELETE_IN, KEPT, .gives = -ENOENT, .reads = GONE},
+	 STORES(KEPT), READS(KEPT)},
+	{"a step without match and row leaves the flow absent", STEP, REST, .move = {GONE, GONE, 51}, READS(GONE)},
+	{"a step from absent to absent does nothing", STEP, END, .move = {GONE, GONE, 52}, READS(GONE)},
+	{"a start event without row leaves the flow absent", STEP, FALSE_START, .move = {GONE, GONE, 54}, READS(GONE)},
+	{"a lookup in a state without match is absent", LOOKUP_IN, KEPT, .gives = GONE, READS(GONE)},
+	{"a modify from a state without match finds nothing", MODIFY_FROM, OTHER, KEPT, .gives = -ENOENT, READS(GONE)},
+	{"a delete in a state without match finds nothing", DELETE_IN, KEPT, .gives = -ENOENT, READS(GONE)},
 };
 
 static const struct cell its_own_entry[] = {
-	{"a lookup of a flow gives its state", LOOKUP, .gives = KEPT, .reads = KEPT},
-	{"a peek of a flow gives its state", PEEK, .gives = KEPT, .reads = KEPT},
-	{"a set of a flow changes its state", SET, OTHER, .change = {.state = {[KEPT] = -1, [OTHER] = 1}}, .reads = OTHER},
-	{"a modify of a flow changes its state", MODIFY, OTHER, .change = {.state = {[KEPT] = -1, [OTHER] = 1}},
-	 .reads = OTHER},
-	{"a delete of a flow removes it", DELETE, .change = {.state[KEPT] = -1}, .reads = GONE},
+	{"a lookup of a flow gives its state", LOOKUP, .gives = KEPT, READS(KEPT)},
+	{"a peek of a flow gives its state", PEEK, .gives = KEPT, READS(KEPT)},
+	{"a set of a flow changes its state", SET, OTHER, MOVES(KEPT, OTHER), READS(OTHER)},
+	{"a modify of a flow changes its state", MODIFY, OTHER, MOVES(KEPT, OTHER), READS(OTHER)},
+	{"a delete of a flow removes it", DELETE, REMOVES(KEPT), READS(GONE)},
 	{"a step of a flow takes the row of its state", STEP, GO, .move = {KEPT, OTHER, 10},
-	 .change = {.state = {[KEPT] = -1, [OTHER] = 1}}, .reads = OTHER},
-	{"a step of a flow without row lets it stay", STEP, REST, .move = {KEPT, KEPT, 11}, .reads = KEPT},
-	{"a step to absent deletes", STEP, END, .move = {KEPT, GONE, 12}, .change = {.state[KEPT] = -1}, .reads = GONE},
-	{"a lookup in its state gives it", LOOKUP_IN, KEPT, .gives = KEPT, .reads = KEPT},
-	{"a lookup in another state is absent", LOOKUP_IN, OTHER, .gives = GONE, .reads = KEPT},
-	{"a lookup in a state that the table has not is absent", LOOKUP_IN, STATES, .gives = GONE, .reads = KEPT},
-	{"a modify from its state changes it", MODIFY_FROM, OTHER, KEPT,
-	 .change = {.state = {[KEPT] = -1, [OTHER] = 1}}, .reads = OTHER},
-	{"a modify from another state finds nothing", MODIFY_FROM, LAST, OTHER, .gives = -ENOENT, .reads = KEPT},
+	 MOVES(KEPT, OTHER), READS(OTHER)},
+	{"a step of a flow without row lets it stay", STEP, REST, .move = {KEPT, KEPT, 11}, READS(KEPT)},
+	{"a step to absent deletes", STEP, END, .move = {KEPT, GONE, 12}, REMOVES(KEPT), READS(GONE)},
+	{"a lookup in its state gives it", LOOKUP_IN, KEPT, .gives = KEPT, READS(KEPT)},
+	{"a lookup in another state is absent", LOOKUP_IN, OTHER, .gives = GONE, READS(KEPT)},
+	{"a lookup in a state that the table has not is absent", LOOKUP_IN, STATES, .gives = GONE, READS(KEPT)},
+	{"a modify from its state changes it", MODIFY_FROM, OTHER, KEPT, MOVES(KEPT, OTHER), READS(OTHER)},
+	{"a modify from another state finds nothing", MODIFY_FROM, LAST, OTHER, .gives = -ENOENT, READS(KEPT)},
 	{"a modify to a state that the table has not is an error", MODIFY_FROM, STATES, KEPT, .gives = -EINVAL,
-	 .reads = KEPT},
+	 READS(KEPT)},
 	{"a modify from a state that the table has not is an error", MODIFY_FROM, KEPT, STATES, .gives = -EINVAL,
-	 .reads = KEPT},
-	{"a delete in its state removes it", DELETE_IN, KEPT, .change = {.state[KEPT] = -1}, .reads = GONE},
-	{"a delete in another state finds nothing", DELETE_IN, OTHER, .gives = -ENOENT, .reads = KEPT},
-	{"a delete in a state that the table has not is an error", DELETE_IN, UINT32_MAX, .gives = -EINVAL, .reads = KEPT},
+	 READS(KEPT)},
+	{"a delete in its state removes it", DELETE_IN, KEPT, REMOVES(KEPT), READS(GONE)},
+	{"a delete in another state finds nothing", DELETE_IN, OTHER, .gives = -ENOENT, READS(KEPT)},
+	{"a delete in a state that the table has not is an error", DELETE_IN, UINT32_MAX, .gives = -EINVAL, READS(KEPT)},
 };
 
 static const struct cell its_own_entry_in_other[] = {
-	{"a start event with a row is like any other", STEP, START, .move = {OTHER, OTHER, 23}, .reads = OTHER},
+	{"a start event with a row is like any other", STEP, START, .move = {OTHER, OTHER, 23}, READS(OTHER)},
 };
 
 static const struct cell its_own_entry_in_exact[] = {
-	{"exact: an insert of a stored flow exists", INSERT, OTHER, .gives = -EEXIST, .reads = KEPT},
+	{"exact: an insert of a stored flow exists", INSERT, OTHER, .gives = -EEXIST, READS(KEPT)},
 	{"exact: a start event without row begins again", STEP, START, .move = {GONE, OTHER, 53},
-	 .change = {.state = {[KEPT] = -1, [OTHER] = 1}}, .reads = OTHER},
+	 MOVES(KEPT, OTHER), READS(OTHER)},
 	{"exact: a start event for which absent has no row ends the flow", STEP, FALSE_START, .move = {GONE, GONE, 54},
-	 .change = {.state[KEPT] = -1}, .reads = GONE},
+	 REMOVES(KEPT), READS(GONE)},
 };
 
 static const struct cell another_flows_entry[] = {
-	{"a lookup that meets another flow gives that one's state", LOOKUP, .gives = KEPT, .reads = KEPT, .other = KEPT},
-	{"a peek that meets another flow gives that one's state", PEEK, .gives = KEPT, .reads = KEPT, .other = KEPT},
+	{"a lookup that meets another flow gives that one's state", LOOKUP, .gives = KEPT, READ(KEPT, KEPT)},
+	{"a peek that meets another flow gives that one's state", PEEK, .gives = KEPT, READ(KEPT, KEPT)},
 	{"an insert that meets another flow goes to the side table", INSERT, OTHER,
-	 .change = {.side_flows = 1, .collisions = 1, .state[OTHER] = 1}, .reads = OTHER, .other = KEPT},
-	{"a set that meets another flow changes that one", SET, OTHER, .change = {.state = {[KEPT] = -1, [OTHER] = 1}},
-	 .reads = OTHER, .other = OTHER},
-	{"a modify that meets another flow changes that one", MODIFY, OTHER,
-	 .change = {.state = {[KEPT] = -1, [OTHER] = 1}}, .reads = OTHER, .other = OTHER},
-	{"a delete that meets another flow removes that one", DELETE, .change = {.state[KEPT] = -1},
-	 .reads = GONE, .other = GONE},
+	 STORES_ASIDE(OTHER), READ(OTHER, KEPT)},
+	{"a set that meets another flow changes that one", SET, OTHER, MOVES(KEPT, OTHER), READ(OTHER, OTHER)},
+	{"a modify that meets another flow changes that one", MODIFY, OTHER, MOVES(KEPT, OTHER), READ(OTHER, OTHER)},
+	{"a delete that meets another flow removes that one", DELETE, REMOVES(KEPT), READ(GONE, GONE)},
 	{"a step that meets another flow moves that one", STEP, GO, .move = {KEPT, OTHER, 10},
-	 .change = {.state = {[KEPT] = -1, [OTHER] = 1}}, .reads = OTHER, .other = OTHER},
+	 MOVES(KEPT, OTHER), READ(OTHER, OTHER)},
 	{"a step without row that meets another flow lets that one stay", STEP, REST, .move = {KEPT, KEPT, 11},
-	 .reads = KEPT, .other = KEPT},
+	 READ(KEPT, KEPT)},
 	{"a start event without row at a match begins a new flow", STEP, START, .move = {GONE, OTHER, 53},
-	 .change = {.side_flows = 1, .collisions = 1, .state[OTHER] = 1}, .reads = OTHER, .other = KEPT},
+	 STORES_ASIDE(OTHER), READ(OTHER, KEPT)},
 	{"a start event at a match changes nothing if absent has no row for it", STEP, FALSE_START,
-	 .move = {GONE, GONE, 54}, .reads = KEPT, .other = KEPT},
+	 .move = {GONE, GONE, 54}, READ(KEPT, KEPT)},
 };
 
 static const struct cell by_id[] = {
-	{"a lookup by id gives the state", LOOKUP, .gives = OTHER, .reads = OTHER, .other = KEPT},
-	{"a peek by id gives the state", PEEK, .gives = OTHER, .reads = OTHER, .other = KEPT},
-	{"an insert by id finds that it exists", INSERT, LAST, .gives = -EEXIST, .reads = OTHER, .other = KEPT},
-	{"a set by id changes the state", SET, LAST, .change = {.state = {[OTHER] = -1, [LAST] = 1}},
-	 .reads = LAST, .other = KEPT},
-	{"a modify by id changes the state", MODIFY, LAST, .change = {.state = {[OTHER] = -1, [LAST] = 1}},
-	 .reads = LAST, .other = KEPT},
+	{"a lookup by id gives the state", LOOKUP, .gives = OTHER, READ(OTHER, KEPT)},
+	{"a peek by id gives the state", PEEK, .gives = OTHER, READ(OTHER, KEPT)},
+	{"an insert by id finds that it exists", INSERT, LAST, .gives = -EEXIST, READ(OTHER, KEPT)},
+	{"a set by id changes the state", SET, LAST, MOVES(OTHER, LAST), READ(LAST, KEPT)},
+	{"a modify by id changes the state", MODIFY, LAST, MOVES(OTHER, LAST), READ(LAST, KEPT)},
 	{"a delete by id removes that flow only, which then meets the other's entry", DELETE,
-	 .change = {.side_flows = -1, .state[OTHER] = -1}, .reads = KEPT, .other = KEPT},
+	 REMOVES_ASIDE(OTHER), READ(KEPT, KEPT)},
 	{"a step by id takes the row of the state", STEP, GO, .move = {OTHER, LAST, 20},
-	 .change = {.state = {[OTHER] = -1, [LAST] = 1}}, .reads = LAST, .other = KEPT},
+	 MOVES(OTHER, LAST), READ(LAST, KEPT)},
 	{"a step by id without row lets the flow stay", STEP, REST, .move = {OTHER, OTHER, 21},
-	 .reads = OTHER, .other = KEPT},
+	 READ(OTHER, KEPT)},
 	{"a step by id to absent deletes", STEP, END, .move = {OTHER, GONE, 22},
-	 .change = {.side_flows = -1, .state[OTHER] = -1}, .reads = KEPT, .other = KEPT},
+	 REMOVES_ASIDE(OTHER), READ(KEPT, KEPT)},
 	{"a start event by id ends the flow if absent has no row for it", STEP, FALSE_START, .move = {GONE, GONE, 54},
-	 .change = {.side_flows = -1, .state[OTHER] = -1}, .reads = KEPT, .other = KEPT},
-	{"a lookup by id in its state gives it", LOOKUP_IN, OTHER, .gives = OTHER, .reads = OTHER, .other = KEPT},
+	 REMOVES_ASIDE(OTHER), READ(KEPT, KEPT)},
+	{"a lookup by id in its state gives it", LOOKUP_IN, OTHER, .gives = OTHER, READ(OTHER, KEPT)},
 	{"a lookup by id in the state of the entry it matches is absent", LOOKUP_IN, KEPT, .gives = GONE,
-	 .reads = OTHER, .other = KEPT},
-	{"a modify by id from its state changes it", MODIFY_FROM, LAST, OTHER,
-	 .change = {.state = {[OTHER] = -1, [LAST] = 1}}, .reads = LAST, .other = KEPT},
+	 READ(OTHER, KEPT)},
+	{"a modify by id from its state changes it", MODIFY_FROM, LAST, OTHER, MOVES(OTHER, LAST), READ(LAST, KEPT)},
 	{"a modify by id from the state of the entry it matches finds nothing", MODIFY_FROM, LAST, KEPT,
-	 .gives = -ENOENT, .reads = OTHER, .other = KEPT},
-	{"a delete by id in its state removes it", DELETE_IN, OTHER, .change = {.side_flows = -1, .state[OTHER] = -1},
-	 .reads = KEPT, .other = KEPT},
+	 .gives = -ENOENT, READ(OTHER, KEPT)},
+	{"a delete by id in its state removes it", DELETE_IN, OTHER, REMOVES_ASIDE(OTHER), READ(KEPT, KEPT)},
 	{"a delete by id in the state of the entry it matches finds nothing", DELETE_IN, KEPT, .gives = -ENOENT,
-	 .reads = OTHER, .other = KEPT},
+	 READ(OTHER, KEPT)},
 };
 
 static const struct cell by_id_in_last[] = {
 	{"a start event without row by id begins again in place", STEP, START, .move = {GONE, OTHER, 53},
-	 .change = {.state = {[LAST] = -1, [OTHER] = 1}}, .reads = OTHER, .other = KEPT},
+	 MOVES(LAST, OTHER), READ(OTHER, KEPT)},
 };
 
 static const struct cell at_a_dont_know_entry[] = {
-	{"a lookup of a don't-know entry does not know", LOOKUP, .gives = UNSURE, .reads = UNSURE, .other = UNSURE},
-	{"a peek of a don't-know entry does not know", PEEK, .gives = UNSURE, .reads = UNSURE, .other = UNSURE},
+	{"a lookup of a don't-know entry does not know", LOOKUP, .gives = UNSURE, READ(UNSURE, UNSURE)},
+	{"a peek of a don't-know entry does not know", PEEK, .gives = UNSURE, READ(UNSURE, UNSURE)},
 	{"an insert at a don't-know entry goes to the side table", INSERT, OTHER,
-	 .change = {.side_flows = 1, .collisions = 1, .state[OTHER] = 1}, .reads = OTHER, .other = UNSURE},
-	{"a set at a don't-know entry is busy", SET, OTHER, .gives = -EBUSY, .reads = UNSURE, .other = UNSURE},
-	{"a modify at a don't-know entry is busy", MODIFY, OTHER, .gives = -EBUSY, .reads = UNSURE, .other = UNSURE},
-	{"a delete at a don't-know entry is busy", DELETE, .gives = -EBUSY, .reads = UNSURE, .other = UNSURE},
-	{"a step at a don't-know entry takes the action of unsure", STEP, EVERY_EVENT, .reads = UNSURE, .other = UNSURE},
+	 STORES_ASIDE(OTHER), READ(OTHER, UNSURE)},
+	{"a set at a don't-know entry is busy", SET, OTHER, .gives = -EBUSY, READ(UNSURE, UNSURE)},
+	{"a modify at a don't-know entry is busy", MODIFY, OTHER, .gives = -EBUSY, READ(UNSURE, UNSURE)},
+	{"a delete at a don't-know entry is busy", DELETE, .gives = -EBUSY, READ(UNSURE, UNSURE)},
+	{"a step at a don't-know entry takes the action of unsure", STEP, EVERY_EVENT, READ(UNSURE, UNSURE)},
 };
 
 static const struct cell in_overflowed_lines[] = {
-	{"a lookup in overflowed lines does not know", LOOKUP, .gives = UNSURE, .reads = UNSURE},
-	{"a peek in overflowed lines does not know", PEEK, .gives = UNSURE, .reads = UNSURE},
+	{"a lookup in overflowed lines does not know", LOOKUP, .gives = UNSURE, READS(UNSURE)},
+	{"a peek in overflowed lines does not know", PEEK, .gives = UNSURE, READS(UNSURE)},
 	{"an insert into overflowed lines is tried", INSERT, OTHER, .gives = -ENOSPC, .change = {.refused = 1},
-	 .reads = UNSURE},
-	{"a set into overflowed lines is tried", SET, OTHER, .gives = -ENOSPC, .change = {.refused = 1}, .reads = UNSURE},
-	{"a modify in overflowed lines finds nothing", MODIFY, OTHER, .gives = -ENOENT, .reads = UNSURE},
-	{"a delete in overflowed lines finds nothing", DELETE, .gives = -ENOENT, .reads = UNSURE},
-	{"a step in overflowed lines takes the action of unsure", STEP, EVERY_EVENT, .reads = UNSURE},
+	 READS(UNSURE)},
+	{"a set into overflowed lines is tried", SET, OTHER, .gives = -ENOSPC, .change = {.refused = 1}, READS(UNSURE)},
+	{"a modify in overflowed lines finds nothing", MODIFY, OTHER, .gives = -ENOENT, READS(UNSURE)},
+	{"a delete in overflowed lines finds nothing", DELETE, .gives = -ENOENT, READS(UNSURE)},
+	{"a step in overflowed lines takes the action of unsure", STEP, EVERY_EVENT, READS(UNSURE)},
 };
 
 static const struct cell in_lines_with_room_again[] = {
-	{"an insert into overflowed lines with room is stored", INSERT, OTHER, .change = {.state[OTHER] = 1},
-	 .reads = OTHER},
-	{"a set into overflowed lines with room is stored", SET, OTHER, .change = {.state[OTHER] = 1}, .reads = OTHER},
-	{"a step in overflowed lines with room takes the action of unsure", STEP, EVERY_EVENT, .reads = UNSURE},
+	{"an insert into overflowed lines with room is stored", INSERT, OTHER, STORES(OTHER), READS(OTHER)},
+	{"a set into overflowed lines with room is stored", SET, OTHER, STORES(OTHER), READS(OTHER)},
+	{"a step in overflowed lines with room takes the action of unsure", STEP, EVERY_EVENT, READS(UNSURE)},
 };
 
 static const struct cell at_two_matches[] = {
-	{"a lookup with two matches does not know", LOOKUP, .gives = UNSURE, .reads = UNSURE},
-	{"a peek with two matches does not know", PEEK, .gives = UNSURE, .reads = UNSURE},
-	{"an insert with two matches goes to the side table", INSERT, OTHER,
-	 .change = {.side_flows = 1, .collisions = 1, .state[OTHER] = 1}, .reads = OTHER},
-	{"a set with two matches marks both", SET, OTHER, .gives = -EBUSY,
-	 .change = {.marked = 2, .state = {[KEPT] = -1, [LAST] = -1}, .unsure = 2}, .reads = UNSURE},
-	{"a modify with two matches marks both", MODIFY, OTHER, .gives = -EBUSY,
-	 .change = {.marked = 2, .state = {[KEPT] = -1, [LAST] = -1}, .unsure = 2}, .reads = UNSURE},
-	{"a delete with two matches is busy", DELETE, .gives = -EBUSY, .reads = UNSURE},
-	{"a step with two matches takes the action of unsure", STEP, EVERY_EVENT, .reads = UNSURE},
+	{"a lookup with two matches does not know", LOOKUP, .gives = UNSURE, READS(UNSURE)},
+	{"a peek with two matches does not know", PEEK, .gives = UNSURE, READS(UNSURE)},
+	{"an insert with two matches goes to the side table", INSERT, OTHER, STORES_ASIDE(OTHER), READS(OTHER)},
+	{"a set with two matches marks both", SET, OTHER, .gives = -EBUSY, MARKS_BOTH, READS(UNSURE)},
+	{"a modify with two matches marks both", MODIFY, OTHER, .gives = -EBUSY, MARKS_BOTH, READS(UNSURE)},
+	{"a delete with two matches is busy", DELETE, .gives = -EBUSY, READS(UNSURE)},
+	{"a step with two matches takes the action of unsure", STEP, EVERY_EVENT, READS(UNSURE)},
 };
 
 static const struct cell at_two_matches_without_side_table[] = {
 	{"an insert with two matches and no side table marks both", INSERT, OTHER, .gives = -ENOSPC,
 	 .change = {.collisions = 1, .refused = 1, .marked = 2, .state = {[KEPT] = -1, [LAST] = -1}, .unsure = 2},
-	 .reads = UNSURE},
+	 READS(UNSURE)},
 };
 
 static const struct cell at_two_matches_under_keep[] = {
-	{"a modify with two matches changes nothing under keep", MODIFY, OTHER, .gives = -EBUSY, .reads = UNSURE},
-	{"a set with two matches marks both also under keep", SET, OTHER, .gives = -EBUSY,
-	 .change = {.marked = 2, .state = {[KEPT] = -1, [LAST] = -1}, .unsure = 2}, .reads = UNSURE},
+	{"a modify with two matches changes nothing under keep", MODIFY, OTHER, .gives = -EBUSY, READS(UNSURE)},
+	{"a set with two matches marks both also under keep", SET, OTHER, .gives = -EBUSY, MARKS_BOTH, READS(UNSURE)},
 };
 
 static const struct cell at_two_matches_under_copy[] = {
-	{"an insert with two matches is a third copy under copy", INSERT, OTHER, .change = {.state[OTHER] = 1},
-	 .reads = UNSURE},
+	{"an insert with two matches is a third copy under copy", INSERT, OTHER, STORES(OTHER), READS(UNSURE)},
 };
 
 /* Whether the first flow meets the copy as well depends on where it went. */
 static const struct cell another_flows_entry_under_copy[] = {
-	{"a colliding insert is a second copy under copy", INSERT, OTHER, .change = {.state[OTHER] = 1}, .reads = UNSURE},
+	{"a colliding insert is a second copy under copy", INSERT, OTHER, STORES(OTHER), READS(UNSURE)},
 	{"a colliding start event is a second copy under copy", STEP, START, .move = {GONE, OTHER, 53},
-	 .change = {.state[OTHER] = 1}, .reads = UNSURE},
+	 STORES(OTHER), READS(UNSURE)},
 };
 /* clang-format on */
 
 static const struct situation {
 	unsigned tables; /* for which */
-	void (*make)(void);
+	void (*make)(unsigned with);
+	unsigned with;          /* the flow's state, or flags of `dleft` */
 	uint64_t *flow, *other; /* the flow that a cell calls for */
 	const struct cell *cells;
 	size_t n;
 } situations[] = {
-	{ANY, a_table, &first, NULL, ROWS(without_match)},
-	{ANY, a_stored_flow, &first, NULL, ROWS(its_own_entry)},
-	{ANY, a_flow_in_other, &first, NULL, ROWS(its_own_entry_in_other)},
-	{EXACT, a_stored_flow, &first, NULL, ROWS(its_own_entry_in_exact)},
-	{CELLS, two_flows_with_one_entry, &second, &first, ROWS(another_flows_entry)},
-	{CELLS, a_flow_in_the_side_table, &second, &first, ROWS(by_id)},
-	{CELLS, a_flow_in_last_in_the_side_table, &second, &first, ROWS(by_id_in_last)},
-	{CELLS, a_dont_know_entry, &first, &second, ROWS(at_a_dont_know_entry)},
-	{CELLS, a_dont_know_entry, &second, &first, ROWS(at_a_dont_know_entry)},
-	{CELLS, overflowed_lines, &first, NULL, ROWS(in_overflowed_lines)},
-	{CELLS, overflowed_lines_with_room_again, &first, NULL, ROWS(in_lines_with_room_again)},
-	{DLEFT, two_entries_match, &first, NULL, ROWS(at_two_matches)},
-	{DLEFT, two_entries_match_without_side_table, &first, NULL, ROWS(at_two_matches_without_side_table)},
-	{DLEFT, two_entries_match_under_keep, &first, NULL, ROWS(at_two_matches_under_keep)},
-	{DLEFT, two_entries_match_under_copy, &first, NULL, ROWS(at_two_matches_under_copy)},
-	{DLEFT, two_flows_with_one_entry_under_copy, &second, NULL, ROWS(another_flows_entry_under_copy)},
+	{ANY, a_table, 0, &first, NULL, ROWS(without_match)},
+	{ANY, a_stored_flow, KEPT, &first, NULL, ROWS(its_own_entry)},
+	{ANY, a_stored_flow, OTHER, &first, NULL, ROWS(its_own_entry_in_other)},
+	{EXACT, a_stored_flow, KEPT, &first, NULL, ROWS(its_own_entry_in_exact)},
+	{CELLS, two_flows_with_one_entry, KEPT, &second, &first, ROWS(another_flows_entry)},
+	{CELLS, a_flow_in_the_side_table, OTHER, &second, &first, ROWS(by_id)},
+	{CELLS, a_flow_in_the_side_table, LAST, &second, &first, ROWS(by_id_in_last)},
+	{CELLS, a_dont_know_entry, 0, &first, &second, ROWS(at_a_dont_know_entry)},
+	{CELLS, a_dont_know_entry, 0, &second, &first, ROWS(at_a_dont_know_entry)},
+	{CELLS, overflowed_lines, KEPT, &first, NULL, ROWS(in_overflowed_lines)},
+	{CELLS, overflowed_lines_with_room_again, KEPT, &first, NULL, ROWS(in_lines_with_room_again)},
+	{DLEFT, two_entries_match, 0, &first, NULL, ROWS(at_two_matches)},
+	{DLEFT, two_entries_match_without_side_table, 0, &first, NULL,
+	 ROWS(at_two_matches_without_side_table)},
+	{DLEFT, two_entries_match, INK_DLEFT_KEEP, &first, NULL, ROWS(at_two_matches_under_keep)},
+	{DLEFT, two_entries_match_without_side_table, INK_DLEFT_COPY, &first, NULL,
+	 ROWS(at_two_matches_under_copy)},
+	{DLEFT, two_flows_with_one_entry_under, INK_DLEFT_COPY, &second, NULL,
+	 ROWS(another_flows_entry_under_copy)},
 };
 
 static const struct situation *situation;
@@ -508,7 +483,7 @@ static void check_cell(void **state)
 {
 	const struct cell *c = *state;
 
-	situation->make();
+	situation->make(situation->with);
 	if (c->with == EVERY_EVENT)
 		check_steps_in_doubt(*situation->flow);
 	else
@@ -524,7 +499,7 @@ static int run_cells(void)
 {
 	int failures = 0;
 
-	for (size_t i = 0; i < sizeof situations / sizeof situations[0]; i++) {
+	for (size_t i = 0; i < COUNT(situations); i++) {
 		situation = &situations[i];
 		if (applies(situation->tables, 0))
 			failures += run_rows(variant->name, check_cell, situation->cells,
@@ -537,20 +512,21 @@ static int run_cells(void)
 
 TEST_THAT(a_state_that_the_table_has_not_is_an_error)
 {
-	a_stored_flow();
-	assert_int_equal(ink_insert(t, stranger(), STATES), -EINVAL);
-	assert_int_equal(ink_set(t, stranger(), STATES), -EINVAL);
-	assert_int_equal(ink_modify(t, stranger(), STATES), -EINVAL);
-	assert_int_equal(ink_set(t, first, UINT32_MAX), -EINVAL);
-	assert_int_equal(ink_modify(t, first, STATES + 3), -EINVAL);
-	assert_int_equal(ink_insert(t, first, 255), -EINVAL);
+	a_stored_flow(KEPT);
+	for (int i = 0; i < 6; i++) {
+		static const enum verb verbs[] = {INSERT, SET, MODIFY};
+		static const unsigned states[] = {STATES, 255, STATES + 3, UINT32_MAX};
+		struct call c = {verbs[i % 3], 0, states[i % 4], 0};
+
+		assert_int_equal(perform(t, i / 3 ? first : stranger(), &c).error, -EINVAL);
+	}
 	assert_unchanged();
 	assert_int_equal(ink_peek(t, first), KEPT);
 }
 
 TEST_OF(CELLS, an_insert_of_a_stored_flow_is_a_collision)
 {
-	a_stored_flow();
+	a_stored_flow(KEPT);
 	assert_int_equal(ink_insert(t, first, OTHER), 0);
 	assert_changed(.side_flows = 1, .collisions = 1, .state[OTHER] = 1);
 	assert_int_equal(ink_lookup(t, first), OTHER); /* the side table is asked first */
@@ -562,7 +538,7 @@ TEST_OF(CELLS, an_insert_of_a_stored_flow_is_a_collision)
 
 TEST_OF(CELLS, an_entry_is_marked_once)
 {
-	a_dont_know_entry();
+	a_dont_know_entry(0);
 	assert_int_equal(ink_insert(t, second, OTHER), 0);
 	note();
 	assert_int_equal(ink_insert(t, first, KEPT), -ENOSPC);
@@ -571,7 +547,7 @@ TEST_OF(CELLS, an_entry_is_marked_once)
 
 TEST_OF(CELLS, a_match_in_overflowed_lines_is_known)
 {
-	overflowed_lines();
+	overflowed_lines(KEPT);
 	for (size_t i = 0; i < fillers; i++)
 		assert_int_equal(ink_lookup(t, filler[i]), KEPT);
 	assert_steps(filler[0], GO, KEPT, OTHER, 10);
@@ -776,7 +752,7 @@ TEST_OF(CELLS, a_dont_know_entry_is_not_expendable)
 	struct ink_timing expendable_too[STATES + 1];
 	struct ink_rules r = rules;
 
-	a_dont_know_entry();
+	a_dont_know_entry(0);
 	memcpy(expendable_too, timings, sizeof timings);
 	expendable_too[STATES].expendable = 1;
 	r.timings = expendable_too;
@@ -907,7 +883,7 @@ TEST_OF(DLEFT, under_copy_the_side_table_takes_what_has_no_room)
 {
 	uint64_t id;
 
-	two_flows_with_one_entry_under_copy();
+	two_flows_with_one_entry_under(INK_DLEFT_COPY);
 	fill(KEPT);
 	id = stranger();
 	assert_int_equal(ink_insert(t, id, OTHER), 0);
@@ -968,18 +944,15 @@ TEST_OF(DLEFT, a_state_change_leaves_the_entry_where_it_is)
 
 TEST_OF(DLEFT, a_state_change_inserts_again_under_reinsert)
 {
-	a_flow_in_a_crowd(INK_DLEFT_REINSERT);
-	assert_int_equal(ink_modify(t, first, OTHER), 0);
-	assert_changed(.state = {[KEPT] = -1, [OTHER] = 1});
-	assert_true(cell_in_state(OTHER) >= 4);
-	a_flow_in_a_crowd(INK_DLEFT_REINSERT);
-	assert_int_equal(ink_set(t, first, OTHER), 0);
-	assert_true(cell_in_state(OTHER) >= 4);
-	a_flow_in_a_crowd(INK_DLEFT_REINSERT);
-	assert_steps(first, GO, KEPT, OTHER, 10);
-	assert_true(cell_in_state(OTHER) >= 4);
-	assert_int_equal(ink_lookup(t, first), OTHER);
-	assert_sound(t);
+	static const struct call changes[] = {{MODIFY, 0, OTHER, 0}, {SET, 0, OTHER, 0}, {STEP, 0, 0, GO}};
+
+	for (size_t i = 0; i < COUNT(changes); i++) {
+		a_flow_in_a_crowd(INK_DLEFT_REINSERT);
+		assert_int_equal(perform(t, first, &changes[i]).error, 0);
+		assert_changed(.state = {[KEPT] = -1, [OTHER] = 1});
+		assert_true(cell_in_state(OTHER) >= 4);
+		assert_int_equal(ink_lookup(t, first), OTHER);
+	}
 }
 
 TEST_OF(DLEFT, a_touch_leaves_the_entry_where_it_is_under_reinsert)
