@@ -94,27 +94,30 @@ static struct ink_table *table;
 static struct ink_track *track;
 static struct ink_machine *machine;
 
-static inline void track_with(const char *text, const struct ink_track_options *more)
+/* Of the table, what is not given is as below. */
+static inline void track_in(const char *text, struct ink_options o, struct ink_track_options k)
 {
-	const struct ink_machine_view *v;
-	struct ink_options o = {.size = sizeof o, .kind = INK_EXACT, .flows = 100, .age_bits = 1, .seed = 1};
-	struct ink_track_options k = {.size = sizeof k, .link = INK_LINK_ETHERNET, .seed = 1};
 	struct ink_why why = {""};
 
 	machine = made(text);
-	v = ink_machine_view(machine);
-	o.states = v->rules->states;
-	o.rules = v->rules;
-	table = ink_create(&o, &why);
-	if (!table)
-		fail_msg("%s", why.text);
-	if (more)
-		k = *more;
+	o.size = sizeof o;
+	o.age_bits = 1;
+	o.seed = 1;
+	o.rules = ink_machine_view(machine)->rules;
+	o.states = o.states ? o.states : o.rules->states;
+	k.size = sizeof k;
 	k.machine = machine;
-	k.table = table;
-	track = ink_track_open(&k, &why);
+	k.table = table = ink_create(&o, &why);
+	track = table ? ink_track_open(&k, &why) : NULL;
 	if (!track)
 		fail_msg("%s", why.text);
+}
+
+static inline void track_with(const char *text, const struct ink_track_options *more)
+{
+	struct ink_track_options k = {.link = INK_LINK_ETHERNET, .seed = 1};
+
+	track_in(text, (struct ink_options){.kind = INK_EXACT, .flows = 100}, more ? *more : k);
 }
 
 static inline int untrack(void **state)
@@ -177,6 +180,23 @@ static inline const char *state_now(void)
 			return state_name(v, (int)i);
 	return "absent";
 }
+
+/* Packets of the one flow, and the state after each; `turned`: the other end sends. */
+struct step {
+	unsigned flags;
+	int from_high;
+	const char *state;
+};
+
+static inline void take_steps(int turned, const struct step *steps)
+{
+	for (; steps->state; steps++) {
+		give_tcp(steps->flags, steps->from_high ^ turned);
+		assert_string_equal(state_now(), steps->state);
+	}
+}
+
+#define STEPS(...) take_steps(0, (const struct step[]){__VA_ARGS__, {0, 0, NULL}})
 
 static inline uint64_t counted(const char *name)
 {

@@ -602,21 +602,11 @@ TEST_THAT(only_states_that_need_it_are_split)
 	assert_int_equal(machine->states[2].splits, 0);
 }
 
-/* Packets of the one flow, and the state after each; `turned`: the other end sends. */
-struct step {
-	unsigned flags;
-	int from_high;
-	const char *state;
-};
-
 static void walk(const char *text, int turned, const struct step *steps)
 {
 	untrack(NULL);
 	track_with(text, NULL);
-	for (; steps->state; steps++) {
-		give_tcp(steps->flags, steps->from_high ^ turned);
-		assert_string_equal(state_now(), steps->state);
-	}
+	take_steps(turned, steps);
 }
 
 #define WALK(text, turned, ...) walk(text, turned, (const struct step[]){__VA_ARGS__, {0, 0, NULL}})

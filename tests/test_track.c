@@ -47,12 +47,7 @@ TEST_THAT(a_reverse_event_lands_on_the_other_end)
 		    "asking: answer -> absent / count answered | timeout 1s -> absent\n",
 		    keys[i]);
 		track_with(draft.text, NULL);
-		give_tcp(SYN, 0);
-		assert_string_equal(state_now(), "asking");
-		give_tcp(SYN | ACK, 0);
-		assert_string_equal(state_now(), "asking");
-		give_tcp(SYN | ACK, 1);
-		assert_string_equal(state_now(), "absent");
+		STEPS({SYN, 0, "asking"}, {SYN | ACK, 0, "asking"}, {SYN | ACK, 1, "absent"});
 		assert_int_equal(counted("answered"), 1);
 		untrack(NULL);
 	}
@@ -73,23 +68,14 @@ static void give_flows(unsigned n, int both)
 /* A table so small that flows collide, and without a side table to put them in. */
 TEST_THAT(flows_in_doubt_have_rows_too)
 {
-	const struct ink_machine_view *v;
-	struct ink_options t = {.size = sizeof t, .kind = INK_DLEFT, .age_bits = 1, .seed = 1, .flows = 64};
-	struct ink_track_options o = {.size = sizeof o};
+	struct ink_options small = {
+		.kind = INK_DLEFT, .flows = 64, .geometry = {.d = 2, .b = 4, .h = 8, .f = 3}};
 	struct ink_counts left;
 
-	machine = made("machine m\nkey connection\nstart event syn = syn\nevent ack = ack\nabsent: syn -> a\n"
-		       "a: ack | timeout 10s -> absent\n"
-		       "unsure: * / count met | timeout 20s / count expired | end / count left\n");
-	v = ink_machine_view(machine);
-	t.states = v->rules->states;
-	t.rules = v->rules;
-	t.geometry = (struct ink_geometry){.d = 2, .b = 4, .h = 8, .f = 3};
-	table = ink_create(&t, NULL);
-	assert_non_null(table);
-	o.machine = machine;
-	o.table = table;
-	track = ink_track_open(&o, NULL);
+	track_in("machine m\nkey connection\nstart event syn = syn\nevent ack = ack\nabsent: syn -> a\n"
+		 "a: ack | timeout 10s -> absent\n"
+		 "unsure: * / count met | timeout 20s / count expired | end / count left\n",
+		 small, (struct ink_track_options){.seed = 1});
 	give_flows(60, 0);
 	ink_census(table, &left);
 	assert_true(left.unsure > 0);
@@ -290,10 +276,7 @@ TEST_THAT(the_table_beside_makes_the_same_steps)
 {
 	struct ink_table *beside = track_beside(handshake, (struct ink_options){.age_bits = 1, .seed = 3});
 
-	give_tcp(SYN, 0);
-	give_tcp(SYN | ACK, 1);
-	give_tcp(ACK, 0);
-	give_tcp(ACK, 0);
+	STEPS({SYN, 0, "opening"}, {SYN | ACK, 1, "answered"}, {ACK, 0, "done"}, {ACK, 0, "done"});
 	assert_int_equal(ink_track_counters_beside(track)[1], 1);
 	assert_int_equal(ink_track_counters(track)[1], 1);
 	ink_free(beside);
@@ -306,6 +289,18 @@ static struct ink_machine *successor(const char *text)
 
 	n_told = 0;
 	return ink_machine_make(text, strlen(text), &o);
+}
+
+/* The handshake with other words, wherever these stand. */
+static const char *handshake_with(const char *words, const char *others)
+{
+	const char *at = handshake, *next;
+
+	begin("");
+	for (; (next = strstr(at, words)); at = next + strlen(words))
+		add("%.*s%s", (int)(next - at), at, others);
+	add("%s", at);
+	return draft.text;
 }
 
 /* States in another order, one more, other rows; the counter `done` goes on. */
@@ -322,40 +317,25 @@ static const char later[] =
 TEST_THAT(another_machine_goes_on_with_the_flows)
 {
 	struct ink_machine *old;
-	struct ink_options t = {
-		.size = sizeof t, .kind = INK_EXACT, .flows = 10, .age_bits = 1, .states = 20};
-	struct ink_track_options o = {.size = sizeof o};
-	struct ink_why why = {""};
 
-	track_with(handshake, NULL);
-	ink_track_close(track);
-	ink_free(table);
-	t.rules = ink_machine_view(machine)->rules;
-	o.table = table = ink_create(&t, NULL); /* with room for more states */
-	o.machine = old = machine;
-	track = ink_track_open(&o, NULL);
-	give_tcp(SYN, 0);
-	give_tcp(SYN | ACK, 1);
-	give_tcp(ACK, 0);
+	track_in(handshake, (struct ink_options){.kind = INK_EXACT, .flows = 10, .states = 20},
+		 (struct ink_track_options){.seed = 1}); /* with room for more states */
+	STEPS({SYN, 0, "opening"}, {SYN | ACK, 1, "answered"}, {ACK, 0, "done"});
 	assert_int_equal(ink_track_time(track, 3 * 3600 * 1000000000ull), 0);
-	assert_string_equal(state_now(), "absent"); /* one has come and gone */
-	give_tcp(SYN, 1);
-	give_tcp(SYN | ACK, 0);
+	assert_string_equal(state_now(), "absent");
+	STEPS({SYN, 1, "opening"}, {SYN | ACK, 0, "answered"});
+	old = machine;
 	machine = successor(later);
 	assert_non_null(machine);
-	assert_int_equal(ink_track_exchange(track, machine, &why), 0);
+	assert_int_equal(ink_track_exchange(track, machine, NULL), 0);
 	ink_machine_free(old);
 	assert_int_equal(counted("done"), 1);
 	assert_int_equal(counted("new"), 0);
 	assert_string_equal(state_now(), "answered");
-	give_tcp(ACK, 0);
-	assert_string_equal(state_now(), "answered"); /* the initiator is still known */
-	give_tcp(ACK, 1);
-	assert_string_equal(state_now(), "done");
+	STEPS({ACK, 0, "answered"}, {ACK, 1, "done"}); /* the initiator is still known */
 	assert_int_equal(counted("new"), 1);
 	assert_int_equal(counted("done"), 2);
-	give_tcp(RST, 1);
-	assert_string_equal(state_now(), "reset");
+	STEPS({RST, 1, "reset"});
 }
 
 static void assert_not_exchanged(struct ink_machine *other, const char *words)
@@ -370,45 +350,30 @@ static void assert_not_exchanged(struct ink_machine *other, const char *words)
 
 TEST_THAT(a_machine_that_does_not_fit_is_refused_and_the_old_one_stays)
 {
-	char text[1000];
-
 	track_with(handshake, NULL);
-	give_tcp(SYN, 0);
-
-	/* a state is gone, or remembers something else */
-	snprintf(text, sizeof text, "%s", handshake);
-	memcpy(strstr(text, "done: "), "none: ", 6);
-	memcpy(strstr(text, "-> done"), "-> none", 7);
-	assert_null(successor(text));
+	STEPS({SYN, 0, "opening"});
+	assert_null(successor(handshake_with("done", "none")));
 	assert_non_null(strstr(told[0].text, "state 'done' of the previous machine is missing"));
-	snprintf(text, sizeof text, "%s", handshake);
-	memcpy(strstr(text, "done: *"), "done: * from initiator", 7);
-	snprintf(strstr(text, "done: *"), 60, "done: * from initiator | timeout 1h -> absent\n");
-	assert_null(successor(text));
+	assert_null(successor(handshake_with("done: *", "done: * from initiator")));
 	assert_non_null(strstr(told[0].text, "'done' does not remember what it did"));
-
 	assert_not_exchanged(successor(later), "states"); /* more than the table has */
 	assert_not_exchanged(made(later), "has another number than before");
 	assert_not_exchanged(ink_machine_load("p2p", NULL, NULL), "another key");
 
-	give_tcp(SYN | ACK, 1);
-	assert_string_equal(state_now(), "answered");
+	STEPS({SYN | ACK, 1, "answered"});
 }
 
 TEST_THAT(after_an_exchange_time_goes_on)
 {
 	struct ink_machine *old;
 	struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
-	char text[1000];
 
 	track_with(handshake, NULL);
 	old = machine;
 	p.clock = 5000000000000ull;
 	give(p);
 	assert_int_equal(ink_track_time(track, p.clock + 8000000000ull), 0);
-	snprintf(text, sizeof text, "%s", handshake);
-	memcpy(strstr(text, "timeout 10s"), "timeout 16s", 11);
-	machine = successor(text);
+	machine = successor(handshake_with("timeout 10s -> absent / count", "timeout 16s -> absent / count"));
 	assert_non_null(machine);
 	assert_int_equal(ink_track_exchange(track, machine, NULL), 0);
 	ink_machine_free(old);
@@ -673,8 +638,7 @@ TEST_THAT(libraries_of_different_versions_do_not_track)
 	struct ink_track_options o = {.size = sizeof o, .link = INK_LINK_ETHERNET};
 	struct ink_why why = {""};
 
-	track_with("machine m\nkey connection\nevent e = tcp\nabsent: e -> a\na: timeout 1s -> absent\n",
-		   NULL);
+	track_with(HEAD, NULL);
 	o.machine = machine;
 	o.table = table;
 	pretended = "9.8.7";
