@@ -63,7 +63,7 @@ static void model_tick(struct flow *f, const struct times *times, uint64_t to, s
 /* -------------------------------------------------------- when entries expire */
 
 static const uint32_t periods[] = {1, 2, 3, 4, 5, 6, 7, 10};
-enum { PERIODS = sizeof periods / sizeof periods[0] };
+enum { PERIODS = COUNT(periods) };
 
 /* Touched at tick x, the last time; ticks one by one. */
 static void expire_step_by_step(struct times times, uint64_t x)
@@ -457,27 +457,6 @@ TEST_THAT(flows_live_as_the_model_says)
 }
 
 /* -------------------------------------------------------------- ticks as calls */
-
-TEST_THAT(a_tick_in_the_past_is_an_error)
-{
-	struct ink_counts expired;
-	uint64_t id;
-
-	make(same_for_all(1));
-	tick_to(10);
-	id = flow(A);
-	assert_int_equal(ink_tick(t, 9, &expired), -EINVAL);
-	assert_int_equal(ink_tick(t, 0, NULL), -EINVAL);
-	assert_int_equal(ink_tick_portion(t, 9, 1, &expired), -EINVAL);
-	assert_int_equal(stats_now().now, 10);
-	assert_int_equal(ink_tick(t, 10, &expired), 0);
-	assert_int_equal(expired.total, 0);
-	assert_int_equal(ink_tick_portion(t, 10, 1, &expired), 0);
-	assert_int_equal(expired.total, 0);
-	assert_int_equal(ink_peek(t, id), A);
-	tick_to(11);
-	assert_int_equal(stats_now().now, 11);
-}
 
 TEST_THAT(the_expired_are_counted_by_the_state_they_left)
 {
