@@ -228,47 +228,46 @@ TEST_THAT(a_side_table_whose_chains_meet_is_refused)
 
 enum { LINE = 64, WORD = 64, COLUMN = 16, LANE = 15 }; /* bytes, bits .. */
 
+/* Bits of a line, or of any body if that is line 0. */
+#define IN(line, bit, bits, value)                                                                           \
+	{                                                                                                    \
+		AT_BODY + (line)*LINE, bit, bits, value                                                      \
+	}
+
 /* As other_line(), of 7 lines. */
 #define OTHER(line, mixed) ((((uint64_t)(mixed)*7 >> 32) + 7 - (line)) % 7)
 
 /* Lanes of 15 bits: 10 of fingerprint, 1 of age, 4 of state. The top state is "don't know". */
 static const struct forgery line_forgeries[] = {
-	{{{AT_BODY, 0, LANE, 1 | 9 << 11},
-	  {AT_BODY, COLUMN, LANE, 2 | 15 << 11},
-	  {AT_BODY, 4 * WORD + 63, 1, 1}},
-	 NULL},
-	{{{AT_BODY, 0, LANE, 77 | 1 << 11}, {AT_BODY, 7 * WORD + 3 * COLUMN, LANE, 77 | 2 << 11}},
-	 "told apart"},
-	{{{AT_BODY, 0, LANE, 1 | 10 << 11}}, "state"},
-	{{{AT_BODY, 4 * WORD + COLUMN, LANE, 1 << 11}}, "not empty"},
-	{{{AT_BODY + 5 * LINE, 5 * WORD + 47, 1, 1}}, "spare bit"},
-	{{{AT_BODY + 2 * LINE, 5 * WORD + 63, 1, 1}}, "spare bit"}, /* a lock that no thread would open */
-	{{{AT_BODY + 2 * LINE, 63, 1, 1}}, "side table"},           /* there is none */
-	{{{AT_BODY + 2 * LINE, 3 * WORD + 63, 1, 1}}, "side table"},
-	{{{AT_BODY + 3 * LINE, 0, LANE, 77},
-	  {AT_BODY + OTHER(3, 77 * 0x9e3779b1u) * LINE, 2 * WORD, LANE, 77}},
-	 "told apart"},
+	{{IN(0, 0, LANE, 1 | 9 << 11), IN(0, COLUMN, LANE, 2 | 15 << 11), IN(0, 4 * WORD + 63, 1, 1)}, NULL},
+	{{IN(0, 0, LANE, 77 | 1 << 11), IN(0, 7 * WORD + 3 * COLUMN, LANE, 77 | 2 << 11)}, "told apart"},
+	{{IN(0, 0, LANE, 1 | 10 << 11)}, "state"},
+	{{IN(0, 4 * WORD + COLUMN, LANE, 1 << 11)}, "not empty"},
+	{{IN(5, 5 * WORD + 47, 1, 1)}, "spare bit"},
+	{{IN(2, 5 * WORD + 63, 1, 1)}, "spare bit"}, /* a lock that no thread would open */
+	{{IN(2, 63, 1, 1)}, "side table"},           /* there is none */
+	{{IN(2, 3 * WORD + 63, 1, 1)}, "side table"},
+	{{IN(3, 0, LANE, 77), IN(OTHER(3, 77 * 0x9e3779b1u), 2 * WORD, LANE, 77)}, "told apart"},
 };
 
 /* 8 bits of remainder, 32 slots, 5 planes, 59 buckets. */
 enum { PLANES = 32 * 8, META = 507 - (32 + 59) };
 
 static const struct forgery compact_forgeries[] = {
-	{{{AT_BODY, META + 58, 8, 0xff}, {AT_BODY, 0, 64, 0x0706050403020100}, {AT_BODY, 511, 1, 1}}, NULL},
-	{{{AT_BODY, META, 33, UINT64_MAX}}, "more entries"},
-	{{{AT_BODY, 443, 64, UINT64_MAX}}, "more entries"},
-	{{{AT_BODY, META + 59, 1, 1}}, "last bucket"},
-	{{{AT_BODY, 506, 1, 1}}, "last bucket"},
-	{{{AT_BODY, 31 * 8, 8, 1}}, "free slot"},
-	{{{AT_BODY, PLANES + 4 * 32 + 31, 1, 1}}, "free slot"},
-	{{{AT_BODY, META - 1, 1, 1}}, "free slot"},
-	{{{AT_BODY, META + 5, 2, 3}, {AT_BODY, 0, 16, 0x4444}}, "told apart"},
-	{{{AT_BODY, META, 1, 1}, {AT_BODY, PLANES + 2 * 32, 1, 1}, {AT_BODY, PLANES + 4 * 32, 1, 1}},
-	 "state"},
-	{{{AT_BODY, 507, 1, 1}}, "side table"}, /* there is none */
-	{{{AT_BODY, 510, 1, 1}}, "side table"},
-	{{{AT_BODY + 1 * LINE, META + 5, 1, 1},
-	  {AT_BODY + OTHER(1, (uint32_t)((5 << 8) * 0x9e3779b97f4a7c15ull >> 32)) * LINE, META + 5, 1, 1}},
+	{{IN(0, META + 58, 8, 0xff), IN(0, 0, 64, 0x0706050403020100), IN(0, 511, 1, 1)}, NULL},
+	{{IN(0, META, 33, UINT64_MAX)}, "more entries"},
+	{{IN(0, 443, 64, UINT64_MAX)}, "more entries"},
+	{{IN(0, META + 59, 1, 1)}, "last bucket"},
+	{{IN(0, 506, 1, 1)}, "last bucket"},
+	{{IN(0, 31 * 8, 8, 1)}, "free slot"},
+	{{IN(0, PLANES + 4 * 32 + 31, 1, 1)}, "free slot"},
+	{{IN(0, META - 1, 1, 1)}, "free slot"},
+	{{IN(0, META + 5, 2, 3), IN(0, 0, 16, 0x4444)}, "told apart"},
+	{{IN(0, META, 1, 1), IN(0, PLANES + 2 * 32, 1, 1), IN(0, PLANES + 4 * 32, 1, 1)}, "state"},
+	{{IN(0, 507, 1, 1)}, "side table"}, /* there is none */
+	{{IN(0, 510, 1, 1)}, "side table"},
+	{{IN(1, META + 5, 1, 1),
+	  IN(OTHER(1, (uint32_t)((5 << 8) * 0x9e3779b97f4a7c15ull >> 32)), META + 5, 1, 1)},
 	 "told apart"},
 };
 
@@ -277,50 +276,47 @@ static const struct forgery compact_forgeries[] = {
  * a word of 3 bits of home, 48 of id, 5 of code.
  */
 static const struct change one_aside[] = {
-	{AT_BODY + 7 * LINE, 0, 32, 1},
+	IN(7, 0, 32, 1),
 	{AT_BODY + 7 * LINE + 16 + 8 * ((uint64_t)(2 * 0x9e3779b1u) * 26 >> 32), 0, 64,
 	 ((2ull << 48 | 5) << 5) + 1},
 };
 
 /* The flow's id is 5 modulo 16: flag 1 of `line`, and name 6 of `compact`. */
 static const struct forgery line_flags[] = {
-	{{{AT_BODY + 2 * 64, 1 * WORD + 63, 1, 1}}, NULL},
-	{{{AT_BODY + 2 * 64, 1 * WORD + 63, 1, 0}}, "has no flag"},
-	{{{AT_BODY + 2 * 64, 2 * WORD + 63, 1, 1}}, "has no flag"},
-	{{{AT_BODY + 2 * 64, 1 * WORD + 63, 1, 1}, {AT_BODY + 2 * 64, 3 * WORD + 63, 1, 1}}, "a flag leads"},
-	{{{AT_BODY + 2 * 64, 1 * WORD + 63, 1, 1}, {AT_BODY + 3 * 64, 1 * WORD + 63, 1, 1}}, "a flag leads"},
+	{{IN(2, 1 * WORD + 63, 1, 1)}, NULL},
+	{{IN(2, 1 * WORD + 63, 1, 0)}, "has no flag"},
+	{{IN(2, 2 * WORD + 63, 1, 1)}, "has no flag"},
+	{{IN(2, 1 * WORD + 63, 1, 1), IN(2, 3 * WORD + 63, 1, 1)}, "a flag leads"},
+	{{IN(2, 1 * WORD + 63, 1, 1), IN(3, 1 * WORD + 63, 1, 1)}, "a flag leads"},
 };
 
 static const struct forgery compact_flags[] = {
-	{{{AT_BODY + 2 * 64, 507, 4, 6}}, NULL},
-	{{{AT_BODY + 2 * 64, 507, 4, 0}}, "has no flag"},
-	{{{AT_BODY + 2 * 64, 507, 4, 7}}, "has no flag"},
-	{{{AT_BODY + 2 * 64, 507, 4, 15}}, "a flag leads"},
-	{{{AT_BODY + 2 * 64, 507, 4, 6}, {AT_BODY + 3 * 64, 507, 4, 6}}, "a flag leads"},
+	{{IN(2, 507, 4, 6)}, NULL},
+	{{IN(2, 507, 4, 0)}, "has no flag"},
+	{{IN(2, 507, 4, 7)}, "has no flag"},
+	{{IN(2, 507, 4, 15)}, "a flag leads"},
+	{{IN(2, 507, 4, 6), IN(3, 507, 4, 6)}, "a flag leads"},
 };
 
 /* 3 x 5 buckets of 6 cells of 10 + 1 + 4 bits: 1350 bits in 22 words, one of zeros, one of flags. */
 static const struct forgery dleft_forgeries[] = {
-	{{{AT_BODY, 0, 15, 3 | 9 << 11},
-	  {AT_BODY, 89 * 15, 15, 3 | 15 << 11},
-	  {AT_BODY, 23 * WORD, 15, 0x7fff}},
-	 NULL},
-	{{{AT_BODY, 0, 15, 3 | 9 << 11}, {AT_BODY, 15, 15, 3 | 9 << 11}}, NULL}, /* twins are the paper's */
-	{{{AT_BODY, 15, 15, 3 | 10 << 11}}, "state"},
-	{{{AT_BODY, 89 * 15, 15, 1 << 11}}, "not empty"},
-	{{{AT_BODY, 1350, 1, 1}}, "behind the cells"},
-	{{{AT_BODY, 22 * WORD + 63, 1, 1}}, "behind the cells"},
-	{{{AT_BODY, 23 * WORD + 15, 1, 1}}, "behind the cells"},
+	{{IN(0, 0, 15, 3 | 9 << 11), IN(0, 89 * 15, 15, 3 | 15 << 11), IN(0, 23 * WORD, 15, 0x7fff)}, NULL},
+	{{IN(0, 0, 15, 3 | 9 << 11), IN(0, 15, 15, 3 | 9 << 11)}, NULL}, /* twins are the paper's */
+	{{IN(0, 15, 15, 3 | 10 << 11)}, "state"},
+	{{IN(0, 89 * 15, 15, 1 << 11)}, "not empty"},
+	{{IN(0, 1350, 1, 1)}, "behind the cells"},
+	{{IN(0, 22 * WORD + 63, 1, 1)}, "behind the cells"},
+	{{IN(0, 23 * WORD + 15, 1, 1)}, "behind the cells"},
 };
 
 /* 100 cells of 1 + 4 + 3 bits, 13 words and one of zeros. */
 static const struct forgery stateful_forgeries[] = {
-	{{{AT_BODY, 0, 8, 1 | 9 << 1 | 1 << 5}, {AT_BODY, 99 * 8, 8, 15 << 1 | 7 << 5}}, NULL},
-	{{{AT_BODY, 8, 8, 10 << 1 | 1 << 5}}, "state"},
-	{{{AT_BODY, 16, 8, 9 << 1}}, "empty cell"},
-	{{{AT_BODY, 16, 8, 1}}, "empty cell"},
-	{{{AT_BODY, 100 * 8, 1, 1}}, "behind the cells"},
-	{{{AT_BODY, 13 * WORD + 63, 1, 1}}, "behind the cells"},
+	{{IN(0, 0, 8, 1 | 9 << 1 | 1 << 5), IN(0, 99 * 8, 8, 15 << 1 | 7 << 5)}, NULL},
+	{{IN(0, 8, 8, 10 << 1 | 1 << 5)}, "state"},
+	{{IN(0, 16, 8, 9 << 1)}, "empty cell"},
+	{{IN(0, 16, 8, 1)}, "empty cell"},
+	{{IN(0, 100 * 8, 1, 1)}, "behind the cells"},
+	{{IN(0, 13 * WORD + 63, 1, 1)}, "behind the cells"},
 	{{{AT_THRESHOLD, 0, 32, 5}}, "geometry"},
 	{{{AT_COUNTER_BITS, 0, 32, 1}}, "geometry"},
 	{{{AT_M, 0, 32, 7}}, "geometry"},
@@ -329,10 +325,8 @@ static const struct forgery stateful_forgeries[] = {
 
 /* 500 cells of 1 + 2 bits, 24 words and one of zeros. */
 static const struct forgery direct_forgeries[] = {
-	{{{AT_BODY, 0, 3, 2}, {AT_BODY, 499 * 3, 3, 7}}, NULL},
-	{{{AT_BODY, 3, 3, 1}}, "empty cell"},
-	{{{AT_BODY, 500 * 3, 1, 1}}, "behind the cells"},
-	{{{AT_M, 0, 32, 7}}, "geometry"},
+	{{IN(0, 0, 3, 2), IN(0, 499 * 3, 3, 7)}, NULL}, {{IN(0, 3, 3, 1)}, "empty cell"},
+	{{IN(0, 500 * 3, 1, 1)}, "behind the cells"},   {{{AT_M, 0, 32, 7}}, "geometry"},
 	{{{AT_BLOOM_FLAGS, 0, 32, 1}}, "geometry"},
 };
 
@@ -341,21 +335,18 @@ static const struct forgery blocked_forgeries[] = {
 	{{{AT_M, 0, 32, 191}}, "geometry"},
 };
 
-enum { SLOT = 16, STAMP = 8 }; /* bytes; there are 256 slots, so the top byte of an id is its home */
+enum { SLOT = 16 }; /* bytes: an id and a stamp; there are 256 slots, so the top byte of an id is its home */
+
+#define ID(slot, home) IN(0, (slot)*SLOT * 8, 64, (uint64_t)(home) << 56)
+#define STAMP(slot, value) IN(0, (slot)*SLOT * 8 + 64, 64, value)
 
 static const struct forgery exact_forgeries[] = {
-	{{{AT_BODY + 7 * SLOT, 0, 64, 7ull << 56}, {AT_BODY + 7 * SLOT + STAMP, 0, 64, ~0ull << 8 | 10}},
-	 NULL},
-	{{{AT_BODY + 7 * SLOT, 0, 64, 7ull << 56}, {AT_BODY + 7 * SLOT + STAMP, 0, 64, 11}}, "state"},
-	{{{AT_BODY + 7 * SLOT, 0, 64, 7ull << 56}, {AT_BODY + 7 * SLOT + STAMP, 0, 64, 1 << 8}}, "state"},
-	{{{AT_BODY + 7 * SLOT, 0, 64, 7ull << 56}}, "empty slot"},
-	{{{AT_BODY + 9 * SLOT, 0, 64, 7ull << 56}, {AT_BODY + 9 * SLOT + STAMP, 0, 64, 1}},
-	 "cannot be found"},
-	{{{AT_BODY + 6 * SLOT, 0, 64, 6ull << 56},
-	  {AT_BODY + 6 * SLOT + STAMP, 0, 64, 1},
-	  {AT_BODY + 7 * SLOT, 0, 64, 6ull << 56},
-	  {AT_BODY + 7 * SLOT + STAMP, 0, 64, 1}},
-	 "cannot be found"},
+	{{ID(7, 7), STAMP(7, ~0ull << 8 | 10)}, NULL},
+	{{ID(7, 7), STAMP(7, 11)}, "state"},
+	{{ID(7, 7), STAMP(7, 1 << 8)}, "state"},
+	{{ID(7, 7)}, "empty slot"},
+	{{ID(9, 7), STAMP(9, 1)}, "cannot be found"},
+	{{ID(6, 6), STAMP(6, 1), ID(7, 6), STAMP(7, 1)}, "cannot be found"},
 };
 
 #define FORGED(what, rows, cells, ...)                                                                       \
@@ -407,7 +398,7 @@ TEST_THAT(an_exact_table_without_an_empty_slot_is_refused)
 
 	for (uint64_t slot = 0; slot < 256; slot++) {
 		image_put(i, AT_BODY + slot * SLOT, 8, slot << 56);
-		image_put(i, AT_BODY + slot * SLOT + STAMP, 8, 1);
+		image_put(i, AT_BODY + slot * SLOT + 8, 8, 1);
 	}
 	assert_sealed_refused(i, "no slot is empty");
 }
