@@ -4,10 +4,10 @@
  *
  * For scripts/compare-builds, which links it with two builds of the library and
  * compares the folders. It uses public calls alone, those of 286b705, and every
- * seed is fixed. Tables of each kind, policy, number of age bits and instruction
- * set are filled beyond their plan, changed one by one and in batches, stepped and
- * ticked; then counting sets and key-value Bloom filters. Standard output has one
- * line for each: a hash of all answers, or the error of one that cannot be.
+ * seed is fixed. Tables are filled beyond their plan, changed one by one and in
+ * batches, stepped and ticked; then counting sets and key-value Bloom filters.
+ * Standard output has one line for each: a hash of all answers, or the error of
+ * one that cannot be.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +19,17 @@
 #include <inkling/inkling.h>
 #include <inkling/kbf.h>
 
-enum { FLOWS = 3000, FAR_FLOWS = 2000000, STATES = 9, EVENTS = 4, BATCH = 37, ROUNDS = 400, KEYS = 2000 };
+#include "tests/verbs.h"
+
+enum {
+	FLOWS = 3000,
+	FAR_FLOWS = 2000000,
+	STATES = 9,
+	EVENTS = 4,
+	IN_A_BATCH = 37,
+	ROUNDS = 400,
+	KEYS = 2000
+};
 
 static const char *folder;
 
@@ -79,72 +89,47 @@ static void report(const char *name)
 
 static uint64_t flows; /* that the table is planned for */
 
+static uint64_t any_flow(void)
+{
+	return mixed(below(2 * flows));
+}
+
+static void hear_result(const struct result *r)
+{
+	hear(r->error);
+	hear(r->answer);
+	hear(r->move.to);
+	hear(r->move.action);
+}
+
 static void one_by_one(struct ink_table *t)
 {
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		uint64_t id = mixed(below(2 * flows));
-		struct ink_move move;
+	for (unsigned i = 0; i < ROUNDS; i++)
+		for (enum verb verb = 0; verb < ALL_VERBS; verb++) {
+			struct call c = {verb, 0, (unsigned)below(STATES), (unsigned)below(EVENTS)};
+			struct result r = perform(t, any_flow(), &c);
 
-		hear(ink_insert(t, mixed(below(2 * flows)), (unsigned)below(STATES)));
-		hear(ink_set(t, mixed(below(2 * flows)), (unsigned)below(STATES)));
-		hear(ink_modify(t, mixed(below(2 * flows)), (unsigned)below(STATES)));
-		hear(ink_delete(t, mixed(below(2 * flows))));
-		hear(ink_step(t, mixed(below(2 * flows)), (unsigned)below(EVENTS), &move));
-		hear(ink_lookup(t, id));
-		hear(ink_peek(t, id + 1));
-	}
-}
-
-struct items {
-	uint64_t ids[BATCH];
-	uint8_t states[BATCH];
-	uint16_t events[BATCH];
-	ink_answer answers[BATCH];
-	struct ink_move moves[BATCH];
-	int errors[BATCH];
-};
-
-static struct ink_batch draw_batch(struct items *items)
-{
-	memset(items, 0, sizeof *items);
-	for (unsigned i = 0; i < BATCH; i++) {
-		items->ids[i] = mixed(below(2 * flows));
-		items->states[i] = (uint8_t)below(STATES);
-		items->events[i] = (uint16_t)below(EVENTS);
-	}
-	return (struct ink_batch){.n = BATCH,
-				  .ids = items->ids,
-				  .states = items->states,
-				  .events = items->events,
-				  .answers = items->answers,
-				  .moves = items->moves,
-				  .errors = items->errors};
-}
-
-static void hear_batch(const struct items *items)
-{
-	for (unsigned i = 0; i < BATCH; i++) {
-		hear(items->errors[i]);
-		hear(items->answers[i]);
-		hear(items->moves[i].to);
-		hear(items->moves[i].action);
-	}
+			hear_result(&r);
+		}
 }
 
 static void in_batches(struct ink_table *t)
 {
-	static int (*const changes[])(struct ink_table *, const struct ink_batch *) = {
-		ink_insert_batch, ink_set_batch, ink_modify_batch, ink_delete_batch, ink_step_batch};
+	for (unsigned i = 0; i < ROUNDS / 2; i++) {
+		struct arrays x = {.errors = {0}};
+		struct ink_batch b = batch_of(&x, IN_A_BATCH);
 
-	for (unsigned i = 0; i < ROUNDS / 4; i++) {
-		struct items items;
-		struct ink_batch b = draw_batch(&items);
+		for (unsigned k = 0; k < b.n; k++) {
+			x.ids[k] = any_flow();
+			x.states[k] = (uint8_t)below(STATES);
+			x.events[k] = (uint16_t)below(EVENTS);
+		}
+		hear(perform_batch(t, i % VERBS, &b));
+		for (unsigned k = 0; k < b.n; k++) {
+			struct result r = item_of(&x, k);
 
-		hear(changes[i % 5](t, &b));
-		hear_batch(&items);
-		b = draw_batch(&items);
-		ink_lookup_batch(t, &b);
-		hear_batch(&items);
+			hear_result(&r);
+		}
 	}
 }
 
@@ -160,7 +145,7 @@ static void tick(struct ink_table *t, uint64_t now)
 	}
 	while (ink_tick_portion(t, now, 500, &expired) == 1) {
 		hear((int64_t)expired.total);
-		hear(ink_insert(t, mixed(below(2 * flows)), (unsigned)below(STATES)));
+		hear(ink_insert(t, any_flow(), (unsigned)below(STATES)));
 	}
 }
 
@@ -199,14 +184,17 @@ static const struct ink_rules *rules(void)
 	return &r;
 }
 
-static void save_table(const struct ink_options *o, const char *name)
+static void save_table(struct ink_options o, const char *name)
 {
 	struct ink_why why = {""};
 	struct ink_table *t;
 
 	begin();
-	flows = o->flows;
-	t = ink_create(o, &why);
+	o.size = sizeof o;
+	o.states = STATES;
+	o.seed = 7;
+	flows = o.flows;
+	t = ink_create(&o, &why);
 	if (!t) {
 		printf("%-40s error %d\n", name, errno);
 		return;
@@ -217,45 +205,34 @@ static void save_table(const struct ink_options *o, const char *name)
 	ink_free(t);
 }
 
+/* Each policy, number of age bits and instruction set. */
 static void save_tables_of(enum ink_kind kind, unsigned writers, int with_rules)
 {
-	for (int full = INK_UNSURE; full <= INK_REPLACE; full++)
-		for (unsigned age = 0; age <= 2; age++)
-			for (int simd = INK_SIMD_NONE; simd <= INK_SIMD_AVX2; simd++) {
-				struct ink_options o = {.size = sizeof o,
-							.kind = kind,
-							.states = STATES,
-							.flows = FLOWS,
-							.age_bits = age,
-							.writers = writers,
-							.full = (enum ink_full)full,
-							.simd = (enum ink_simd)simd,
-							.seed = 7,
-							.rules = with_rules ? rules() : NULL};
-				char name[80];
+	for (int i = 0; i < 3 * 3 * 2; i++) {
+		struct ink_options o = {.kind = kind, .flows = FLOWS, .writers = writers};
+		char name[80];
 
-				snprintf(name, sizeof name, "table-%d-full%d-age%u-simd%d-writers%u%s", kind,
-					 full, age, simd, writers, with_rules ? "-rules" : "");
-				save_table(&o, name);
-			}
+		o.full = (enum ink_full)(INK_UNSURE + i / 6);
+		o.age_bits = (unsigned)(i / 2 % 3);
+		o.simd = (enum ink_simd)(INK_SIMD_NONE + i % 2);
+		o.rules = with_rules ? rules() : NULL;
+		snprintf(name, sizeof name, "table-%d-full%d-age%u-simd%d-writers%u%s", kind, o.full,
+			 o.age_bits, o.simd, writers, with_rules ? "-rules" : "");
+		save_table(o, name);
+	}
 }
 
 /* Larger than the second cache: batches prefetch in another way there. */
 static void save_far_tables_of(enum ink_kind kind)
 {
 	for (int simd = INK_SIMD_NONE; simd <= INK_SIMD_AVX2; simd++) {
-		struct ink_options o = {.size = sizeof o,
-					.kind = kind,
-					.states = STATES,
-					.flows = FAR_FLOWS,
-					.age_bits = 1,
-					.simd = (enum ink_simd)simd,
-					.seed = 7,
-					.rules = rules()};
+		struct ink_options o = {.kind = kind, .flows = FAR_FLOWS, .age_bits = 1};
 		char name[40];
 
+		o.simd = (enum ink_simd)simd;
+		o.rules = rules();
 		snprintf(name, sizeof name, "table-%d-far-simd%d", kind, simd);
-		save_table(&o, name);
+		save_table(o, name);
 	}
 }
 
