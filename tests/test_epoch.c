@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Epochs (src/table/epoch.h): a look writes only words in which an entry
- * expires. Ages are right however often the age counter has wrapped. With many
- * writers no touch is lost and no entry outlives its time, whatever happens
- * between the steps of a touch. When entries expire is in test_time.c.
+ * expires. With many writers no touch is lost and no entry outlives its time,
+ * whatever happens between the steps of a touch. When entries expire, however
+ * often the age counter has wrapped, is in test_time.c and test_portions.c.
  *
  * The cells are compiled in here once more, for many writers: a test can stop
  * a call half way.
@@ -117,49 +117,6 @@ static void only_words_in_which_an_entry_expires_are_written(void **state)
 	for (uint64_t i = 0; i < 20; i++)
 		assert_int_equal(ink_peek(t, id_number(i)), INK_ABSENT);
 	assert_sound(t);
-}
-
-/* ---------------------------------------------------------------------- wrapping */
-
-/* One flow is stored between each two looks, four times as many looks as the counter has values. */
-static void ages_are_right_however_often_the_counter_wrapped(void **state)
-{
-	struct ink_table *t = table_of(*state);
-	uint64_t last = 4 * (lives(t) + 1) + 3;
-
-	for (uint64_t now = 0; now < last; now++) {
-		tick_to(t, now);
-		insert_all(t, now, now + 1);
-		for (uint64_t i = 0; i <= now; i++)
-			assert_int_equal(ink_peek(t, id_number(i)),
-					 now - i <= lives(t) ? (ink_answer)(i % STATES) : INK_ABSENT);
-	}
-}
-
-/* In portions of one line; a flow moves from state to state wherever the cursor is. */
-static void a_census_between_portions_counts_what_is_there(void **state)
-{
-	struct ink_table *t = table_of(*state);
-	struct ink_counts counts, expired;
-	uint64_t flows = 2000, now = 0;
-	int more;
-
-	insert_all(t, 0, flows);
-	while (flows) {
-		assert_true(now < 100);
-		now++;
-		do {
-			more = ink_tick_portion(t, now, 1, &expired);
-			flows -= expired.total;
-			assert_int_equal(ink_census(t, &counts), 0);
-			assert_int_equal(counts.total, flows);
-			if (now < 10)
-				ink_modify(t, id_number(random_below(2000)), random_below(STATES));
-		} while (more == 1);
-		assert_int_equal(more, 0);
-		assert_sound(t);
-	}
-	assert_true(now > lives(t));
 }
 
 /* ------------------------------------------------- between the steps of a touch */
@@ -432,8 +389,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ALL_TABLES(a_look_writes_nothing_that_survives),
 		ALL_TABLES(only_words_in_which_an_entry_expires_are_written),
-		ALL_TABLES(ages_are_right_however_often_the_counter_wrapped),
-		ALL_TABLES(a_census_between_portions_counts_what_is_there),
 		MANY_WRITERS(what_was_read_before_a_look_is_not_written_after_it),
 		MANY_WRITERS(a_touch_counts_as_made_at_some_moment_of_the_call),
 		MANY_WRITERS(a_swap_after_the_counter_wrapped_takes_no_touch_back),
