@@ -118,32 +118,58 @@ static inline int next_turn(struct turns *o)
 
 static inline struct call choose_call(struct program *p, enum verb verb, int properly);
 
-/* Also for the filters. */
+/* The items of a batch, as calls and as arrays. */
+static inline void choose_batch(struct program *p, enum verb verb, unsigned n, struct call *calls,
+				struct arrays *x)
+{
+	for (unsigned i = 0; i < n; i++) {
+		calls[i] = choose_call(p, verb, 0);
+		x->ids[i] = p->flows[calls[i].flow].id;
+		x->states[i] = (uint8_t)calls[i].state;
+		x->events[i] = (uint16_t)calls[i].event;
+		x->errors[i] = gives_answer(verb) ? 0 : 1; /* which the batch has to overwrite */
+	}
+}
+
+/* By single calls, in the order of the batch, in which none overtakes another of the same flow. Returns the first error. */
+static inline int batch_first(struct program *p, struct turns *turns, const struct call *calls,
+			      struct result *results)
+{
+	uint8_t done[BATCH] = {0};
+	int error = 0;
+
+	for (int i = next_turn(turns); i >= 0; i = next_turn(turns)) {
+		results[i] = is_filter(p) ? filter_first(p, &calls[i]) : call_first(p, &calls[i]);
+		for (int before = 0; before < i; before++)
+			must(p, done[before] || turns->ids[before] != turns->ids[i],
+			     "a batch changes the order of one flow's calls");
+		done[i] = 1;
+	}
+	for (unsigned i = 0; i < turns->n; i++)
+		error = error ? error : results[i].error;
+	return error;
+}
+
+/* Also for the filters. Every second batch has no room for the errors of its items. */
 static inline void batch_both(struct program *p)
 {
-	enum verb verb = next_byte(p) % VERBS;
-	unsigned n = next_byte(p) % (BATCH + 1);
+	unsigned byte = next_byte(p), n = next_byte(p) % (BATCH + 1), with_errors = byte / VERBS % 2;
+	enum verb verb = byte % VERBS;
 	struct arrays x = {.errors = {0}};
 	struct ink_batch b = batch_of(&x, n);
 	struct turns turns = {.t = p->first, .verb = verb, .ids = x.ids, .n = n};
 	struct call calls[BATCH];
 	struct result first[BATCH];
-	int error = 0;
+	int error;
 
-	for (unsigned i = 0; i < n; i++) {
-		calls[i] = choose_call(p, verb, 0);
-		x.ids[i] = p->flows[calls[i].flow].id;
-		x.states[i] = (uint8_t)calls[i].state;
-		x.events[i] = (uint16_t)calls[i].event;
-	}
-	for (int i = next_turn(&turns); i >= 0; i = next_turn(&turns))
-		first[i] = is_filter(p) ? filter_first(p, &calls[i]) : call_first(p, &calls[i]);
-	for (unsigned i = 0; i < n; i++)
-		error = error ? error : first[i].error;
+	b.errors = with_errors ? x.errors : NULL;
+	choose_batch(p, verb, n, calls, &x);
+	error = batch_first(p, &turns, calls, first);
 	must(p, perform_batch(p->second, verb, &b) == error, "a batch returns another error than its calls");
 	for (unsigned i = 0; i < n; i++) {
 		struct result second = item_of(&x, i);
 
+		second.error = with_errors ? second.error : first[i].error;
 		must(p, same(&first[i], &second), "a batch differs from its calls");
 	}
 }
