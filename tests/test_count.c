@@ -764,10 +764,10 @@ enum { SAMPLES = 6, DLEFT_SAMPLES = 3 };
 /* Saves a set to memory. */
 static void save(const struct ink_count *c, struct image *i)
 {
-	struct ink_buffer b = {.bytes = i->bytes, .room = sizeof i->bytes};
+	struct ink_buffer b = image_buffer(i);
 
 	assert_int_equal(ink_count_save_buffer(c, &b, NULL, NULL), 0);
-	i->size = b.used;
+	image_resize(i, b.used);
 }
 
 static struct ink_count *load(const struct image *i, struct ink_why *why)
@@ -990,7 +990,7 @@ TEST_THAT(a_damaged_file_is_refused_and_a_forged_one_sound)
 		for (unsigned turn = 0; turn < scaled(1500); turn++) {
 			struct ink_count *c;
 
-			bad = good;
+			image_copy(&bad, &good);
 			bad.bytes[random_below(turn % 2 ? 216 : 4096 + 600)] ^= 1u << random_below(8);
 			assert_null(load(&bad, NULL));
 			image_seal(&bad);

@@ -461,9 +461,10 @@ struct forgery {
 
 static void assert_refused(const struct image *saved, struct forgery forgery)
 {
-	struct image forged = *saved;
+	static struct image forged;
 	struct ink_why why = {""};
 
+	image_copy(&forged, saved);
 	image_put32(&forged, forgery.at, forgery.value);
 	image_seal(&forged);
 	assert_true(image_write(&forged, scratch_file));
