@@ -508,7 +508,22 @@ TEST_THAT(the_callers_bytes_count_for_the_limit)
 	sort->free(loaded);
 }
 
-/* ------------------------------------------------------------ forged snapshots */
+/* ------------------------------------------------- damaged and forged snapshots */
+
+/* One bit is turned over, or the end is missing; the caller's bytes are part of it. */
+TEST_THAT(every_damaged_byte_is_noticed)
+{
+	static struct image damaged;
+
+	SKIP_WITHOUT_SNAPSHOTS();
+	for (size_t at = 0; at < saved.size; at += at < 800 ? 1 : 37) {
+		image_copy(&damaged, &saved);
+		damaged.bytes[at] ^= (uint8_t)(1u << at % 8);
+		assert_null(sort->load_buffer(damaged.bytes, damaged.size, NULL));
+		image_resize(&damaged, at);
+		assert_null(sort->load_buffer(damaged.bytes, at, NULL));
+	}
+}
 
 /* Every kind of change with right checksums: refused, or it can be used without harm. */
 TEST_THAT(forged_bodies_that_are_trusted_do_no_harm)

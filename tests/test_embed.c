@@ -260,18 +260,6 @@ TEST_THAT(a_forged_tick_is_refused)
 	free(bad.bytes);
 }
 
-TEST_THAT(damaged_extra_bytes_are_refused)
-{
-	struct ink_table *t = line(NULL);
-	struct image *i = image_of(&tables[0], t, &with_extra);
-	struct ink_why why = {""};
-
-	ink_free(t);
-	i->bytes[i->size - 1] ^= 1;
-	assert_null(ink_load_buffer(i->bytes, i->size, NULL, &why));
-	assert_non_null(strstr(why.text, "extra bytes are damaged"));
-}
-
 /* ------------------------------------------------- structs of other versions */
 
 static struct ink_table *sized_with;
