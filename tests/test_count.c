@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counting sets: the figures of the ACSM paper, every answer beside a model
- * (count_model.h), what is promised at the limits, plans, and files.
+ * Counting sets: the figures of the ACSM paper, every answer, batch and merge
+ * beside a model (count_model.h), plans, and files. That files come back as they
+ * were, and that damaged ones are refused, is in test_embed_sets.c.
  */
-#include <sys/stat.h>
-
 #include <inkling/count.h>
 
 #include "count/set.h"
@@ -222,7 +221,7 @@ TEST_THAT(the_standard_filter_takes_40_bits_and_errs_more)
 
 /* ----------------------------------------------------------------- the formulas */
 
-enum { SETS_OF_A_POINT = 30 };
+enum { SETS_OF_A_POINT = 30, GEOMETRIES = 9 };
 
 /* Those of one kind of set. */
 struct formulas {
@@ -237,9 +236,9 @@ static void measure_point(struct formulas *f, const struct ink_count_options *o,
 	double cells = 0, asked = (double)(strangers * SETS_OF_A_POINT);
 	char point[80];
 
-	snprintf(point, sizeof point, "%llu items, f %u, m %llu", (unsigned long long)o->items, o->geometry.f,
-		 (unsigned long long)o->geometry.m);
-	for (unsigned i = 0; i < SETS_OF_A_POINT; i++) {
+	snprintf(point, sizeof point, "kind %d, %llu items, f %u, m %llu", o->kind,
+		 (unsigned long long)o->items, o->geometry.f, (unsigned long long)o->geometry.m);
+	for (unsigned i = 0; i < SETS_OF_A_POINT; i++, f->next += o->items) {
 		struct ink_count *c = make(o);
 		struct ink_count_stats s;
 
@@ -249,7 +248,6 @@ static void measure_point(struct formulas *f, const struct ink_count_options *o,
 		assert_int_equal(s.bytes, plan.bytes);
 		sample_add(&error,
 			   (double)found_of(c, STRANGERS + 8 * f->next, strangers) / (double)strangers);
-		f->next += o->items;
 		sample_add(&load, (double)s.taken / (double)s.cells);
 		sample_add(&stuck, (double)s.stuck / (double)s.cells);
 	}
@@ -259,50 +257,53 @@ static void measure_point(struct formulas *f, const struct ink_count_options *o,
 	tally_add(&f->stuck, &stuck, (struct claim){point, plan.stuck, plan.stuck * cells});
 }
 
-static const uint64_t sizes[] = {1500, 3001, 5003, 10007};
-
-enum { SIZES = COUNT(sizes) };
-
-static void assert_formulas(struct formulas *f, enum ink_count_kind kind,
-			    const struct ink_count_geometry geometries[9])
+static void measure_kind(struct formulas *f, enum ink_count_kind kind,
+			 const struct ink_count_geometry geometries[GEOMETRIES])
 {
-	for (unsigned i = 0; i < SIZES; i++)
-		for (unsigned j = 0; j < 9; j++) {
+	static const uint64_t sizes[] = {1500, 3001, 5003, 10007};
+
+	for (unsigned i = 0; i < COUNT(sizes); i++)
+		for (unsigned j = 0; j < GEOMETRIES; j++) {
 			uint64_t n = scaled(sizes[i]) + 200;
 			struct ink_count_options o = options_for(kind, n, geometries[j]);
 
 			o.geometry.m = o.geometry.m ? n * o.geometry.m + i : 0; /* so many for each item */
 			measure_point(f, &o, 4 * n);
 		}
-	assert_tally(&f->error);
-	assert_tally(&f->load);
-	assert_tally(&f->stuck);
 }
 
-TEST_THAT(every_formula_of_the_dleft_plan_is_what_is_measured)
+TEST_THAT(every_formula_of_the_plan_is_what_is_measured)
 {
-	static const struct ink_count_geometry g[] = {{.f = 2}, {.f = 3},  {.f = 4},  {.f = 5}, {.f = 6},
-						      {.f = 8}, {.f = 10}, {.f = 11}, {.f = 12}};
-	struct formulas f = {{.formula = "error of dleft"},
-			     {.formula = "load of dleft"},
-			     {.formula = "stuck of dleft"},
-			     0};
+	static const struct ink_count_geometry geometries[][GEOMETRIES] = {
+		[INK_COUNT_DLEFT] = {{.f = 2},
+				     {.f = 3},
+				     {.f = 4},
+				     {.f = 5},
+				     {.f = 6},
+				     {.f = 8},
+				     {.f = 10},
+				     {.f = 11},
+				     {.f = 12}},
+		[INK_COUNT_STANDARD] = {{.m = 2, .counter_bits = 2},
+					{.m = 3, .counter_bits = 2},
+					{.m = 4, .counter_bits = 2},
+					{.m = 6, .counter_bits = 2},
+					{.m = 8, .counter_bits = 2},
+					{.m = 10, .counter_bits = 2},
+					{.m = 2, .counter_bits = 3},
+					{.m = 5, .counter_bits = 3},
+					{.m = 12, .counter_bits = 3}},
+	};
 
-	assert_formulas(&f, INK_COUNT_DLEFT, g);
-}
+	EACH_KIND(kind)
+	{
+		struct formulas f = {{.formula = "error"}, {.formula = "load"}, {.formula = "stuck"}, 0};
 
-TEST_THAT(every_formula_of_the_standard_plan_is_what_is_measured)
-{
-	static const struct ink_count_geometry g[] = {
-		{.m = 2, .counter_bits = 2}, {.m = 3, .counter_bits = 2}, {.m = 4, .counter_bits = 2},
-		{.m = 6, .counter_bits = 2}, {.m = 8, .counter_bits = 2}, {.m = 10, .counter_bits = 2},
-		{.m = 2, .counter_bits = 3}, {.m = 5, .counter_bits = 3}, {.m = 12, .counter_bits = 3}};
-	struct formulas f = {{.formula = "error of standard"},
-			     {.formula = "load of standard"},
-			     {.formula = "stuck of standard"},
-			     0};
-
-	assert_formulas(&f, INK_COUNT_STANDARD, g);
+		measure_kind(&f, kind, geometries[kind]);
+		assert_tally(&f.error);
+		assert_tally(&f.load);
+		assert_tally(&f.stuck);
+	}
 }
 
 /* ------------------------------------------------------------------- every answer */
@@ -393,52 +394,33 @@ TEST_THAT(the_planned_load_holds_in_churn)
 
 /* ---------------------------------------------------------------------- the limits */
 
-/* A set in two lives: what it was, to be compared with what it is. */
-static unsigned char *remember(const struct ink_count *c)
+static void add_times(struct ink_count *c, uint64_t id, uint64_t times)
 {
-	unsigned char *copy = malloc(c->body_bytes);
-
-	assert_non_null(copy);
-	memcpy(copy, c->body, c->body_bytes);
-	return copy;
+	for (uint64_t i = 0; i < times; i++)
+		assert_int_equal(ink_count_add(c, id), 0);
 }
 
-static void assert_as_it_was(const struct ink_count *c, unsigned char *copy)
-{
-	assert_memory_equal(c->body, copy, c->body_bytes);
-	free(copy);
-}
-
-TEST_THAT(a_counter_at_its_limit_sticks_and_says_so)
+/* The model has counters of few bits. */
+TEST_THAT(counters_of_any_width_stick_at_their_limit)
 {
 	EACH_KIND(kind)
 	for (uint32_t bits = 2; bits <= 16; bits += 7) {
 		struct ink_count *c = make_of(kind, 100, (struct ink_count_geometry){.counter_bits = bits});
 		uint64_t id = id_number(7), limit = (1u << bits) - 1;
-		unsigned char *before;
 
-		for (uint64_t i = 1; i < limit; i++) {
-			assert_int_equal(ink_count_add(c, id), 0);
-			assert_int_equal(ink_count_count(c, id), i);
-		}
+		add_times(c, id, limit - 1);
+		assert_int_equal(ink_count_count(c, id), limit - 1);
 		assert_int_equal(stats_of(c).stuck, 0);
 		assert_int_equal(ink_count_remove(c, id), 0);
-		assert_int_equal(ink_count_add(c, id), 0);
-		assert_int_equal(ink_count_add(c, id), 0);
-		assert_true(stats_of(c).stuck > 0);
-		assert_int_equal(stats_of(c).limit, limit);
-		before = remember(c);
-		assert_int_equal(ink_count_add(c, id), 0);
+		add_times(c, id, 3);
 		assert_int_equal(ink_count_remove(c, id), -EOVERFLOW);
-		assert_as_it_was(c, before);
 		assert_int_equal(ink_count_count(c, id), limit);
-		assert_int_equal(stats_of(c).held, 1);
+		assert_true(stats_of(c).stuck > 0 && stats_of(c).limit == limit && stats_of(c).held == 1);
 		assert_sound(c);
 	}
 }
 
-/* ---------------------------------------------------------------------- batches */
-
+/* In the planned geometry, whose buckets are searched in several chunks. */
 TEST_THAT(a_batch_of_any_length_does_what_single_calls_do)
 {
 	EACH_KIND(kind)
@@ -470,44 +452,20 @@ TEST_THAT(a_batch_of_any_length_does_what_single_calls_do)
 
 /* ------------------------------------------------------------------------- merging */
 
-TEST_THAT(a_merged_set_counts_what_both_count)
-{
-	uint64_t n = scaled(20000) + 500;
-
-	EACH_KIND(kind)
-	{
-		struct ink_count_options o = options_for(kind, 2 * n, planned);
-		struct ink_count *a = make(&o), *b = make(&o), *both = make(&o);
-
-		add_items(a, 0, n);
-		add_items(b, n / 2, n);
-		add_items(both, 0, n);
-		add_items(both, n / 2, n);
-		assert_int_equal(ink_count_merge(a, b, NULL), 0);
-		for (uint64_t i = 0; i < 2 * n; i++)
-			assert_int_equal(ink_count_count(a, id_number(i)),
-					 ink_count_count(both, id_number(i)));
-		assert_int_equal(stats_of(a).items, 2 * n);
-		assert_int_equal(stats_of(a).taken, stats_of(both).taken);
-		assert_int_equal(stats_of(a).stuck, stats_of(both).stuck);
-		assert_sound(a);
-		assert_int_equal(found_of(b, n / 2, n), n);
-		assert_int_equal(stats_of(b).items, n);
-		if (kind == INK_COUNT_STANDARD)
-			assert_memory_equal(a->body, both->body, a->body_bytes);
-	}
-}
-
+/* With a reason, and nothing is changed. */
 static void assert_not_merged(struct ink_count *into, const struct ink_count *from, int error,
 			      const char *word)
 {
-	unsigned char *before = remember(into);
+	unsigned char *before = malloc(into->body_bytes);
 	struct ink_why why = {""};
 
+	assert_non_null(before);
+	memcpy(before, into->body, into->body_bytes);
 	assert_int_equal(ink_count_merge(into, from, &why), error);
 	assert_non_null(strstr(why.text, word));
 	assert_int_equal(ink_count_merge(into, from, NULL), error);
-	assert_as_it_was(into, before);
+	assert_memory_equal(into->body, before, into->body_bytes);
+	free(before);
 }
 
 TEST_THAT(sets_that_do_not_fit_are_not_merged)
@@ -583,7 +541,6 @@ static void assert_refused(const struct ink_count_options *o, int error, const c
 TEST_THAT(options_that_mean_nothing_are_refused)
 {
 	struct ink_count_options good = options_for(INK_COUNT_DLEFT, 1000, planned);
-	struct ink_why why = {""};
 
 	plan_of(&good);
 	REFUSED(-EINVAL, size = 0);
@@ -602,12 +559,6 @@ TEST_THAT(options_that_mean_nothing_are_refused)
 	REFUSED(-EINVAL, geometry.k = 3);
 	REFUSED(-EINVAL, geometry.counter_bits = 1);
 	REFUSED(-EINVAL, geometry.counter_bits = 17);
-	good.geometry.k = 3;
-	assert_int_equal(
-		ink_count_plan(&good, &(struct ink_count_plan){.size = sizeof(struct ink_count_plan)}, &why),
-		-EINVAL);
-	assert_non_null(strstr(why.text, "k is given, and a dleft set has none"));
-	good.geometry.k = 0;
 	good.kind = INK_COUNT_STANDARD;
 	plan_of(&good);
 	REFUSED(-EINVAL, geometry.d = 3);
@@ -780,58 +731,7 @@ static void save_sample(unsigned which, struct image *i)
 	save(sample(which), i);
 }
 
-/* Both sets answer alike, fail alike and merge alike, so that their files are equal again. */
-static void use_both(struct ink_count *c, struct ink_count *back)
-{
-	int error;
-
-	for (uint64_t i = 0; i < 1000; i++) {
-		uint64_t id = id_number(random_below(300));
-
-		assert_int_equal(ink_count_count(c, id), ink_count_count(back, id));
-		if (i % 2)
-			assert_int_equal(ink_count_add(c, id), ink_count_add(back, id));
-		else
-			assert_int_equal(ink_count_remove(c, id), ink_count_remove(back, id));
-	}
-	error = ink_count_merge(c, back, NULL);
-	assert_int_equal(ink_count_merge(back, back, NULL), error);
-}
-
-TEST_THAT(a_set_comes_back_as_it_was)
-{
-	static struct image a, b;
-
-	SKIP_WITHOUT_SNAPSHOTS();
-	for (unsigned s = 0; s < 2 * SAMPLES; s++) {
-		struct ink_count *c = sample(s / 2), *back;
-		struct stat mode;
-
-		assert_int_equal(ink_count_save(c, scratch_file, NULL), 0);
-		assert_int_equal(stat(scratch_file, &mode), 0);
-		assert_int_equal(mode.st_mode & 0777, 0600);
-		back = keep(ink_count_load(scratch_file, s % 2 ? INK_LOAD_MAP : INK_LOAD_READ, NULL));
-		assert_non_null(back);
-		assert_memory_equal(&c->plan, &back->plan, sizeof c->plan);
-		assert_true(stats_of(c).error == stats_of(back).error);
-		assert_true(ink_count_id(c, "x", 1) == ink_count_id(back, "x", 1));
-		use_both(c, back);
-		save(c, &a);
-		save(back, &b);
-		assert_int_equal(a.size, b.size);
-		assert_memory_equal(a.bytes, b.bytes, a.size);
-	}
-}
-
 /* ------------------------------------------------- a reader, from docs/format.md */
-
-static uint64_t field(const struct image *i, size_t at, unsigned bytes)
-{
-	uint64_t value = 0;
-
-	memcpy(&value, i->bytes + at, bytes);
-	return value;
-}
 
 static uint64_t bits_of(const struct image *i, uint64_t at, unsigned n)
 {
@@ -852,8 +752,9 @@ static uint32_t read_scatter(uint64_t x, uint64_t n)
 /* The item's count in the file of a d-left filter; -1 if it has two. */
 static int64_t read_dleft(const struct image *i, uint64_t id)
 {
-	uint64_t d = field(i, 20, 4), b = field(i, 24, 4), h = field(i, 28, 4), f = field(i, 32, 4);
-	unsigned counter_bits = (unsigned)field(i, 48, 4), width = counter_bits + (unsigned)f;
+	uint64_t d = image_get32(i, 20), b = image_get32(i, 24), h = image_get32(i, 28),
+		 f = image_get32(i, 32);
+	unsigned counter_bits = image_get32(i, 48), width = counter_bits + (unsigned)f;
 	wide x = (wide)id * b;
 	uint64_t q = (uint64_t)(x >> 64), r = (uint64_t)x >> (64 - f), found = 0;
 
@@ -877,9 +778,9 @@ static int64_t read_dleft(const struct image *i, uint64_t id)
 
 static int64_t read_standard(const struct image *i, uint64_t id)
 {
-	unsigned counter_bits = (unsigned)field(i, 48, 4);
+	unsigned counter_bits = image_get32(i, 48);
 	struct model m = {.kind = INK_COUNT_STANDARD,
-			  .g = {.m = field(i, 40, 8), .k = (uint32_t)field(i, 36, 4)}};
+			  .g = {.m = image_get64(i, 40), .k = image_get32(i, 36)}};
 	uint64_t least = UINT64_MAX;
 
 	for (uint32_t t = 0; t < m.g.k; t++) {
@@ -901,9 +802,9 @@ TEST_THAT(the_format_is_as_documented)
 
 		save(c, &i);
 		assert_memory_equal(i.bytes, "\x89INK\r\n\x1a\n", 8);
-		assert_int_equal(field(&i, 16, 4), dleft ? 16 : 17);
-		assert_int_equal(field(&i, 112, 8), stats_of(c).items);
-		assert_int_equal(field(&i, 184, 8), i.size - 4096);
+		assert_int_equal(image_get32(&i, 16), dleft ? 16 : 17);
+		assert_int_equal(image_get64(&i, 112), stats_of(c).items);
+		assert_int_equal(image_get64(&i, 184), i.size - 4096);
 		for (uint64_t k = 0; k < 500; k++)
 			assert_int_equal(dleft ? read_dleft(&i, id_number(k))
 					       : read_standard(&i, id_number(k)),
@@ -978,8 +879,8 @@ TEST_THAT(fields_that_no_set_has_are_refused)
 	}
 }
 
-/* One bit is turned over. Damaged, the file is refused; forged, it is refused or makes a sound set. */
-TEST_THAT(a_damaged_file_is_refused_and_a_forged_one_sound)
+/* One bit is turned over, and the checksums are right. */
+TEST_THAT(a_forged_file_is_refused_or_sound)
 {
 	static struct image good, bad;
 	unsigned sound = 0;
@@ -992,16 +893,16 @@ TEST_THAT(a_damaged_file_is_refused_and_a_forged_one_sound)
 
 			image_copy(&bad, &good);
 			bad.bytes[random_below(turn % 2 ? 216 : 4096 + 600)] ^= 1u << random_below(8);
-			assert_null(load(&bad, NULL));
 			image_seal(&bad);
 			c = load(&bad, NULL);
-			for (uint64_t k = 0; c && k < 300; k++) {
+			if (!c)
+				continue;
+			for (uint64_t k = 0; k < 300; k++) {
 				ink_count_add(c, id_number(k));
 				ink_count_remove(c, id_number(k / 2));
 			}
-			if (c)
-				assert_sound(c);
-			sound += c != NULL;
+			assert_sound(c);
+			sound++;
 			ink_count_free(c);
 		}
 	}
