@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The kind `kbf`: its cells (multiset.h) by exhaustion, its odds (odds.h) by
- * counting, and the table beside arrays that know every flow.
+ * counting, and the table beside arrays that know every flow. Its snapshots are
+ * also in test_embed.c.
  */
 #include "kinds/sums/sums.h"
 #include "tests/help.h"
@@ -65,14 +66,22 @@ static void mark_multisets(const struct ink_multiset_shape *s, unsigned count, u
 		mark_multisets(s, count - 1, sum + s->element[i], used | 1ull << i, masks);
 }
 
+/* To be freed. */
+static unsigned char *masks_of(const struct ink_multiset_shape *s)
+{
+	unsigned char *masks = calloc(1, ink_multiset_masks_bytes(s->max_count, s->mask_bytes));
+
+	assert_non_null(masks);
+	ink_multiset_fill_masks(s, masks);
+	return masks;
+}
+
 TEST_THAT(masks_have_the_states_of_all_multisets_with_that_sum)
 {
 	for (unsigned states = 1; states <= 17; states += states < 5 ? 1 : 4) {
 		struct ink_multiset_shape s = ink_multiset_shape(states);
-		unsigned char *masks = calloc(1, ink_multiset_masks_bytes(s.max_count, s.mask_bytes));
+		unsigned char *masks = masks_of(&s);
 
-		assert_non_null(masks);
-		ink_multiset_fill_masks(&s, masks);
 		for (unsigned count = 1; count <= s.max_count && count <= 5; count++) {
 			uint64_t expected[INK_MULTISET_GROUP] = {0};
 
@@ -111,11 +120,9 @@ TEST_THAT(what_is_put_in_can_be_taken_out_in_any_order)
 TEST_THAT(a_count_of_15_stays_and_tells_nothing)
 {
 	struct ink_multiset_shape s = ink_multiset_shape(4);
-	unsigned char *masks = calloc(1, ink_multiset_masks_bytes(s.max_count, s.mask_bytes));
+	unsigned char *masks = masks_of(&s);
 	ink_multiset cell = 0;
 
-	assert_non_null(masks);
-	ink_multiset_fill_masks(&s, masks);
 	for (unsigned i = 0; i < 20; i++)
 		cell = ink_multiset_add(&s, cell, 3);
 	assert_int_equal(ink_multiset_count(cell), INK_MULTISET_SATURATED);
@@ -346,6 +353,16 @@ static uint64_t find_unsure(const struct churn *c)
 	return 0;
 }
 
+/* As others leave, the cells tell again: deferred changes are applied, and the side table empties. */
+static void assert_all_can_leave(struct churn *c)
+{
+	for (uint64_t i = 0; i < c->n; i++)
+		churn_done(c, ink_delete(t, c->ids[i]));
+	assert_int_equal(c->failed, 0);
+	ink_tick(t, 1, NULL);
+	assert_int_equal(stats_now().side_flows + stats_now().occupied, 0);
+}
+
 TEST_THAT(what_is_not_known_is_changed_and_deleted_by_the_side_table)
 {
 	struct churn c;
@@ -365,23 +382,6 @@ TEST_THAT(what_is_not_known_is_changed_and_deleted_by_the_side_table)
 	assert_int_equal(ink_peek(t, c.ids[i]), 2);
 	c.states[i] = 2;
 	unsure_now(&c);
-	end_churn(&c);
-}
-
-/* As the others leave, the cells tell again, and the side table empties. */
-TEST_THAT(deferred_changes_are_applied)
-{
-	struct ink_stats s;
-	struct churn c;
-
-	begin_churn(&c, 4, 5000, .1);
-	for (uint64_t i = 0; i < c.n; i++)
-		churn_done(&c, ink_delete(t, c.ids[i]));
-	assert_int_equal(c.failed, 0);
-	ink_tick(t, 1, NULL);
-	s = stats_now();
-	assert_int_equal(s.side_flows, 0);
-	assert_int_equal(s.occupied, 0);
 	end_churn(&c);
 }
 
@@ -429,26 +429,6 @@ TEST_THAT(improper_use_leaves_the_table_sound)
 		if (i % 1000 == 0)
 			assert_sound(t);
 	}
-	end_churn(&c);
-}
-
-TEST_THAT(a_snapshot_has_the_same_flows)
-{
-	struct ink_table *loaded;
-	struct ink_why why = {""};
-	struct churn c;
-
-	SKIP_WITHOUT_SNAPSHOTS();
-	begin_churn(&c, 9, 3000, .1);
-	ink_modify(t, c.ids[find_unsure(&c)], 3);
-	assert_int_equal(ink_save(t, scratch_file, &why), 0);
-	loaded = ink_load(scratch_file, INK_LOAD_MAP, &why);
-	if (!loaded)
-		fail_msg("%s", why.text);
-	for (uint64_t i = 0; i < c.n; i++)
-		assert_int_equal(ink_peek(loaded, c.ids[i]), ink_peek(t, c.ids[i]));
-	assert_memory_equal(loaded->body, t->body, t->body_bytes);
-	ink_free(loaded);
 	end_churn(&c);
 }
 
@@ -543,18 +523,12 @@ TEST_THAT(a_deferred_flow_begins_again)
 	static const struct ink_row rows[] = {{INK_NO_ROW, 1}, {INK_NO_ROW, 1}, {INK_NO_ROW, 1},
 					      {INK_NO_ROW, 1}, {2, 7},          {INK_NO_ROW, 9}};
 	static const uint8_t starts[1] = {1};
-	struct ink_timing timings[5]; /* nothing is ever looked at */
-	struct ink_rules rules = {.size = sizeof rules,
-				  .states = 4,
-				  .events = 1,
-				  .rows = rows,
-				  .starts = starts,
-				  .timings = timings};
+	static const struct ink_timing never = {.period = 0, .timeout = INK_ABSENT};
+	const struct ink_timing timings[5] = {never, never, never, never, never};
+	struct ink_rules rules = {sizeof rules, 4, 1, rows, starts, timings};
 	struct churn c;
 	uint64_t i;
 
-	for (i = 0; i < 5; i++)
-		timings[i] = (struct ink_timing){.period = 0, .timeout = INK_ABSENT};
 	begin_churn(&c, 4, 5000, .1);
 	assert_int_equal(ink_set_rules(t, &rules, NULL), 0);
 	i = find_unsure(&c);
@@ -563,10 +537,7 @@ TEST_THAT(a_deferred_flow_begins_again)
 	assert_int_equal(ink_peek(t, c.ids[i]), 2);
 	c.states[i] = 2;
 	unsure_now(&c);
-	for (i = 0; i < c.n; i++)
-		churn_done(&c, ink_delete(t, c.ids[i]));
-	ink_tick(t, 1, NULL);
-	assert_int_equal(stats_now().side_flows, 0);
+	assert_all_can_leave(&c);
 	end_churn(&c);
 }
 
@@ -574,23 +545,29 @@ TEST_THAT(a_deferred_flow_begins_again)
 
 TEST_THAT(what_it_cannot_do_is_refused)
 {
-	struct ink_options o = {.size = sizeof o, .kind = INK_KBF, .states = 65, .flows = 1000};
-	struct ink_plan p = {.size = sizeof p};
-	struct ink_why why;
+	static const struct {
+		unsigned states, age_bits;
+		uint32_t q;
+		double error;
+		int result;
+		const char *word; /* of the reason */
+	} rows[] = {
+		{65, 0, 0, 0, -ENOTSUP, "64"},
+		{9, 1, 0, 0, -ENOTSUP, "age"},
+		{3, 0, 1431655766, 0, -ERANGE, ""}, /* times 3 it would be 2 */
+		{3, 0, 0, 1e-30, -ERANGE, ""},
+	};
 
-	assert_int_equal(ink_plan(&o, &p, &why), -ENOTSUP);
-	assert_non_null(strstr(why.text, "64"));
-	o.states = 9;
-	o.age_bits = 1;
-	assert_int_equal(ink_plan(&o, &p, &why), -ENOTSUP);
-	assert_non_null(strstr(why.text, "age"));
-	o.age_bits = 0;
-	o.geometry.q = 1431655766; /* times 3 it would be 2 */
-	o.states = 3;
-	assert_int_equal(ink_plan(&o, &p, &why), -ERANGE);
-	o.geometry.q = 0;
-	o.error = 1e-30;
-	assert_int_equal(ink_plan(&o, &p, &why), -ERANGE);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct ink_options o = kbf_options(rows[i].states, 1000, rows[i].error);
+		struct ink_plan p = {.size = sizeof p};
+		struct ink_why why;
+
+		o.age_bits = rows[i].age_bits;
+		o.geometry.q = rows[i].q;
+		assert_int_equal(ink_plan(&o, &p, &why), rows[i].result);
+		assert_non_null(strstr(why.text, rows[i].word));
+	}
 }
 
 int main(void)
