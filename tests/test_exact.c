@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * `exact` is the yardstick of the other kinds, so it has to be right in every
- * answer, at every tick. It runs here beside a plain array of all flows.
+ * answer, at every tick. It runs here beside a plain array of all flows: large
+ * tables, tables that grow, and crowds round the end. Small ones, with rules that
+ * change, are in the programs of test_oracle.c.
  */
 #include <time.h>
 
@@ -207,15 +209,36 @@ static void compare_all(struct world *w)
 
 /* --------------------------------------------------------- storing, growing */
 
+/* Flows of few homes around the end of the table, which stay neighbours however far it grows. */
+static void crowd(struct world *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		w->flows[i].id = (uint64_t)(0xfffffffd + i % 5) << 32 | i;
+}
+
 TEST_THAT(random_operations_agree_with_a_plain_array)
 {
-	struct world w = world_of(make(1, 2, &rules), scaled(300000));
+	const struct {
+		size_t flows, operations, rounds;
+		int crowded;
+	} worlds[] = {{scaled(300000), scaled(1000000), 5, 0},
+		      {2, scaled(2000), 20, 1},
+		      {20, scaled(2000), 20, 1},
+		      {74, scaled(2000), 20, 1},
+		      {200, scaled(10000), 20, 1},
+		      {1500, scaled(20000), 10, 1}}; /* this one grows */
 
-	for (int round = 0; round < 5; round++) {
-		operate(&w, scaled(1000000));
-		compare_all(&w);
+	for (size_t i = 0; i < sizeof worlds / sizeof worlds[0]; i++) {
+		struct world w = world_of(make(1, 1, &rules), worlds[i].flows);
+
+		if (worlds[i].crowded)
+			crowd(&w);
+		for (size_t round = 0; round < worlds[i].rounds; round++) {
+			operate(&w, worlds[i].operations);
+			compare_all(&w);
+		}
+		end_of(&w);
 	}
-	end_of(&w);
 }
 
 TEST_THAT(it_grows_from_a_hint_of_one_flow)
@@ -233,40 +256,6 @@ TEST_THAT(it_grows_from_a_hint_of_one_flow)
 	assert_int_equal(s.cells, w.table->plan.geometry.b);
 	assert_int_equal(s.bytes, w.table->plan.bytes);
 	assert_true(w.n * 8 <= s.cells * 7 && (w.n * 16 > s.cells * 7 || s.cells == 256));
-	end_of(&w);
-}
-
-/* Flows of few homes around the end of the table, which stay neighbours however far it grows. */
-static void crowd(struct world *w)
-{
-	for (size_t i = 0; i < w->n; i++)
-		w->flows[i].id = (uint64_t)(0xfffffffd + i % 5) << 32 | i;
-}
-
-TEST_THAT(flows_with_equal_high_bits_crowd_round_the_end)
-{
-	for (size_t n = 2; n <= 200; n += 9) {
-		struct world w = world_of(make(1, 1, &rules), n);
-
-		crowd(&w);
-		for (int round = 0; round < 20; round++) {
-			operate(&w, scaled(2000));
-			compare_all(&w);
-		}
-		assert_int_equal(w.table->plan.geometry.b, 256);
-		end_of(&w);
-	}
-}
-
-TEST_THAT(a_crowd_that_wraps_grows_like_any_other)
-{
-	struct world w = world_of(make(1, 1, &rules), 1500);
-
-	crowd(&w);
-	for (int round = 0; round < 10; round++) {
-		operate(&w, scaled(20000));
-		compare_all(&w);
-	}
 	end_of(&w);
 }
 
@@ -365,23 +354,24 @@ static void tick_in_portions(struct world *w, uint64_t cells, size_t between)
 
 TEST_THAT(portions_pass_no_flow_by_and_expire_none_early)
 {
-	struct world w = world_of(make(1, 1, &rules), scaled(3000));
+	const struct {
+		size_t flows, ticks;
+		unsigned cells, between, after; /* at the most */
+		int crowded;
+	} worlds[] = {{scaled(3000), scaled(600), 600, 400, 2000, 0},
+		      {5, scaled(500), 20, 12, 1, 1},
+		      {91, scaled(500), 20, 12, 1, 1},
+		      {220, scaled(500), 20, 12, 1, 1}};
 
-	for (size_t i = 0; i < scaled(600); i++) {
-		tick_in_portions(&w, random_below(600), 1 + i % 400);
-		operate(&w, random_below(2000));
-	}
-	end_of(&w);
-}
+	for (size_t n = 0; n < sizeof worlds / sizeof worlds[0]; n++) {
+		struct world w = world_of(make(1, 1, &rules), worlds[n].flows);
 
-TEST_THAT(portions_pass_no_flow_of_a_crowd_by)
-{
-	for (size_t n = 5; n <= 220; n += 43) {
-		struct world w = world_of(make(1, 1, &rules), n);
-
-		crowd(&w);
-		for (size_t i = 0; i < scaled(500); i++)
-			tick_in_portions(&w, random_below(20), i % 12);
+		if (worlds[n].crowded)
+			crowd(&w);
+		for (size_t i = 0; i < worlds[n].ticks; i++) {
+			tick_in_portions(&w, random_below(worlds[n].cells), i % worlds[n].between);
+			operate(&w, random_below(worlds[n].after));
+		}
 		end_of(&w);
 	}
 }
@@ -445,20 +435,6 @@ TEST_THAT(a_wrong_count_is_found)
 	ink_exact_shape_of(t)->count = 2;
 	assert_unsound(t, "the number of flows is wrong");
 	ink_free(t);
-}
-
-/* As when it comes from a snapshot: only the body and the plan are known. */
-TEST_THAT(a_body_tells_how_many_flows_it_holds)
-{
-	struct world w = world_of(make(1, 1, &rules), 1000);
-
-	operate(&w, 5000);
-	memset(&w.table->shape, 0, sizeof w.table->shape);
-	ink_table_attach(w.table);
-	compare_all(&w);
-	operate(&w, 5000);
-	compare_all(&w);
-	end_of(&w);
 }
 
 /* A body as a forged file may have it. */
