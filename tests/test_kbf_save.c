@@ -383,38 +383,22 @@ static void assert_forgeries_are_refused(const struct forgery *forgeries, size_t
 
 TEST_THAT(numbers_that_cannot_be_are_refused)
 {
+	/* clang-format off */
 	static const struct forgery filter[] = {
-		{20, 0},
-		{20, 9},
-		{24, 0},
-		{24, 9},
-		{28, 5},
-		{32, 1},
-		{32, 33},
-		{36, 0},
-		{36, 65},
-		{40, 0},
-		{44, 1},
-		{60, 0x7ff80000},
-		{64, 1},
-		{80, 9999},
-		{84, 99999},
-		{88, 4},
-		{96, 0},
-		{100, 9999},
-		{136, 1},
-		{208 + 8 * 63, 1},
-		{720, 1},
-		{4076, 1},
+		{20, 0}, {20, 9}, {24, 0}, {24, 9}, {28, 5}, {32, 1}, {32, 33}, {36, 0}, {36, 65}, {40, 0}, {44, 1},
+		{60, 0x7ff80000}, {64, 1}, {80, 9999}, {84, 99999}, {88, 4}, {96, 0}, {100, 9999}, {136, 1},
+		{208 + 8 * 63, 1}, {720, 1}, {4076, 1},
 		{AT_PART, UINT32_MAX / 3 - 1}, /* more than there is, as the next */
 		{AT_PENDING_BYTES + 4, UINT32_MAX},
 		{AT_BODY + 60 * 4, 1}, /* behind the cells of the first link */
-		{AT_PENDING, 0}};      /* bytes behind the last waiting key */
+		{AT_PENDING, 0},       /* bytes behind the last waiting key */
+	};
 	static const struct forgery dictionary[] = {{AT_BODY, UINT32_MAX}, /* the length of the first value */
 						    {AT_VALUES, 1},        /* bytes behind the last value */
 						    {AT_CHAIN, 1},
 						    {AT_VALUE_BYTES + 4, 1},
 						    {72, 1}};
+	/* clang-format on */
 	struct ink_kbf *f = rich_filter(&variants[0], 0);
 
 	save_both(f);
