@@ -5,9 +5,10 @@
  */
 #include <inkling/packet.h>
 
+#include "packet/video.h"
+#include "sim/traffic.h"
 #include "tests/random.h"
 #include "tests/scratch.h"
-#include "sim/traffic.h"
 #include "tests/test.h"
 
 /* Everything at once. */
@@ -357,57 +358,18 @@ TEST_THAT(the_two_of_a_pair_talk_at_the_same_time)
 
 /* ------------------------------------------------------------------------- video */
 
-static enum sim_video_format format;
 static uint64_t pictures[3];
-static uint8_t tail[16][3]; /* of each stream, the bytes before */
-static unsigned after[16];  /* bytes since a picture's code, from 1; 0: none */
-
-/* One byte of a stream: the type stands in the second byte behind the code. */
-static void look_at_byte(unsigned stream, uint8_t byte)
-{
-	uint8_t *last = tail[stream];
-
-	if (after[stream] == 2) {
-		unsigned type = byte >> 3 & 7;
-
-		assert_in_range(type, 1, 3);
-		pictures[type - 1]++;
-	}
-	after[stream] = after[stream] && after[stream] < 2 ? after[stream] + 1 : 0;
-	if (last[0] == 0 && last[1] == 0 && last[2] == 1 && byte == 0)
-		after[stream] = 1;
-	last[0] = last[1];
-	last[1] = last[2];
-	last[2] = byte;
-}
-
-/* The video in a packet of a transport stream. */
-static void look_at_ts(unsigned stream, const uint8_t *ts)
-{
-	size_t at = 4;
-
-	assert_int_equal(ts[0], 0x47);
-	if ((ts[1] & 0x1f) != 1 || ts[2] != 0)
-		return;
-	if (ts[3] & 0x20)
-		at += 1u + ts[4];
-	for (; at < 188; at++)
-		look_at_byte(stream, ts[at]);
-}
+static uint8_t tail[16]; /* of each stream: the bytes of a start code at the end of the packet before */
 
 static void look_at_video(const struct ink_packet *p)
 {
-	unsigned stream = p->destination[3];
+	uint8_t *left = &tail[p->destination[3] % 16];
+	struct ink_pictures found = ink_video_pictures(p, *left);
 
 	assert_int_equal(p->dport, 5004);
-	if (format == SIM_VIDEO_TS) {
-		assert_int_equal(p->payload_captured % 188, 0);
-		for (size_t i = 0; i < p->payload_captured; i += 188)
-			look_at_ts(stream, p->payload + i);
-		return;
-	}
-	for (size_t i = format == SIM_VIDEO_RTP ? 16 : 0; i < p->payload_captured; i++)
-		look_at_byte(stream, p->payload[i]);
+	*left = found.tail;
+	for (unsigned type = INK_PICTURE_I; type <= INK_PICTURE_B; type++)
+		pictures[type - INK_PICTURE_I] += found.started[type];
 }
 
 TEST_THAT(pictures_are_where_the_truth_says)
@@ -417,10 +379,9 @@ TEST_THAT(pictures_are_where_the_truth_says)
 	for (unsigned i = SIM_VIDEO_RTP; i <= SIM_VIDEO_ES; i++) {
 		struct sim_truth truth;
 
-		o.format = format = (enum sim_video_format)i;
+		o.format = (enum sim_video_format)i;
 		memset(pictures, 0, sizeof pictures);
-		memset(tail, 0xff, sizeof tail);
-		memset(after, 0, sizeof after);
+		memset(tail, 0, sizeof tail);
 		truth = generate(&o);
 		read_back(truth.frames, look_at_video);
 		assert_memory_equal(pictures, truth.pictures, sizeof pictures);
