@@ -162,24 +162,6 @@ TEST_THAT(as_many_bits_of_an_id_are_kept_as_fit)
 
 /* ----------------------------------------------------------------- runs and walks */
 
-/* All of one home, wherever that begins: the run wraps. */
-TEST_THAT(flows_of_one_home_stand_in_one_run)
-{
-	for (uint32_t home = 0; home < 1000; home++) {
-		struct made m = make(forms[1]);
-
-		for (uint32_t i = 0; i < 50; i++)
-			assert_true(ink_side_add(&m.side, home, i, i % 32) != 0);
-		assert_int_equal(ink_side_add(&m.side, home, 50, 1), 0);
-		for (uint32_t i = 0; i < 50; i += 2)
-			ink_side_remove(&m.side, home, ink_side_find(&m.side, home, i));
-		assert_null(ink_side_check(&m.side));
-		for (uint32_t i = 0; i < 50; i++)
-			assert_int_equal(ink_side_peek(&m.side, home, i), i % 2 ? (int)(i % 32) : -1);
-		free(m.memory);
-	}
-}
-
 /* Going down from the top, each is met once, whichever of them go. */
 TEST_THAT(a_walk_from_the_top_meets_each_once)
 {
@@ -315,7 +297,8 @@ TEST_THAT(a_narrow_side_table_is_refused_where_there_is_none)
 	o.geometry = (struct ink_geometry){.b = 100, .side_id = 16};
 	o.kind = INK_DLEFT;
 	assert_int_equal(ink_plan(&o, &plan, &why), -EINVAL);
-	assert_string_equal(why.text, "geometry: dleft has no side_id; it has: d, b, h, f, side, dleft_flags");
+	assert_string_equal(why.text,
+			    "geometry: dleft has no side_id; it has: d, b, h, f, side, dleft_flags");
 }
 
 int main(void)
