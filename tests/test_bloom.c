@@ -189,6 +189,12 @@ static const struct script scripts[] = {
 		{LOOKUP, 3, 0, 0, GONE, "?*2 ?*2 . 9 | 3 ?*2 6 9"}, /* two states */
 		{PEEK, 3, 0, 0, GONE, "?*2 ?*2 . 9 | 3 ?*2 6 9"},
 	}},
+	{"without counters every second flow makes a cell don't know", &without_counters, 1, .marked = 1, .lines = {
+		{INSERT, 0, 0, 3, 0, "3 . . . | 3 . . ."},
+		{INSERT, 0, 1, 3, 0, "? . . . | 3 3 . ."},
+		{MODIFY, 0, 0, 4, 0, "? . . . | 4 3 . ."}, /* don't know stays, the other is its own */
+		{DELETE, 0, 0, 0, 0, "? . . . | . 3 . ."}, /* don't know is left to the tick */
+	}},
 	{"without counters a flow in doubt is left to the tick", &without_counters, 1, .marked = 2, .collisions = 1, .lines = {
 		{INSERT, 0, 0, 3, 0, "3 . . . | 3 . . ."},
 		{INSERT, 0, 0, 4, 0, "? . . . | ? . . ."},

@@ -488,6 +488,24 @@ TEST_THAT(what_waits_is_united_by_a_merge_and_parted_again)
 	assert_int_equal(read_key(g, c.s), 5);
 }
 
+TEST_THAT(chains_merge_link_by_link_and_part_again)
+{
+	struct ink_kbf_dict *d = shared_dict(&variants[0]);
+	struct ink_kbf_options o = options_of(&variants[0], d);
+	struct ink_kbf *a = part_of(&o, 0, 300), *b = part_of(&o, 300, 600), *before = part_of(&o, 0, 300);
+
+	ink_kbf_grow(b);
+	for (uint64_t i = 600; i < 900; i++)
+		assert_int_equal(insert(b, i, i % 50), 0);
+	assert_int_equal(ink_kbf_merge(a, b, NULL), 0);
+	assert_int_equal(stats_of(a).links, 2);
+	assert_int_equal(stats_of(a).keys, 900);
+	for (uint64_t i = 0; i < 900; i++)
+		assert_true(read_key(a, i) == (int64_t)(i % 50) || read_key(a, i) == UNKNOWN);
+	assert_int_equal(ink_kbf_subtract(a, b, INK_KBF_STUCK_REFUSE, NULL), 0);
+	assert_true(are_same(a, before));
+}
+
 TEST_THAT(a_longer_dictionary_is_taken_over_by_a_merge)
 {
 	struct ink_kbf *a = make_tiny(&variants[0]), *b = make_tiny(&variants[0]),
@@ -664,23 +682,31 @@ static uint64_t put_beside(struct ink_kbf *f, int first, uint64_t value)
 }
 
 /* X is a stranger here, in doubt because both its cells hold {2, 5}; readable, it would not be found. */
-TEST_THAT(an_update_of_a_stranger_in_doubt_comes_to_nothing_and_is_counted)
+static void change_a_stranger(const struct variant *v, enum call call)
+{
+	struct ink_kbf *f = make_tiny(v);
+	uint64_t beside[] = {put_beside(f, 1, 2), put_beside(f, 0, 2), put_beside(f, 1, 5),
+			     put_beside(f, 0, 5)};
+
+	assert_int_equal(read_key(f, X), UNKNOWN);
+	assert_int_equal(do_call(f, call, key_number(X), value_number(3)), 0);
+	assert_int_equal(read_key(f, X), 3);
+	if (call == SET_IT)
+		assert_int_equal(ink_kbf_delete(f, key_number(X)), 0);
+	for (unsigned i = 0; i < 4; i++) /* all at once: half-way, X would read 5 */
+		take_unasked(f, beside[i], i < 2 ? 2 : 5);
+	ink_kbf_settle(f);
+	assert_int_equal(stats_of(f).pending + stats_of(f).keys, 0);
+	assert_int_equal(stats_of(f).strays, call == UPDATE);
+	assert_int_equal(read_key(f, X), ABSENT);
+}
+
+TEST_THAT(a_change_of_a_stranger_in_doubt_comes_to_nothing_and_an_update_is_counted)
 {
 	EACH_VARIANT(v)
 	{
-		struct ink_kbf *f = make_tiny(v);
-		uint64_t beside[] = {put_beside(f, 1, 2), put_beside(f, 0, 2), put_beside(f, 1, 5),
-				     put_beside(f, 0, 5)};
-
-		assert_int_equal(read_key(f, X), UNKNOWN);
-		assert_int_equal(ink_kbf_update(f, key_number(X), value_number(3)), 0);
-		assert_int_equal(read_key(f, X), 3);
-		for (unsigned i = 0; i < 4; i++) /* all at once: half-way, X would read 5 */
-			take_unasked(f, beside[i], i < 2 ? 2 : 5);
-		ink_kbf_settle(f);
-		assert_int_equal(stats_of(f).pending + stats_of(f).keys, 0);
-		assert_int_equal(stats_of(f).strays, 1);
-		assert_int_equal(read_key(f, X), ABSENT);
+		change_a_stranger(v, UPDATE);
+		change_a_stranger(v, SET_IT); /* and deleted */
 	}
 }
 
