@@ -180,7 +180,8 @@ static const struct ink_options kinds[] = {
 	{.kind = INK_STATEFUL, .states = 255, .age_bits = 2, .flows = 100, .geometry = {.k = 3, .m = 500}},
 	{.kind = INK_STATEFUL, .states = 10, .flows = 100, .geometry = {.k = 3, .m = 500, .bloom_flags = INK_BLOOM_BLOCKED}},
 	{.kind = INK_DIRECT, .states = 10, .age_bits = 1, .flows = 100, .geometry = {.k = 4, .m = 1000}},
-	{.kind = INK_DIRECT, .states = 3, .age_bits = 1, .flows = 100, .geometry = {.k = 4, .m = 1000, .counter_bits = INK_NO_COUNTERS}},
+	{.kind = INK_DIRECT, .states = 3, .age_bits = 1, .flows = 100,
+	 .geometry = {.k = 4, .m = 1000, .counter_bits = INK_NO_COUNTERS}},
 };
 /* clang-format on */
 

@@ -453,7 +453,7 @@ TEST_THAT(the_formulas_of_the_plan_hold)
 	assert_true(f.most_off < (test_scale() < 1 ? .1 : .05));
 }
 
-/* Flows come, change their states, are looked up and go, properly: nothing is answered wrongly, and nothing is left. */
+/* Flows come, change their states, are looked up and go. Nothing is answered wrongly, and nothing is left. */
 static void assert_never_wrong(uint64_t replaced, uint32_t bloom_flags)
 {
 	struct ink_options o = {.size = sizeof o,
