@@ -33,6 +33,7 @@
  *  2. `writers` = 1: one thread at a time may call what takes a non-const
  *     table (ink_lookup does: it touches). In `line` and `compact`, any number
  *     of other threads may call ink_peek, ink_census, ink_stats, ink_id meanwhile.
+ *     In every kind they may call ink_fetch.
  *  3. `writers` > 1 (kind `line` only): any thread may call anything except
  *     ink_set_rules, ink_check, ink_copy, saving and ink_free at any time.
  *  4. ink_set_rules, ink_check, ink_copy, saving and ink_free need
@@ -489,6 +490,17 @@ int ink_set_batch(struct ink_table *table, const struct ink_batch *batch);
 int ink_modify_batch(struct ink_table *table, const struct ink_batch *batch);
 int ink_delete_batch(struct ink_table *table, const struct ink_batch *batch);
 int ink_step_batch(struct ink_table *table, const struct ink_batch *batch);
+
+/*
+ * Prefetch the memory of flows that will be used soon: for callers that have few ids at
+ * a time, or use single calls. They change nothing, have no answer, and may be called
+ * from any thread at any time between ink_create and ink_free, in every kind. They pay
+ * for tables beyond the L2 cache. Single calls: fetch the id 16 calls ahead. Bursts of
+ * 32: for each half of a burst, first fetch that half of the next burst; a whole burst
+ * at once waits for memory before the work can overlap with it.
+ */
+void ink_fetch(const struct ink_table *table, uint64_t id);
+void ink_fetch_batch(const struct ink_table *table, const uint64_t *ids, size_t n);
 
 /* -------------------------------------------------------------- the time */
 

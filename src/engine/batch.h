@@ -91,6 +91,23 @@ static int verb_step(struct ink_table *t, uint64_t id, unsigned event, struct in
 	return step_at(t, &p, id, event, move);
 }
 
+INK_HOT void fetch_at(const struct ink_table *t, const struct place *p, enum ink_intent how)
+{
+	if (!TWO_LINES) {
+		place_fetch(t, p, INK_UNCHANGED);
+		return;
+	}
+	place_fetch_line(t, p, 0, how);
+	place_fetch_line(t, p, 1, how);
+}
+
+static void verb_fetch(const struct ink_table *t, uint64_t id)
+{
+	struct place p = place_of(t, id);
+
+	fetch_at(t, &p, FETCH_TO_READ);
+}
+
 /* ------------------------------------------------------------------ batches */
 
 /*
@@ -193,7 +210,7 @@ INK_HOT enum lines work_fetches(struct batch_way way)
 INK_HOT void item_fetch(const struct ink_table *t, const struct place *p, struct batch_way way,
 			enum lines lines)
 {
-	enum ink_fetch near = way.ahead == AHEAD_READ ? FETCH_TO_READ : FETCH_TO_CHANGE;
+	enum ink_intent near = way.ahead == AHEAD_READ ? FETCH_TO_READ : FETCH_TO_CHANGE;
 
 	for (unsigned which = 0; which < 2; which++)
 		if (TWO_LINES && (lines >> which & 1))
@@ -367,10 +384,20 @@ INK_HOT int in_batch(struct ink_table *t, const struct ink_batch *given, struct 
 	return w.first_error;
 }
 
+/*
+ * A batch of one block is prefetched at once either way, so it goes to L1, even in far
+ * tables: 16 hits at 16M flows take 20 instead of 23 ns each, and 14.5 instead of 17 if
+ * ink_fetch_batch was called for them before.
+ */
+INK_HOT enum reach reach_of(const struct ink_table *t, const struct ink_batch *b)
+{
+	return TWO_LINES && t->is_far && b->n > BLOCK ? FAR : NEAR;
+}
+
 INK_HOT int batch(struct ink_table *t, const struct ink_batch *b, struct work w, enum ahead ahead)
 {
-	return TWO_LINES && t->is_far ? in_batch(t, b, w, (struct batch_way){ahead, FAR})
-				      : in_batch(t, b, w, (struct batch_way){ahead, NEAR});
+	return reach_of(t, b) == FAR ? in_batch(t, b, w, (struct batch_way){ahead, FAR})
+				     : in_batch(t, b, w, (struct batch_way){ahead, NEAR});
 }
 
 INK_HOT int item_lookup(struct ink_table *t, const struct item *x)
@@ -462,6 +489,20 @@ static int verb_step_batch(struct ink_table *t, const struct ink_batch *b)
 	return batch(t, b, step_work, AHEAD_NOTHING);
 }
 
+/* In far tables into L2 only, as batches do: L1 has few miss buffers. */
+static void verb_fetch_batch(const struct ink_table *t, const uint64_t *ids, size_t n)
+{
+	struct place places[BLOCK];
+
+	for (size_t from = 0; from < n; from += BLOCK) {
+		size_t here = n - from < BLOCK ? n - from : BLOCK;
+
+		places_of(t, ids + from, here, places);
+		for (size_t i = 0; i < here; i++)
+			fetch_at(t, &places[i], t->is_far ? FETCH_FAR : FETCH_TO_READ);
+	}
+}
+
 /* ------------------------------------------------------------------ the kind */
 
 /* The members of a kind's struct ink_ops that this file defines. */
@@ -470,6 +511,7 @@ static int verb_step_batch(struct ink_table *t, const struct ink_batch *b)
 	.modify = verb_modify, .modify_from = verb_modify_from, .remove = verb_delete,                       \
 	.remove_in = verb_delete_in, .step = verb_step, .lookup_batch = verb_lookup_batch,                   \
 	.peek_batch = verb_peek_batch, .insert_batch = verb_insert_batch, .set_batch = verb_set_batch,       \
-	.modify_batch = verb_modify_batch, .remove_batch = verb_delete_batch, .step_batch = verb_step_batch
+	.modify_batch = verb_modify_batch, .remove_batch = verb_delete_batch, .step_batch = verb_step_batch, \
+	.fetch = verb_fetch, .fetch_batch = verb_fetch_batch
 
 #endif

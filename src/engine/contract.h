@@ -99,7 +99,7 @@ static inline struct place place_of(const struct ink_table *t, uint64_t id);
 /* The same for many ids; and the prefetch of one of the two lines, `which` being 0 or 1. */
 static inline void places_of(const struct ink_table *t, const uint64_t *ids, size_t n, struct place *places);
 static inline void place_fetch_line(const struct ink_table *t, const struct place *p, unsigned which,
-				    enum ink_fetch how);
+				    enum ink_intent how);
 static inline void place_fetch(const struct ink_table *t, const struct place *p, int state)
 {
 	(void)t;
@@ -116,7 +116,7 @@ static inline void places_of(const struct ink_table *t, const uint64_t *ids, siz
 }
 
 static inline void place_fetch_line(const struct ink_table *t, const struct place *p, unsigned which,
-				    enum ink_fetch how)
+				    enum ink_intent how)
 {
 	(void)t;
 	(void)p;

@@ -13,9 +13,9 @@
 enum { INK_BLOCK = 16, INK_PENDING = 48 };
 
 /* The prefetch's intent. FETCH_FAR: into L2 only. */
-enum ink_fetch { FETCH_TO_READ, FETCH_TO_CHANGE, FETCH_FAR };
+enum ink_intent { FETCH_TO_READ, FETCH_TO_CHANGE, FETCH_FAR };
 
-INK_HOT void ink_fetch_line(const void *line, enum ink_fetch how)
+INK_HOT void ink_prefetch_line(const void *line, enum ink_intent how)
 {
 	if (how == FETCH_FAR)
 		__builtin_prefetch(line, 0, 2);

@@ -55,6 +55,8 @@ struct ink_ops {
 	int (*modify_batch)(struct ink_table *t, const struct ink_batch *b);
 	int (*remove_batch)(struct ink_table *t, const struct ink_batch *b);
 	int (*step_batch)(struct ink_table *t, const struct ink_batch *b);
+	void (*fetch)(const struct ink_table *t, uint64_t id);
+	void (*fetch_batch)(const struct ink_table *t, const uint64_t *ids, size_t n);
 	uint64_t (*units)(const struct ink_table *t);      /* that a tick visits */
 	uint32_t (*unit_cells)(const struct ink_table *t); /* cells in each */
 	void (*sweep)(struct ink_table *t, uint64_t from, uint64_t to);

@@ -356,6 +356,16 @@ int ink_step_batch(struct ink_table *t, const struct ink_batch *batch)
 	return t->ops->step_batch(t, batch);
 }
 
+void ink_fetch(const struct ink_table *t, uint64_t id)
+{
+	t->ops->fetch(t, id);
+}
+
+void ink_fetch_batch(const struct ink_table *t, const uint64_t *ids, size_t n)
+{
+	t->ops->fetch_batch(t, ids, n);
+}
+
 /* --------------------------------------------------------------------- looking */
 
 enum { CENSUS_TRIES = 20 };

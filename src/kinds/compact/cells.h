@@ -83,9 +83,9 @@ INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n,
 }
 
 INK_HOT void place_fetch_line(const struct ink_table *t, const struct place *p, unsigned which,
-			      enum ink_fetch how)
+			      enum ink_intent how)
 {
-	ink_fetch_line(place_line(t, p, which), how == FETCH_FAR ? FETCH_FAR : FETCH_TO_READ);
+	ink_prefetch_line(place_line(t, p, which), how == FETCH_FAR ? FETCH_FAR : FETCH_TO_READ);
 }
 
 static inline uint64_t place_seq_read(const struct ink_table *t, const struct place *p)

@@ -62,12 +62,12 @@ static int grow(struct ink_table *t)
 
 	if (!body)
 		return 0;
-	t->body = body;
+	__atomic_store_n(&t->body, body, __ATOMIC_RELAXED); /* place_fetch may read it in another thread */
 	t->body_bytes = bytes;
 	t->body_is_mapped = 0;
 	t->plan.bytes = ink_table_bytes(&t->plan, t->writers) + bytes;
 	t->plan.geometry.b = (uint32_t)(2 * slots);
-	ink_exact_shape_of(t)->mask = 2 * slots - 1;
+	__atomic_store_n(&ink_exact_shape_of(t)->mask, 2 * slots - 1, __ATOMIC_RELAXED);
 	t->aging.cursor = 0;
 	for (uint64_t i = 0; i < slots; i++)
 		if (old[i].stamp)
@@ -186,10 +186,14 @@ static inline struct place place_of(const struct ink_table *t, uint64_t id)
 	return (struct place){id};
 }
 
+/* If the table grows meanwhile, this may prefetch an address that is no longer the table's: harmless. */
 static inline void place_fetch(const struct ink_table *t, const struct place *p, int state)
 {
+	uint64_t slots = __atomic_load_n(&ink_exact_shape_of(t)->mask, __ATOMIC_RELAXED) + 1;
+	uintptr_t body = (uintptr_t)__atomic_load_n(&t->body, __ATOMIC_RELAXED);
+
 	(void)state;
-	__builtin_prefetch(slot_at(t, home_of(t, p->id)), 1);
+	__builtin_prefetch((const void *)(body + ((p->id >> 32) * slots >> 32) * sizeof(struct slot)), 1);
 }
 
 INK_HOT ink_answer peek_at(const struct ink_table *t, const struct place *p, uint64_t id)

@@ -92,7 +92,7 @@ INK_HOT void candidates_read(const struct ink_table *t, const struct place *p, u
 	word_others(shape_of(t), a->line, a->seen, a->others);
 }
 
-INK_HOT void others_fetch(const struct ink_table *t, const struct candidates *a, enum ink_fetch how)
+INK_HOT void others_fetch(const struct ink_table *t, const struct candidates *a, enum ink_intent how)
 {
 #pragma GCC unroll 4
 	for (uint32_t lane = 0; lane < shape_of(t)->lanes; lane++)

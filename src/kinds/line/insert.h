@@ -181,7 +181,7 @@ INK_HOT int insert_many(struct ink_table *t, const struct ink_batch *given, enum
 
 static int verb_insert_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return t->is_far ? insert_many(t, b, FAR) : insert_many(t, b, NEAR);
+	return reach_of(t, b) == FAR ? insert_many(t, b, FAR) : insert_many(t, b, NEAR);
 }
 
 #endif
