@@ -88,7 +88,7 @@ static int verb_step(struct ink_table *t, uint64_t id, unsigned event, struct in
 {
 	struct place p = place_of(t, id);
 
-	return step_at(t, &p, id, event, move);
+	return step_at(t, &p, NULL, id, event, move);
 }
 
 INK_HOT void fetch_at(const struct ink_table *t, const struct place *p, enum ink_intent how)
@@ -441,7 +441,8 @@ INK_HOT int item_delete(struct ink_table *t, const struct item *x)
 
 INK_HOT int item_step(struct ink_table *t, const struct item *x)
 {
-	return step_at(t, x->p, x->b->ids[x->i], x->b->events[x->i], &x->b->moves[x->i]);
+	return step_at(t, x->p, ENTRIES_STAY ? x->h : NULL, x->b->ids[x->i], x->b->events[x->i],
+		       &x->b->moves[x->i]);
 }
 
 static const struct work lookup_work = {item_lookup, IDS_ALONE};
@@ -486,7 +487,7 @@ static int verb_delete_batch(struct ink_table *t, const struct ink_batch *b)
 
 static int verb_step_batch(struct ink_table *t, const struct ink_batch *b)
 {
-	return batch(t, b, step_work, AHEAD_NOTHING);
+	return batch(t, b, step_work, ENTRIES_STAY ? AHEAD_LOOK : AHEAD_NOTHING);
 }
 
 /* In far tables into L2 only, as batches do: L1 has few miss buffers. */

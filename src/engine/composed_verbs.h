@@ -37,12 +37,13 @@ INK_HOT int step_on(struct ink_table *t, const struct place *p, uint64_t id, con
 	return 0;
 }
 
-INK_HOT int step_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned event,
-		    struct ink_move *m)
+INK_HOT int step_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
+		    unsigned event, struct ink_move *m)
 {
 	ink_answer from;
 	struct ink_row row;
 
+	(void)h;
 	if (!ink_can_step(t, event, m))
 		return -EINVAL;
 	from = lookup_at(t, p, NULL, id);

@@ -167,6 +167,19 @@ static inline int cell_found(struct ink_table *t, const struct place *p, const s
 /* The same while another thread may be changing the place; of the spot, only the code counts. */
 static inline int cell_peek(const struct ink_table *t, const struct place *p, struct spot *spot);
 
+#if KIND_ENTRIES_STAY
+/* Does the spot, found by an older hint, still hold an entry of this place? */
+static inline int cell_holds(const struct ink_table *t, const struct place *p, const struct spot *s);
+#else
+static inline int cell_holds(const struct ink_table *t, const struct place *p, const struct spot *s)
+{
+	(void)t;
+	(void)p;
+	(void)s;
+	return 1;
+}
+#endif
+
 #if KIND_QUICK_MISS
 /* 0: cell_found would find nothing. It may say 1 where there is no match. */
 static inline int cell_may_match(struct ink_table *t, const struct place *p);

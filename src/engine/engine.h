@@ -437,8 +437,21 @@ static int step_new(struct ink_table *t, const struct place *p, uint64_t id, uns
 	return result == -EEXIST ? -EAGAIN : result;
 }
 
-INK_HOT int step_once(struct ink_table *t, const struct place *p, uint64_t id, unsigned event,
-		      struct ink_move *m)
+/*
+ * A batch looked at the place before earlier steps of its block, which may have stored,
+ * moved or removed the entry since. A match that still holds is right, since a flow
+ * matches one entry at most; after a miss the place is searched again.
+ */
+INK_HOT int find_hinted(struct ink_table *t, const struct place *p, const struct hint *h, struct spot *spot)
+{
+	if (h && cell_found(t, p, h, spot) && cell_holds(t, p, spot))
+		return 1;
+	return cell_find(t, p, spot);
+}
+
+/* `h` is NULL if no look was made ahead. */
+INK_HOT int step_once(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
+		      unsigned event, struct ink_move *m)
 {
 	uint32_t e = side_entry(t, p, id);
 	struct ink_row row;
@@ -447,7 +460,7 @@ INK_HOT int step_once(struct ink_table *t, const struct place *p, uint64_t id, u
 
 	if (e)
 		return step_side(t, e, event, m);
-	matches = cell_find(t, p, &s);
+	matches = find_hinted(t, p, h, &s);
 	if (matches == 0 && missing(t, p) == INK_ABSENT)
 		return step_new(t, p, id, event, m, 0);
 	if (matches > 1)
@@ -460,16 +473,16 @@ INK_HOT int step_once(struct ink_table *t, const struct place *p, uint64_t id, u
 	return step_cell(t, &s, row, m);
 }
 
-INK_HOT int step_at(struct ink_table *t, const struct place *p, uint64_t id, unsigned event,
-		    struct ink_move *m)
+INK_HOT int step_at(struct ink_table *t, const struct place *p, const struct hint *h, uint64_t id,
+		    unsigned event, struct ink_move *m)
 {
 	int result;
 
 	if (!ink_can_step(t, event, m))
 		return -EINVAL;
-	do
-		result = step_once(t, p, id, event, m);
-	while (IS_SHARED && result == -EAGAIN);
+	result = step_once(t, p, h, id, event, m);
+	while (IS_SHARED && __builtin_expect(result == -EAGAIN, 0))
+		result = step_once(t, p, NULL, id, event, m);
 	return result;
 }
 
