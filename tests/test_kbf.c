@@ -648,6 +648,28 @@ TEST_THAT(codes_that_a_cell_has_no_bits_for_are_refused)
 	assert_int_equal(insert(f, 100, 3), 0);
 }
 
+/* Cells with counters of 3 bits have a bit more for the sums, so their filter adds values that others have no room for. */
+TEST_THAT(a_value_that_another_filter_added_is_refused_if_the_cells_have_no_bits_for_it)
+{
+	struct ink_kbf_options o = {.size = sizeof o, .k = 2, .cells = 200, .keys = 100, .counter_bits = 3};
+	struct ink_kbf *wide, *f;
+
+	o.dict = make_dict(INK_KBF_GREEDY, INK_GREEDY_VALUES);
+	wide = make_filter(&o);
+	o.counter_bits = 4;
+	f = make_filter(&o);
+	while (o.dict->count <= f->symbols)
+		assert_int_equal(ink_kbf_dict_add(o.dict, value_number(o.dict->count), NULL), 0);
+	assert_int_equal(insert(wide, 1, f->symbols), 0);
+	assert_int_equal(read_key(wide, 1), f->symbols);
+	assert_int_equal(insert(f, 1, f->symbols), -ENOSPC);
+	assert_int_equal(read_key(f, 1), ABSENT);
+	assert_int_equal(insert(f, 1, f->symbols - 1), 0);
+	assert_int_equal(ink_kbf_update(f, key_number(1), value_number(f->symbols)), -ENOSPC);
+	assert_int_equal(read_key(f, 1), f->symbols - 1);
+	assert_sound(f);
+}
+
 TEST_THAT(a_full_side_table_refuses_and_settles_when_it_can)
 {
 	struct scene c;

@@ -85,9 +85,10 @@ static uint32_t *slot_of(const struct ink_kbf_dict *d, struct ink_bytes value)
 	return &d->slots[i];
 }
 
+/* The bytes of a value that is too long are not read. */
 int ink_kbf_dict_find(const struct ink_kbf_dict *d, struct ink_bytes value, uint32_t *symbol)
 {
-	uint32_t found = *slot_of(d, value);
+	uint32_t found = value.length <= d->value_length ? *slot_of(d, value) : 0;
 
 	if (!found)
 		return -ENOENT;

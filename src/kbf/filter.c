@@ -292,15 +292,30 @@ struct request {
 	const struct ink_bytes *value; /* NULL: gone */
 };
 
-/* The value's symbol. A new value is added last, when nothing else can fail. */
+/* The symbol of a value that has none yet. Only values that the dictionary could take are too many. */
+static int add_value(struct ink_kbf *f, struct ink_bytes value, uint32_t *symbol)
+{
+	if (f->dict->count >= f->symbols && value.length <= f->dict->value_length)
+		return -ENOSPC;
+	return ink_kbf_dict_add(f->dict, value, symbol);
+}
+
+/*
+ * The value's symbol, which must fit the cells: another filter of the dictionary,
+ * with wider sums, may have added more values than these hold. A new value is
+ * added last, when nothing else can fail.
+ */
 static int symbol_for(struct ink_kbf *f, const struct request *w, uint32_t *symbol)
 {
+	int error;
+
 	*symbol = INK_PENDING_GONE;
 	if (!w->value)
 		return 0;
-	if (f->dict->count >= f->symbols && ink_kbf_dict_find(f->dict, *w->value, symbol) == -ENOENT)
-		return w->value->length > f->dict->value_length ? -EMSGSIZE : -ENOSPC;
-	return ink_kbf_dict_add(f->dict, *w->value, symbol);
+	error = ink_kbf_dict_find(f->dict, *w->value, symbol);
+	if (error)
+		return add_value(f, *w->value, symbol);
+	return *symbol < f->symbols ? 0 : -ENOSPC;
 }
 
 static int defer(struct ink_kbf *f, const struct ink_kbf_place *p, const struct request *w,
