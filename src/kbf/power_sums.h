@@ -66,16 +66,24 @@ static inline uint32_t ink_gf_reduce(const struct ink_gf *f, uint64_t x)
 	return (uint32_t)(rest >= f->p ? rest - f->p : rest);
 }
 
+/*
+ * Sums of elements are as good as random, so a branch on whether they exceed p
+ * would be mispredicted half of the time. Primes are below 2^31, so the upper
+ * bit of a difference says whether it is below 0; then p is added.
+ */
+static inline uint32_t ink_gf_lift(const struct ink_gf *f, uint32_t difference)
+{
+	return difference + (f->p & (0u - (difference >> 31)));
+}
+
 static inline uint32_t ink_gf_add(const struct ink_gf *f, uint32_t a, uint32_t b)
 {
-	uint32_t sum = a + b;
-
-	return sum >= f->p ? sum - f->p : sum;
+	return ink_gf_lift(f, a + b - f->p);
 }
 
 static inline uint32_t ink_gf_subtract(const struct ink_gf *f, uint32_t a, uint32_t b)
 {
-	return a >= b ? a - b : a + f->p - b;
+	return ink_gf_lift(f, a - b);
 }
 
 static inline uint32_t ink_gf_multiply(const struct ink_gf *f, uint32_t a, uint32_t b)
