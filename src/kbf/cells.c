@@ -119,18 +119,29 @@ void ink_kbf_exchange(struct ink_kbf *f, const struct ink_kbf_place *p, struct i
 		exchange(f, INK_KBF_GREEDY, p, old, symbol);
 }
 
-uint64_t ink_kbf_imprint(const struct ink_kbf *f, const struct ink_kbf_place *p)
+/*
+ * Odd, so the product differs if one cell does. Retries of waiting keys
+ * compute this more often than anything is read, so it takes one multiplication a cell.
+ */
+#define IMPRINT_FACTOR 0x9e3779b97f4a7c15ull
+
+INK_PER_ENCODING uint64_t imprint_of(const struct ink_kbf *f, enum ink_kbf_encoding e,
+				     const struct ink_kbf_place *p)
 {
-	uint64_t imprint = 1;
+	uint64_t imprint = 0;
 
 	for (uint32_t link = 0; link < f->links; link++)
-		for (uint32_t i = 0; i < f->k; i++) {
-			struct ink_kbf_cell c = ink_kbf_cell_at(f, &f->link[link], p->at[i]);
-			uint64_t sums = (uint64_t)c.sums.s2 << 32 | c.sums.s1;
+		for (uint32_t i = 0; i < f->k; i++)
+			imprint = (imprint + ink_kbf_cell_word(e, f->link[link].cells, p->at[i])) *
+				  IMPRINT_FACTOR;
+	return imprint ? imprint : 1;
+}
 
-			imprint = ink_mix(imprint + sums * 16 + c.count + 1);
-		}
-	return imprint | 1;
+uint64_t ink_kbf_imprint(const struct ink_kbf *f, const struct ink_kbf_place *p)
+{
+	if (f->encoding == INK_KBF_POWER_SUMS_WIDE)
+		return imprint_of(f, INK_KBF_POWER_SUMS_WIDE, p);
+	return imprint_of(f, INK_KBF_POWER_SUMS, p);
 }
 
 /* ------------------------------------------------------------------- whole links */

@@ -98,13 +98,18 @@ _Static_assert(INK_DICT_SMALL_FIELD < 1 << INK_KBF_SMALL_BITS &&
 	       "sums fit");
 _Static_assert(4 + 2 * INK_KBF_SMALL_BITS == 32 && 4 + 2 * INK_KBF_LARGE_BITS == 64, "and so do cells");
 
+/* All bits of a cell. Encodings with cells of 32 bits need not be told apart. */
+INK_PER_ENCODING uint64_t ink_kbf_cell_word(enum ink_kbf_encoding e, const void *cells, uint64_t i)
+{
+	return e == INK_KBF_POWER_SUMS_WIDE ? ((const uint64_t *)cells)[i] : ((const uint32_t *)cells)[i];
+}
+
 INK_PER_ENCODING struct ink_kbf_cell ink_kbf_cell_get(const struct ink_kbf *f, enum ink_kbf_encoding e,
 						      const void *cells, uint64_t i)
 {
 	unsigned bits = e == INK_KBF_POWER_SUMS_WIDE ? INK_KBF_LARGE_BITS : INK_KBF_SMALL_BITS;
-	uint64_t word =
-		e == INK_KBF_POWER_SUMS_WIDE ? ((const uint64_t *)cells)[i] : ((const uint32_t *)cells)[i];
-	uint64_t sums = word >> f->counter_bits, mask = (1u << bits) - 1;
+	uint64_t word = ink_kbf_cell_word(e, cells, i), sums = word >> f->counter_bits;
+	uint64_t mask = (1u << bits) - 1;
 	uint32_t count = (uint32_t)word & f->stuck_at;
 
 	if (e == INK_KBF_GREEDY)
