@@ -27,7 +27,7 @@
 
 #include "base/error.h"
 #include "base/grow.h"
-#include "kbf/filter.h"
+#include "kbf/verbs.h"
 
 /* ----------------------------------------------------------------- life */
 
@@ -185,8 +185,8 @@ static enum ink_kbf_answer answer_with(const struct ink_kbf *f, enum ink_kbf_ans
 	return answer;
 }
 
-static enum ink_kbf_answer query_at(const struct ink_kbf *f, const struct ink_kbf_place *p,
-				    struct ink_bytes key, struct ink_bytes *value)
+enum ink_kbf_answer ink_kbf_query_at(const struct ink_kbf *f, const struct ink_kbf_place *p,
+				     struct ink_bytes key, struct ink_bytes *value)
 {
 	const struct ink_pending_entry *e = ink_pending_find(&f->pending, p->id, key);
 	struct ink_kbf_reading r;
@@ -202,7 +202,7 @@ enum ink_kbf_answer ink_kbf_query(const struct ink_kbf *f, struct ink_bytes key,
 {
 	struct ink_kbf_place p = ink_kbf_place_of(f, ink_kbf_id(f, key));
 
-	return query_at(f, &p, key, value);
+	return ink_kbf_query_at(f, &p, key, value);
 }
 
 /* --------------------------------------------------------- what waits, tried again */
@@ -286,12 +286,6 @@ void ink_kbf_settle(struct ink_kbf *f)
 
 /* ----------------------------------------------------------------- changing */
 
-/* What a call requests for a key. */
-struct request {
-	struct ink_bytes key;
-	const struct ink_bytes *value; /* NULL: gone */
-};
-
 /* The symbol of a value that has none yet. Only values that the dictionary could take are too many. */
 static int add_value(struct ink_kbf *f, struct ink_bytes value, uint32_t *symbol)
 {
@@ -305,20 +299,17 @@ static int add_value(struct ink_kbf *f, struct ink_bytes value, uint32_t *symbol
  * with wider sums, may have added more values than these hold. A new value is
  * added last, when nothing else can fail.
  */
-static int symbol_for(struct ink_kbf *f, const struct request *w, uint32_t *symbol)
+static int symbol_for(struct ink_kbf *f, const struct ink_kbf_request *w, uint32_t *symbol)
 {
-	int error;
-
-	*symbol = INK_PENDING_GONE;
+	*symbol = w->symbol;
 	if (!w->value)
 		return 0;
-	error = ink_kbf_dict_find(f->dict, *w->value, symbol);
-	if (error)
+	if (*symbol == INK_PENDING_GONE && ink_kbf_dict_find(f->dict, *w->value, symbol))
 		return add_value(f, *w->value, symbol);
 	return *symbol < f->symbols ? 0 : -ENOSPC;
 }
 
-static int defer(struct ink_kbf *f, const struct ink_kbf_place *p, const struct request *w,
+static int defer(struct ink_kbf *f, const struct ink_kbf_place *p, const struct ink_kbf_request *w,
 		 enum ink_claim claim)
 {
 	struct ink_pending_entry e = {.id = p->id, .key = w->key, .claim = claim};
@@ -338,7 +329,7 @@ static int defer(struct ink_kbf *f, const struct ink_kbf_place *p, const struct 
 }
 
 /* A key that waits gets another target. One that was never in the cells is simply dropped when deleted. */
-static int retarget(struct ink_kbf *f, struct ink_pending_entry *e, const struct request *w)
+static int retarget(struct ink_kbf *f, struct ink_pending_entry *e, const struct ink_kbf_request *w)
 {
 	uint32_t symbol;
 	int error = symbol_for(f, w, &symbol);
@@ -352,7 +343,7 @@ static int retarget(struct ink_kbf *f, struct ink_pending_entry *e, const struct
 	return 0;
 }
 
-static int store_new(struct ink_kbf *f, const struct ink_kbf_place *p, const struct request *w)
+static int store_new(struct ink_kbf *f, const struct ink_kbf_place *p, const struct ink_kbf_request *w)
 {
 	uint32_t symbol;
 	int error = symbol_for(f, w, &symbol);
@@ -362,7 +353,7 @@ static int store_new(struct ink_kbf *f, const struct ink_kbf_place *p, const str
 	return error;
 }
 
-static int change_old(struct ink_kbf *f, const struct ink_kbf_place *p, const struct request *w,
+static int change_old(struct ink_kbf *f, const struct ink_kbf_place *p, const struct ink_kbf_request *w,
 		      struct ink_kbf_reading old)
 {
 	uint32_t symbol;
@@ -379,7 +370,7 @@ static int exists(struct ink_kbf *f)
 	return -EEXIST;
 }
 
-static int insert_at(struct ink_kbf *f, const struct ink_kbf_place *p, const struct request *w)
+int ink_kbf_insert_at(struct ink_kbf *f, const struct ink_kbf_place *p, const struct ink_kbf_request *w)
 {
 	struct ink_pending_entry *e = ink_pending_find(&f->pending, p->id, w->key);
 	enum ink_kbf_answer answer;
@@ -392,8 +383,7 @@ static int insert_at(struct ink_kbf *f, const struct ink_kbf_place *p, const str
 	return answer == INK_KBF_ABSENT ? store_new(f, p, w) : defer(f, p, w, INK_CLAIM_NEW);
 }
 
-/* Update and delete. */
-static int change_at(struct ink_kbf *f, const struct ink_kbf_place *p, const struct request *w)
+int ink_kbf_change_at(struct ink_kbf *f, const struct ink_kbf_place *p, const struct ink_kbf_request *w)
 {
 	struct ink_pending_entry *e = ink_pending_find(&f->pending, p->id, w->key);
 	struct ink_kbf_reading r;
@@ -406,7 +396,7 @@ static int change_at(struct ink_kbf *f, const struct ink_kbf_place *p, const str
 	return r.answer == INK_KBF_VALUE ? change_old(f, p, w, r) : defer(f, p, w, INK_CLAIM_STORED);
 }
 
-static int set_at(struct ink_kbf *f, const struct ink_kbf_place *p, const struct request *w)
+static int set_at(struct ink_kbf *f, const struct ink_kbf_place *p, const struct ink_kbf_request *w)
 {
 	struct ink_pending_entry *e = ink_pending_find(&f->pending, p->id, w->key);
 	struct ink_kbf_reading r;
@@ -419,119 +409,45 @@ static int set_at(struct ink_kbf *f, const struct ink_kbf_place *p, const struct
 	return r.answer == INK_KBF_VALUE ? change_old(f, p, w, r) : defer(f, p, w, INK_CLAIM_MAYBE);
 }
 
-typedef int (*verb_fn)(struct ink_kbf *f, const struct ink_kbf_place *p, const struct request *w);
-
-static int with_key(struct ink_kbf *f, const struct request *w, verb_fn verb)
+int ink_kbf_call_at(struct ink_kbf *f, const struct ink_kbf_place *p, const struct ink_kbf_request *w,
+		    ink_kbf_verb verb)
 {
-	struct ink_kbf_place p;
-	int error;
+	int error = verb(f, p, w);
 
-	if (w->key.length > UINT32_MAX)
-		return -EMSGSIZE;
-	p = ink_kbf_place_of(f, ink_kbf_id(f, w->key));
-	error = verb(f, &p, w);
 	if (!error && f->pending.count)
 		retry(f);
 	return error;
+}
+
+static int call(struct ink_kbf *f, struct ink_bytes key, const struct ink_bytes *value, ink_kbf_verb verb)
+{
+	const struct ink_kbf_request w = {key, value, INK_PENDING_GONE};
+	struct ink_kbf_place p;
+
+	if (ink_kbf_is_too_long(key))
+		return -EMSGSIZE;
+	p = ink_kbf_place_of(f, ink_kbf_id(f, key));
+	return ink_kbf_call_at(f, &p, &w, verb);
 }
 
 int ink_kbf_insert(struct ink_kbf *f, struct ink_bytes key, struct ink_bytes value)
 {
-	return with_key(f, &(struct request){key, &value}, insert_at);
+	return call(f, key, &value, ink_kbf_insert_at);
 }
 
 int ink_kbf_update(struct ink_kbf *f, struct ink_bytes key, struct ink_bytes value)
 {
-	return with_key(f, &(struct request){key, &value}, change_at);
+	return call(f, key, &value, ink_kbf_change_at);
 }
 
 int ink_kbf_set(struct ink_kbf *f, struct ink_bytes key, struct ink_bytes value)
 {
-	return with_key(f, &(struct request){key, &value}, set_at);
+	return call(f, key, &value, set_at);
 }
 
 int ink_kbf_delete(struct ink_kbf *f, struct ink_bytes key)
 {
-	return with_key(f, &(struct request){key, NULL}, change_at);
-}
-
-/* ------------------------------------------------------------------- batches */
-
-enum {
-	AHEAD = 8
-}; /* keys whose cells are fetched while others are worked on: k lines each, 10 can be under way */
-
-static void fetch(const struct ink_kbf *f, const struct ink_kbf_place *p)
-{
-	unsigned bytes = ink_encoding_cell_bytes(f->encoding);
-
-	for (uint32_t link = 0; link < f->links; link++)
-		for (uint32_t i = 0; i < f->k; i++)
-			__builtin_prefetch((const char *)f->link[link].cells + (uint64_t)p->at[i] * bytes, 1);
-}
-
-/* The places of the keys from `from` on, at most AHEAD of them, fetched; how many. */
-static size_t places_of(const struct ink_kbf *f, const struct ink_kbf_batch *b, size_t from,
-			struct ink_kbf_place places[AHEAD])
-{
-	size_t n = from >= b->n ? 0 : b->n - from < AHEAD ? b->n - from : AHEAD;
-
-	for (size_t i = 0; i < n; i++) {
-		places[i] = ink_kbf_place_of(f, ink_kbf_id(f, b->keys[from + i]));
-		fetch(f, &places[i]);
-	}
-	return n;
-}
-
-void ink_kbf_query_batch(const struct ink_kbf *f, const struct ink_kbf_batch *b)
-{
-	struct ink_kbf_place places[2][AHEAD];
-	unsigned turn = 0;
-	size_t n = places_of(f, b, 0, places[turn]);
-
-	for (size_t from = 0; from < b->n; turn = !turn) {
-		size_t next = places_of(f, b, from + n, places[!turn]);
-
-		for (size_t i = 0; i < n; i++)
-			b->answers[from + i] = query_at(f, &places[turn][i], b->keys[from + i],
-							b->values ? &b->values[from + i] : NULL);
-		from += n;
-		n = next;
-	}
-}
-
-static int insert_item(struct ink_kbf *f, const struct ink_kbf_batch *b, size_t i,
-		       const struct ink_kbf_place *p)
-{
-	const struct request w = {b->keys[i], &b->values[i]};
-	int error = w.key.length > UINT32_MAX ? -EMSGSIZE : insert_at(f, p, &w);
-
-	if (!error && f->pending.count)
-		retry(f);
-	if (b->errors)
-		b->errors[i] = error;
-	return error;
-}
-
-int ink_kbf_insert_batch(struct ink_kbf *f, const struct ink_kbf_batch *b)
-{
-	struct ink_kbf_place places[2][AHEAD];
-	unsigned turn = 0;
-	int first_error = 0;
-	size_t n = places_of(f, b, 0, places[turn]);
-
-	for (size_t from = 0; from < b->n; turn = !turn) {
-		size_t next = places_of(f, b, from + n, places[!turn]);
-
-		for (size_t i = 0; i < n; i++) {
-			int error = insert_item(f, b, from + i, &places[turn][i]);
-
-			first_error = first_error ? first_error : error;
-		}
-		from += n;
-		n = next;
-	}
-	return first_error;
+	return call(f, key, NULL, ink_kbf_change_at);
 }
 
 /* ------------------------------------------------------------------- looking */
