@@ -5,6 +5,8 @@
  * The first bytes choose encoding, decoding, counters, geometry and whether the
  * program is proper; the others are calls on 64 keys, which share so few cells
  * that everything happens: doubt, false positives, stuck counters, waiting keys.
+ * Some calls are batches: the same single calls are made on a copy of the
+ * filter, and must have the same results and leave the same filter.
  *
  * A proper program inserts what is not there, and updates and deletes what is.
  * Then after every call every live key must answer its value or "unknown", and
@@ -30,6 +32,7 @@ struct program {
 	size_t size, at;
 	struct ink_kbf *filter;
 	struct ink_kbf_dict *dict;
+	struct ink_kbf *twin;  /* a copy that gets single calls, during a batch */
 	struct ink_kbf *other; /* merged in, until it is subtracted again; its keys are others */
 	int merged;
 	int proper;
@@ -126,6 +129,93 @@ static inline void do_change(struct program *p, unsigned key, int value, int set
 		p->live[key] = value;
 }
 
+enum { MOST_ITEMS = 20 }; /* more than a batch looks ahead */
+
+/* A batch of one verb: inserts, updates, or, if the value is NONE, deletes. */
+struct items {
+	int inserts, value;
+	size_t n;
+	char texts[MOST_ITEMS][16];
+	unsigned numbers[MOST_ITEMS];
+	struct ink_bytes keys[MOST_ITEMS], values[MOST_ITEMS];
+	int errors[MOST_ITEMS];
+};
+
+static inline int has_item(const struct items *b, unsigned key)
+{
+	for (size_t i = 0; i < b->n; i++)
+		if (b->numbers[i] == key)
+			return 1;
+	return 0;
+}
+
+/* A proper program inserts a key once, and changes only what is there. */
+static inline void read_items(struct program *p, struct items *b)
+{
+	for (unsigned left = next_byte(p) % (MOST_ITEMS + 1); left > 0; left--) {
+		unsigned key = next_byte(p) % KEYS;
+
+		if (p->proper && ((p->live[key] == NONE) != b->inserts || has_item(b, key)))
+			continue;
+		b->numbers[b->n] = key;
+		b->keys[b->n] = key_of(key, b->texts[b->n]);
+		b->values[b->n++] = value_of(b->value == NONE ? 0 : b->value);
+	}
+}
+
+static inline int single_call(struct ink_kbf *f, const struct items *b, size_t i)
+{
+	return b->inserts         ? ink_kbf_insert(f, b->keys[i], b->values[i])
+	       : b->value == NONE ? ink_kbf_delete(f, b->keys[i])
+				  : ink_kbf_update(f, b->keys[i], b->values[i]);
+}
+
+static inline int is_same_filter(const struct ink_kbf *a, const struct ink_kbf *b)
+{
+	if (a->links != b->links || a->stuck != b->stuck || a->pending.count != b->pending.count ||
+	    a->pending.next != b->pending.next || memcmp(&a->counters, &b->counters, sizeof a->counters) != 0)
+		return 0;
+	for (uint32_t i = 0; i < a->links; i++)
+		if (memcmp(a->link[i].cells, b->link[i].cells, ink_kbf_link_bytes(a)) != 0)
+			return 0;
+	return 1;
+}
+
+static inline void check_batch(struct program *p, const struct items *b, int result)
+{
+	int first = 0;
+
+	for (size_t i = 0; i < b->n; i++) {
+		int error = single_call(p->twin, b, i);
+
+		must(p, error == b->errors[i], "an item of a batch has the result of a single call");
+		first = first ? first : error;
+		if (!error)
+			p->live[b->numbers[i]] = b->value;
+	}
+	must(p, result == first, "a batch returns the first error");
+	must(p, is_same_filter(p->filter, p->twin), "a batch leaves the filter as single calls do");
+}
+
+static inline void do_batch(struct program *p, int inserts, int value)
+{
+	struct items items = {.inserts = inserts, .value = value};
+	struct ink_kbf_batch b = {0, items.keys, items.values, NULL, items.errors};
+	int result;
+
+	read_items(p, &items);
+	b.n = items.n;
+	p->twin = ink_kbf_copy(p->filter, NULL, NULL);
+	must(p, p->twin != NULL, "a filter is copied");
+	if (!p->twin)
+		return;
+	result = inserts         ? ink_kbf_insert_batch(p->filter, &b)
+		 : value == NONE ? ink_kbf_delete_batch(p->filter, &b)
+				 : ink_kbf_update_batch(p->filter, &b);
+	check_batch(p, &items, result);
+	ink_kbf_free(p->twin);
+}
+
 /* Keys of the other filter have other names. It is filled while it is apart. */
 static inline void do_other(struct program *p, uint8_t byte)
 {
@@ -173,6 +263,8 @@ static inline void step(struct program *p)
 	p->calls++;
 	if (call == 15)
 		do_whole(p, which);
+	else if (call == 14)
+		do_batch(p, which % 3 == 0, which % 3 == 1 ? NONE : value);
 	else if (p->proper ? !is_live : call < 7)
 		do_insert(p, key, value);
 	else if (call < 5)

@@ -274,19 +274,31 @@ int ink_kbf_delete(struct ink_kbf *filter, struct ink_bytes key);
  */
 void ink_kbf_settle(struct ink_kbf *filter);
 
-/* Many keys in one call, with memory prefetched; any n. As the single calls in order. */
+/*
+ * Many keys in one call, with memory prefetched; any n. The same as single calls
+ * in the order of the items, one after the other: answers, errors, what is
+ * stored, deferred and retried. A key may be there several times, and a later
+ * item finds what an earlier one did. The arrays have n items each and must
+ * not change during the call; those that a call does not use are ignored.
+ */
 struct ink_kbf_batch {
 	size_t n;
 	const struct ink_bytes *keys;
-	struct ink_bytes *values;     /* insert: to be stored; query: receives them, or NULL */
+	struct ink_bytes *values;     /* insert, update: to be stored; query: receives them, or NULL */
 	enum ink_kbf_answer *answers; /* query: receives the answers */
-	int *errors;                  /* insert: receives each result; or NULL */
+	int *errors;                  /* insert, update, delete: receives each result; or NULL */
 };
 
 void ink_kbf_query_batch(const struct ink_kbf *filter, const struct ink_kbf_batch *batch);
 
-/* Returns 0, or the first error; all items are tried. */
+/*
+ * All items are tried. Returns 0, or the first error. An item that fails leaves
+ * the filter as it was before that item; those before and after it are carried
+ * out. Without `errors` the caller does not learn which ones failed.
+ */
 int ink_kbf_insert_batch(struct ink_kbf *filter, const struct ink_kbf_batch *batch);
+int ink_kbf_update_batch(struct ink_kbf *filter, const struct ink_kbf_batch *batch);
+int ink_kbf_delete_batch(struct ink_kbf *filter, const struct ink_kbf_batch *batch);
 
 /* ------------------------------------------------------- growing, adding */
 

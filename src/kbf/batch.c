@@ -146,3 +146,13 @@ int ink_kbf_insert_batch(struct ink_kbf *f, const struct ink_kbf_batch *b)
 {
 	return call_all(f, b, TO_STORE, ink_kbf_insert_at);
 }
+
+int ink_kbf_update_batch(struct ink_kbf *f, const struct ink_kbf_batch *b)
+{
+	return call_all(f, b, TO_STORE, ink_kbf_change_at);
+}
+
+int ink_kbf_delete_batch(struct ink_kbf *f, const struct ink_kbf_batch *b)
+{
+	return call_all(f, b, TO_DELETE, ink_kbf_change_at);
+}
