@@ -205,6 +205,9 @@ std::vector<part_of_bench> parts(const command_line &c)
 		all.push_back({ "tick" + of, [&how, n](report &r) { measure_ticks(how, r, n); } });
 	}
 	all.push_back({ "filters", [&how](report &r) { compare_filters(how, r, 1000000); } });
+	for (size_t n : c.sizes)
+		all.push_back({ "kbf batch " + std::to_string(n),
+				[&how, n](report &r) { measure_kbf_batches(how, r, n); } });
 	all.push_back({ "kbf", [&how](report &r) { measure_kbf(how, r, 1000000); } });
 	all.push_back({ "whole", [&how](report &r) { measure_whole(how, r, 1000000); } });
 	all.push_back({ "latency", [&how](report &r) { measure_latency(how, r, 1000000); } });

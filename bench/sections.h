@@ -40,6 +40,9 @@ void measure_counts(const settings &, report &, size_t n);
 /* kbf.cc: the key-value Bloom filter, and the cost of decoding a pair. */
 void measure_kbf(const settings &, report &, size_t n);
 
+/* kbf_batch.cc: its updates and deletes, singly and in batches. */
+void measure_kbf_batches(const settings &, report &, size_t n);
+
 /* whole.cc: merging, subtracting, saving and loading whole structures. */
 void measure_whole(const settings &, report &, size_t n);
 
