@@ -229,6 +229,7 @@ int main(int argc, char **argv)
 	report r(c.ndjson);
 
 	print_head();
+	check_one_line();
 	for (const part_of_bench &p : all)
 		if (p.name.find(c.only) != std::string::npos)
 			p.run(r);

@@ -38,7 +38,7 @@ double false_positives(table &t, flows &f)
 
 void keep(const promise &p, report &out)
 {
-	table_ptr t = make_inkling(options_of(p.what, p.n), hashing::given, true);
+	table_ptr t = make_inkling(options_of(p.what, p.n), hashing::given, BATCHED);
 	flows f(p.n);
 	uint64_t bad = t->insert(f.fill(0, p.n)) + t->hit(f.next(p.n));
 

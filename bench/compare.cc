@@ -123,12 +123,12 @@ void comparison::enter_inkling()
 	struct ink_options line = options_of(variety::line, n), compact = options_of(variety::compact, n);
 	struct ink_options writers = options_of(variety::line_writers, n);
 
-	enter("line", row::inkling, [&] { return make_inkling(line, h, false); });
-	enter("line, batched", row::inkling, [&] { return make_inkling(line, h, true); });
-	enter("line, many writers", row::inkling, [&] { return make_inkling(writers, h, false); });
-	enter("line, m. w., batched", row::inkling, [&] { return make_inkling(writers, h, true); });
-	enter("compact", row::inkling, [&] { return make_inkling(compact, h, false); });
-	enter("compact, batched", row::inkling, [&] { return make_inkling(compact, h, true); });
+	enter("line", row::inkling, [&] { return make_inkling(line, h, SINGLE); });
+	enter("line, batched", row::inkling, [&] { return make_inkling(line, h, BATCHED); });
+	enter("line, many writers", row::inkling, [&] { return make_inkling(writers, h, SINGLE); });
+	enter("line, m. w., batched", row::inkling, [&] { return make_inkling(writers, h, BATCHED); });
+	enter("compact", row::inkling, [&] { return make_inkling(compact, h, SINGLE); });
+	enter("compact, batched", row::inkling, [&] { return make_inkling(compact, h, BATCHED); });
 }
 
 void comparison::enter_exact()

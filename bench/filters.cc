@@ -159,7 +159,7 @@ private:
 
 void filters::enter(const char *name, const struct ink_options &o, bool batched)
 {
-	all.push_back({ name, o, make_inkling(o, hashing::given, batched), {}, 0, 0, 0, 0 });
+	all.push_back({ name, o, make_inkling(o, hashing::given, batched ? BATCHED : SINGLE), {}, 0, 0, 0, 0 });
 }
 
 void filters::enter()

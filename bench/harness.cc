@@ -72,12 +72,12 @@ const slice &flows::buffer::done(size_t n)
 
 uint8_t flows::any_state()
 {
-	return uint8_t((mixed(random++) >> 32) * STATES >> 32);
+	return uint8_t((mixed(random++) >> 32) * n_states >> 32);
 }
 
-flows::flows(size_t n, uint64_t first_flow, walk w)
+flows::flows(size_t n, uint64_t first_flow, walk w, unsigned states_of_a_flow)
     : live(n), states(n), order(n), next_flow(first_flow + n), next_stranger(first_flow + STRANGERS),
-      random(~first_flow)
+      random(~first_flow), n_states(states_of_a_flow)
 {
 	for (size_t i = 0; i < n; i++) {
 		live[i] = first_flow + i;

@@ -50,10 +50,29 @@ struct slice {
 	const uint8_t *states; /* to be stored, or what the answer must be */
 };
 
+/*
+ * How a table is called: in bursts of so many items, 1 being single calls. `fetched`:
+ * the memory of later items is prefetched beyond the burst, that of the next burst or
+ * of the single call FETCH_AHEAD items later.
+ */
+struct calls {
+	size_t burst;
+	bool fetched;
+};
+
+constexpr size_t BURST_MOST = 256; /* a vector of VPP; with half as many, hits take some 4 % longer */
+constexpr size_t FETCH_AHEAD = 16; /* single calls */
+constexpr calls SINGLE = { 1, false }, BATCHED = { BURST_MOST, false };
+
 class table
 {
 public:
 	virtual ~table() = default;
+
+	/* From now on it is called so; tables that can be called in one way only take no notice. */
+	virtual void call_by(const calls &)
+	{
+	}
 
 	/* Empties the table and makes sure that its memory is there: insert must not measure page faults. */
 	virtual void renew() = 0;
@@ -111,7 +130,7 @@ class flows
 public:
 	enum class walk { shuffled, in_order };
 
-	explicit flows(size_t n, uint64_t first_flow = 0, walk = walk::shuffled);
+	explicit flows(size_t n, uint64_t first_flow = 0, walk = walk::shuffled, unsigned states = STATES);
 
 	size_t size() const
 	{
@@ -152,6 +171,7 @@ private:
 	std::vector<uint32_t> order;
 	size_t cursor = 0;
 	uint64_t next_flow, next_stranger, random;
+	unsigned n_states;
 	buffer a, b;
 };
 

@@ -286,7 +286,7 @@ private:
 		enter_kbf("kbf, wide, batched", INK_KBF_POWER_SUMS_WIDE, 0, true);
 		enter_kbf("kbf, greedy, batched", INK_KBF_GREEDY, 5, true);
 		rows.push_back({ "line, batched",
-				 make_inkling(options_of(variety::line, n), hashing::own, true),
+				 make_inkling(options_of(variety::line, n), hashing::own, BATCHED),
 				 nullptr,
 				 {} });
 	}

@@ -60,7 +60,7 @@ void churn(entrant &e, const flows::change &c)
 std::vector<entrant> enter(size_t n)
 {
 	std::vector<entrant> all;
-	auto inkling = [&](variety v) { return make_inkling(options_of(v, n), hashing::given, false); };
+	auto inkling = [&](variety v) { return make_inkling(options_of(v, n), hashing::given, SINGLE); };
 
 	all.push_back({ "line", inkling(variety::line), {} });
 	all.push_back({ "line, many writers", inkling(variety::line_writers), {} });

@@ -23,10 +23,17 @@ template <class H> H AbslHashValue(H h, const key &k)
 }
 
 template <class Hash> using absl_map =
-	absl::flat_hash_map<key, uint8_t, Hash, std::equal_to<key>, counting_allocator<map_entry>>;
+	absl::flat_hash_map<key, uint8_t, Hash, std::equal_to<key>, counting_allocator<entry_of<whole_keys>>>;
 
+/* Its own call fetches both the control bytes and the place. */
 struct absl_fetch {
-	template <class Map> void operator()(const Map &map, const key &k) const
+	static constexpr bool NONE = false;
+
+	template <class Map> static void first(const Map &, const key &)
+	{
+	}
+
+	template <class Map> static void second(const Map &map, const key &k)
 	{
 		map.prefetch(k);
 	}
@@ -40,8 +47,8 @@ std::string absl_version()
 template <class Hash> static table_ptr make(size_t n, bool prefetch)
 {
 	if (prefetch)
-		return std::make_unique<map_table<absl_map<Hash>, absl_fetch>>(n);
-	return std::make_unique<map_table<absl_map<Hash>, no_fetch>>(n);
+		return std::make_unique<map_table<absl_map<Hash>, whole_keys, absl_fetch>>(n);
+	return std::make_unique<map_table<absl_map<Hash>, whole_keys, no_fetch>>(n);
 }
 
 table_ptr make_absl(size_t n, hashing h, bool prefetch)

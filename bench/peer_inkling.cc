@@ -7,14 +7,41 @@ namespace bench
 namespace
 {
 
-/* Items in one batch call: as many as a vector of VPP has; with half as many, hits take some 4 % longer. */
-constexpr size_t BURST = 256;
+/* ink_fetch and ink_fetch_batch, if the library has them. */
+template <class T> auto fetch_one(const T *t, uint64_t id, int) -> decltype(ink_fetch(t, id))
+{
+	ink_fetch(t, id);
+}
+
+template <class T> void fetch_one(const T *, uint64_t, long)
+{
+}
+
+template <class T> auto fetch_batch(const T *t, const uint64_t *ids, size_t n, int)
+	-> decltype(ink_fetch_batch(t, ids, n))
+{
+	ink_fetch_batch(t, ids, n);
+}
+
+template <class T> void fetch_batch(const T *, const uint64_t *, size_t, long)
+{
+}
+
+template <class T> constexpr auto has_fetch(const T *t, int) -> decltype(ink_fetch(t, 0), true)
+{
+	return true;
+}
+
+template <class T> constexpr bool has_fetch(const T *, long)
+{
+	return false;
+}
 
 class inkling final : public table
 {
 public:
-	inkling(const struct ink_options &options, hashing h, bool batched)
-	    : options(options), own_hash(h == hashing::own), batched(batched), t(nullptr)
+	inkling(const struct ink_options &options, hashing h, const calls &how)
+	    : options(options), own_hash(h == hashing::own), how(how), t(nullptr)
 	{
 		renew();
 	}
@@ -27,10 +54,16 @@ public:
 	inkling(const inkling &) = delete;
 	inkling &operator=(const inkling &) = delete;
 
+	void call_by(const calls &c) override
+	{
+		how = c;
+	}
+
 	/* A sixteenth of the flows come and go, and have touched every page. */
 	void renew() override
 	{
-		flows visitors(options.flows / 16 + 1, uint64_t(1) << 40);
+		flows visitors(options.flows / 16 + 1, uint64_t(1) << 40, flows::walk::in_order,
+			       options.states);
 		const slice &all = visitors.fill(0, visitors.size());
 
 		ink_free(t);
@@ -41,7 +74,7 @@ public:
 
 	uint64_t insert(const slice &s) override
 	{
-		if (batched)
+		if (how.burst > 1)
 			return each_batch(
 				s, [&](const struct ink_batch &b) { return !!ink_insert_batch(t, &b); });
 		return each(s, [&](size_t i) { return !!ink_insert(t, id(s, i), s.states[i]); });
@@ -49,7 +82,7 @@ public:
 
 	uint64_t hit(const slice &s) override
 	{
-		if (batched)
+		if (how.burst > 1)
 			return each_batch(s, [&](const struct ink_batch &b) {
 				ink_lookup_batch(t, &b);
 				return wrong(b);
@@ -59,7 +92,7 @@ public:
 
 	uint64_t miss(const slice &s) override
 	{
-		if (batched)
+		if (how.burst > 1)
 			return each_batch(s, [&](const struct ink_batch &b) {
 				ink_lookup_batch(t, &b);
 				return present(b);
@@ -69,7 +102,7 @@ public:
 
 	uint64_t modify(const slice &s) override
 	{
-		if (batched)
+		if (how.burst > 1)
 			return each_batch(
 				s, [&](const struct ink_batch &b) { return !!ink_modify_batch(t, &b); });
 		return each(s, [&](size_t i) { return !!ink_modify(t, id(s, i), s.states[i]); });
@@ -77,7 +110,7 @@ public:
 
 	uint64_t erase(const slice &s) override
 	{
-		if (batched)
+		if (how.burst > 1)
 			return each_batch(
 				s, [&](const struct ink_batch &b) { return !!ink_delete_batch(t, &b); });
 		return each(s, [&](size_t i) { return !!ink_delete(t, id(s, i)); });
@@ -86,12 +119,14 @@ public:
 	/* A batch leaves, a batch arrives; or pair by pair. */
 	uint64_t churn(const slice &gone, const slice &born) override
 	{
-		size_t size = batched ? BURST : 1;
+		size_t size = how.burst;
 		uint64_t bad = 0;
 
 		for (size_t i = 0; i < gone.n; i += size) {
 			size_t n = gone.n - i < size ? gone.n - i : size;
 
+			fetch_later(gone, i);
+			fetch_later(born, i);
 			bad += erase(part(gone, i, n)) + insert(part(born, i, n));
 		}
 		return bad;
@@ -118,23 +153,39 @@ private:
 		return own_hash ? ink_id(t, &s.keys[i], sizeof(key)) : s.ids[i];
 	}
 
-	template <class Work> static uint64_t each(const slice &s, Work work)
+	/* The memory of the burst after that at `from`, or of the single call FETCH_AHEAD items later. */
+	void fetch_later(const slice &s, size_t from) const
+	{
+		size_t later = from + (how.burst > 1 ? how.burst : FETCH_AHEAD);
+
+		if (!how.fetched || own_hash || later >= s.n)
+			return;
+		if (how.burst > 1)
+			fetch_batch(t, s.ids + later, s.n - later < how.burst ? s.n - later : how.burst, 0);
+		else
+			fetch_one(t, s.ids[later], 0);
+	}
+
+	template <class Work> uint64_t each(const slice &s, Work work) const
 	{
 		uint64_t bad = 0;
 
-		for (size_t i = 0; i < s.n; i++)
+		for (size_t i = 0; i < s.n; i++) {
+			fetch_later(s, i);
 			bad += work(i);
+		}
 		return bad;
 	}
 
 	template <class Work> uint64_t each_batch(const slice &s, Work work) const
 	{
-		return in_bursts(s, BURST, [&](const slice &b) {
-			uint64_t ids[BURST];
-			ink_answer answers[BURST];
+		return in_bursts(s, how.burst, [&](const slice &b) {
+			uint64_t ids[BURST_MOST];
+			ink_answer answers[BURST_MOST];
 			struct ink_keys keys = { b.keys, sizeof(key), b.n };
 			struct ink_batch batch = {};
 
+			fetch_later(s, size_t(b.ids - s.ids));
 			if (own_hash)
 				ink_id_batch(t, &keys, ids);
 			batch.n = b.n;
@@ -164,7 +215,8 @@ private:
 	}
 
 	struct ink_options options;
-	bool own_hash, batched;
+	bool own_hash;
+	calls how;
 	struct ink_table *t;
 };
 
@@ -185,9 +237,14 @@ struct ink_options options_of(variety v, size_t n)
 	return o;
 }
 
-table_ptr make_inkling(const struct ink_options &options, hashing h, bool batched)
+table_ptr make_inkling(const struct ink_options &options, hashing h, const calls &how)
 {
-	return std::make_unique<inkling>(options, h, batched);
+	return std::make_unique<inkling>(options, h, how);
+}
+
+bool inkling_has_fetch()
+{
+	return has_fetch(static_cast<const struct ink_table *>(nullptr), 0);
 }
 
 struct ink_table *create(const struct ink_options &options)

@@ -53,25 +53,59 @@ public:
 	uint64_t *bytes;
 };
 
-/* What an entry is, for the allocator. */
-using map_entry = std::pair<const key, uint8_t>;
+/* ------------------------------------------------------- keys and fetches */
+
+/* What a map has for its key, and an entry for its allocator. */
+struct whole_keys {
+	using type = key;
+
+	static const key &of(const slice &s, size_t i)
+	{
+		return s.keys[i];
+	}
+};
+
+struct ids_alone {
+	using type = uint64_t;
+
+	static uint64_t of(const slice &s, size_t i)
+	{
+		return s.ids[i];
+	}
+};
+
+template <class Keys> using entry_of = std::pair<const typename Keys::type, uint8_t>;
 
 /*
- * `Fetch` is called with the map and the key that comes AHEAD items later; a
- * map that cannot fetch ahead gets no_fetch.
+ * Prefetches come in two passes: `first` for the key that comes 2 AHEAD items later,
+ * `second`, which may read what the first has fetched, for the one that comes AHEAD items
+ * later. A map that cannot prefetch has NONE.
  */
 struct no_fetch {
-	template <class Map> void operator()(const Map &, const key &) const
+	static constexpr bool NONE = true;
+
+	template <class Map, class Key> static void first(const Map &, const Key &)
+	{
+	}
+
+	template <class Map, class Key> static void second(const Map &, const Key &)
 	{
 	}
 };
 
-template <class Map, class Fetch> class map_table : public table
+/* -------------------------------------------------------------- the table */
+
+template <class Map, class Keys, class Fetch> class map_table : public table
 {
 public:
 	explicit map_table(size_t n) : n(n), map(empty_map())
 	{
 		renew();
+	}
+
+	void call_by(const calls &c) override
+	{
+		how = c;
 	}
 
 	void renew() override
@@ -82,13 +116,13 @@ public:
 
 	uint64_t insert(const slice &s) override
 	{
-		return each(s, [&](size_t i) { return !map.emplace(s.keys[i], s.states[i]).second; });
+		return each(s, s, [&](size_t i) { return !map.emplace(Keys::of(s, i), s.states[i]).second; });
 	}
 
 	uint64_t hit(const slice &s) override
 	{
-		return each(s, [&](size_t i) {
-			auto found = map.find(s.keys[i]);
+		return each(s, s, [&](size_t i) {
+			auto found = map.find(Keys::of(s, i));
 
 			return found == map.end() || found->second != s.states[i];
 		});
@@ -96,13 +130,13 @@ public:
 
 	uint64_t miss(const slice &s) override
 	{
-		return each(s, [&](size_t i) { return map.find(s.keys[i]) != map.end(); });
+		return each(s, s, [&](size_t i) { return map.find(Keys::of(s, i)) != map.end(); });
 	}
 
 	uint64_t modify(const slice &s) override
 	{
-		return each(s, [&](size_t i) {
-			auto found = map.find(s.keys[i]);
+		return each(s, s, [&](size_t i) {
+			auto found = map.find(Keys::of(s, i));
 
 			if (found == map.end())
 				return true;
@@ -113,17 +147,15 @@ public:
 
 	uint64_t erase(const slice &s) override
 	{
-		return each(s, [&](size_t i) { return map.erase(s.keys[i]) != 1; });
+		return each(s, s, [&](size_t i) { return map.erase(Keys::of(s, i)) != 1; });
 	}
 
 	uint64_t churn(const slice &gone, const slice &born) override
 	{
-		return each(gone, [&](size_t i) {
-			if (i + AHEAD < born.n)
-				fetch(map, born.keys[i + AHEAD]);
-			bool lost = map.erase(gone.keys[i]) != 1;
+		return each(gone, born, [&](size_t i) {
+			bool lost = map.erase(Keys::of(gone, i)) != 1;
 
-			return !map.emplace(born.keys[i], born.states[i]).second || lost;
+			return !map.emplace(Keys::of(born, i), born.states[i]).second || lost;
 		});
 	}
 
@@ -141,23 +173,66 @@ private:
 		return Map(typename Map::allocator_type(&allocated));
 	}
 
-	/* Counts for how many items `work` is true. */
-	template <class Work> uint64_t each(const slice &s, Work work)
+	/* Counts for how many items `work` is true. `born` is `s` itself, or in churn what takes its place. */
+	template <class Work> uint64_t each(const slice &s, const slice &born, Work work)
+	{
+		size_t size = how.fetched ? s.n : how.burst;
+		uint64_t bad = 0;
+
+		if (Fetch::NONE || size == 1)
+			size = s.n;
+		for (size_t from = 0; from < s.n; from += size)
+			bad += burst(s, born, { from, s.n - from < size ? s.n : from + size }, work);
+		return bad;
+	}
+
+	struct range {
+		size_t from, end;
+	};
+
+	template <class Work> uint64_t burst(const slice &s, const slice &born, range r, Work work)
 	{
 		uint64_t bad = 0;
 
-		for (size_t i = 0; i < s.n; i++) {
-			if (i + AHEAD < s.n)
-				fetch(map, s.keys[i + AHEAD]);
+		if (fetches()) {
+			for (size_t i = r.from; i < r.from + 2 * AHEAD && i < r.end; i++)
+				first(s, born, i);
+			for (size_t i = r.from; i < r.from + AHEAD && i < r.end; i++)
+				second(s, born, i);
+		}
+		for (size_t i = r.from; i < r.end; i++) {
+			if (fetches() && i + 2 * AHEAD < r.end)
+				first(s, born, i + 2 * AHEAD);
+			if (fetches() && i + AHEAD < r.end)
+				second(s, born, i + AHEAD);
 			bad += work(i);
 		}
 		return bad;
 	}
 
+	bool fetches() const
+	{
+		return !Fetch::NONE && (how.fetched || how.burst > 1);
+	}
+
+	void first(const slice &s, const slice &born, size_t i) const
+	{
+		Fetch::first(map, Keys::of(s, i));
+		if (&born != &s)
+			Fetch::first(map, Keys::of(born, i));
+	}
+
+	void second(const slice &s, const slice &born, size_t i) const
+	{
+		Fetch::second(map, Keys::of(s, i));
+		if (&born != &s)
+			Fetch::second(map, Keys::of(born, i));
+	}
+
 	size_t n;
+	calls how = { 1, true };
 	uint64_t allocated = 0;
 	Map map;
-	Fetch fetch;
 };
 
 } /* namespace bench */

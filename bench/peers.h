@@ -13,8 +13,20 @@ namespace bench
 
 using table_ptr = std::unique_ptr<table>;
 
+/*
+ * boost: by 16-byte keys, or by 64-bit ids, which are their own hash. With two passes: the
+ * group of an item that comes later is prefetched, then its element. Boost 1.81 has no
+ * calls for that (peer_boost.cc); where the version is another, it is not to be had.
+ */
+enum class boost_keys { whole, ids, ids_two_passes };
+
 std::string boost_version();
-table_ptr make_boost(size_t n, hashing);
+bool boost_has_two_passes();
+table_ptr make_boost(size_t n, hashing, boost_keys = boost_keys::whole);
+
+/* A line of 64 bytes for 7 ids and their states, as full as `load` says: our own lower bound for exact tables. */
+table_ptr make_one_line(size_t n, double load);
+void check_one_line(); /* beside an exact map, or the end */
 
 std::string absl_version();
 table_ptr make_absl(size_t n, hashing, bool prefetch);
@@ -33,7 +45,9 @@ table_ptr make_gather(size_t bytes, unsigned lines);
 enum class variety { line, line_writers, compact };
 
 struct ink_options options_of(variety, size_t n);
-table_ptr make_inkling(const struct ink_options &, hashing, bool batched);
+table_ptr make_inkling(const struct ink_options &, hashing, const calls &);
+
+bool inkling_has_fetch(); /* is there ink_fetch? */
 
 /* ink_create, or the end. */
 struct ink_table *create(const struct ink_options &);

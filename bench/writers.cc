@@ -240,7 +240,7 @@ double race::measure(op o, const char *name, report &out)
 
 void compare_threads(const settings &s, report &out, size_t n)
 {
-	table_ptr line = make_inkling(options_of(variety::line_writers, n), hashing::given, true);
+	table_ptr line = make_inkling(options_of(variety::line_writers, n), hashing::given, BATCHED);
 	two_cores cores;
 	race control(s, n, make_gather(line->bytes(), 1), cores), r(s, n, std::move(line), cores);
 
