@@ -39,6 +39,7 @@
 #include <cstring>
 #include <functional>
 #include <getopt.h>
+#include <sstream>
 #include <unistd.h>
 
 using namespace bench;
@@ -46,13 +47,22 @@ using namespace bench;
 namespace
 {
 
-const char *const USAGE = "usage: ink-bench [--quick] [--flows N]... [--only TEXT] [--ndjson FILE]\n"
-			  "\n"
-			  "  --quick        1,000,000 flows only, fewer rounds (under 2 minutes)\n"
-			  "  --flows N      N flows instead of 1,000,000 and 16,000,000; may be repeated\n"
-			  "  --only TEXT    only sections whose name contains TEXT\n"
-			  "  --ndjson FILE  also write every number to FILE, one JSON object a line\n"
-			  "  --list         the names of the sections\n";
+const char *const USAGE =
+	"usage: ink-bench [--quick] [--flows N]... [--only TEXT] [--ndjson FILE] [--burst N]\n"
+	"                 [--kinds LIST] [--errors LIST] [--states LIST] [--age-bits LIST]\n"
+	"\n"
+	"  --quick          1,000,000 flows only, fewer rounds (some minutes)\n"
+	"  --flows N        N flows instead of 1,000,000 and 16,000,000; may be repeated\n"
+	"  --only TEXT      only sections whose name contains TEXT\n"
+	"  --ndjson FILE    also write every number to FILE, one JSON object a line\n"
+	"  --burst N        items of a burst in what is called batched, 1 to 256 (default 256)\n"
+	"  --list           the names of the sections\n"
+	"\n"
+	"The section 'shapes' measures every combination of these:\n"
+	"  --kinds LIST     compact,line,writers (line for many writers)\n"
+	"  --errors LIST    default 0.05,0.01,0.004,0.001,0.0001,0.000001\n"
+	"  --states LIST    default 2,4,7,15,31\n"
+	"  --age-bits LIST  default 1,2; those after the first with 15 states only\n";
 
 struct command_line {
 	settings how;
@@ -68,16 +78,113 @@ struct command_line {
 	exit(status);
 }
 
-size_t number(const char *text)
+[[noreturn]] void refuse(const char *option, const char *expected, const std::string &text)
+{
+	fprintf(stderr, "ink-bench: --%s takes %s, not '%s'\n", option, expected, text.c_str());
+	exit(2);
+}
+
+struct limits {
+	const char *option, *expected;
+	double least, most;
+};
+
+double number(const limits &l, const std::string &text)
 {
 	char *end;
-	unsigned long long n = strtoull(text, &end, 10);
+	double n = strtod(text.c_str(), &end);
 
-	if (*end || n < 1000 || n > 200000000) {
-		fprintf(stderr, "ink-bench: --flows takes a number from 1000 to 200000000, not '%s'\n", text);
-		exit(2);
-	}
+	if (text.empty() || *end || !(n >= l.least && n <= l.most))
+		refuse(l.option, l.expected, text);
 	return n;
+}
+
+std::vector<std::string> words_of(const char *list)
+{
+	std::istringstream text(list);
+	std::vector<std::string> words;
+
+	for (std::string word; std::getline(text, word, ',');)
+		words.push_back(word);
+	return words;
+}
+
+template <class T> std::vector<T> numbers(const limits &l, const char *list)
+{
+	std::vector<T> all;
+
+	for (const std::string &word : words_of(list))
+		all.push_back(T(number(l, word)));
+	if (all.empty())
+		refuse(l.option, l.expected, list);
+	return all;
+}
+
+std::vector<variety> kinds(const char *list)
+{
+	std::vector<variety> all;
+
+	for (const std::string &word : words_of(list))
+		if (word == "line")
+			all.push_back(variety::line);
+		else if (word == "compact")
+			all.push_back(variety::compact);
+		else if (word == "writers")
+			all.push_back(variety::line_writers);
+		else
+			refuse("kinds", "some of compact,line,writers", word);
+	return all;
+}
+
+/* The options that select shapes. */
+bool select_shapes(int option, shape_choice &s)
+{
+	switch (option) {
+	case 'k':
+		s.kinds = kinds(optarg);
+		return true;
+	case 'e':
+		s.errors = numbers<double>({ "errors", "shares of 1e-9 to 0.5", 1e-9, .5 }, optarg);
+		return true;
+	case 's':
+		s.states = numbers<unsigned>({ "states", "numbers from 1 to 63", 1, 63 }, optarg);
+		return true;
+	case 'a':
+		s.age_bits = numbers<unsigned>({ "age-bits", "numbers from 0 to 2", 0, 2 }, optarg);
+		return true;
+	default:
+		return false;
+	}
+}
+
+void apply(int option, command_line &c)
+{
+	static const limits flows = { "flows", "a number from 1000 to 200000000", 1000, 200000000 };
+	static const limits burst = { "burst", "a number from 1 to 256", 1, BURST_MOST };
+
+	switch (option) {
+	case 'q':
+		c.how.quick = true;
+		break;
+	case 'f':
+		c.sizes.push_back(size_t(number(flows, optarg)));
+		break;
+	case 'o':
+		c.only = optarg;
+		break;
+	case 'n':
+		c.ndjson = optarg;
+		break;
+	case 'b':
+		c.how.burst = size_t(number(burst, optarg));
+		break;
+	case 'l':
+		c.list = true;
+		break;
+	default:
+		if (!select_shapes(option, c.how.shapes))
+			usage(option == 'h' ? 0 : 2);
+	}
 }
 
 command_line parse(int argc, char **argv)
@@ -87,7 +194,12 @@ command_line parse(int argc, char **argv)
 		{ "flows", required_argument, nullptr, 'f' },
 		{ "only", required_argument, nullptr, 'o' },
 		{ "ndjson", required_argument, nullptr, 'n' },
+		{ "burst", required_argument, nullptr, 'b' },
 		{ "list", no_argument, nullptr, 'l' },
+		{ "kinds", required_argument, nullptr, 'k' },
+		{ "errors", required_argument, nullptr, 'e' },
+		{ "states", required_argument, nullptr, 's' },
+		{ "age-bits", required_argument, nullptr, 'a' },
 		{ "help", no_argument, nullptr, 'h' },
 		{ nullptr, 0, nullptr, 0 },
 	};
@@ -95,25 +207,7 @@ command_line parse(int argc, char **argv)
 	int o;
 
 	while ((o = getopt_long(argc, argv, "", options, nullptr)) >= 0)
-		switch (o) {
-		case 'q':
-			c.how.quick = true;
-			break;
-		case 'f':
-			c.sizes.push_back(number(optarg));
-			break;
-		case 'o':
-			c.only = optarg;
-			break;
-		case 'n':
-			c.ndjson = optarg;
-			break;
-		case 'l':
-			c.list = true;
-			break;
-		default:
-			usage(o == 'h' ? 0 : 2);
-		}
+		apply(o, c);
 	if (optind < argc)
 		usage(2);
 	if (c.sizes.empty())
@@ -199,6 +293,7 @@ std::vector<part_of_bench> parts(const command_line &c)
 		std::string of = " " + std::to_string(n);
 
 		all.push_back({ "given" + of, [&how, n](report &r) { compare(how, r, n, hashing::given); } });
+		all.push_back({ "shapes" + of, [&how, n](report &r) { measure_shapes(how, r, n); } });
 		all.push_back({ "keys" + of, [&how, n](report &r) { compare(how, r, n, hashing::own); } });
 		all.push_back({ "writers" + of, [&how, n](report &r) { compare_threads(how, r, n); } });
 		all.push_back({ "count" + of, [&how, n](report &r) { measure_counts(how, r, n); } });

@@ -15,6 +15,7 @@
  * benchmark.
  */
 #include "bench/sections.h"
+#include "bench/turns.h"
 
 #include <algorithm>
 
@@ -40,12 +41,6 @@ struct plan {
 	size_t slice, cold; /* cold: of the slice, not timed */
 };
 
-/* Far beyond the caches: a fill takes long, and the bars are lower. */
-bool is_large(size_t n)
-{
-	return n > 4000000;
-}
-
 /*
  * Of the 700,000 lines of a table of 45 MB, 250,000 items would touch only half, too
  * few to warm the cache. Twice as many touch three quarters, and in churn nearly
@@ -65,7 +60,7 @@ class comparison
 {
 public:
 	comparison(const settings &s, report &r, size_t n, hashing h)
-	    : p(plan_for(s, n)), out(r), n(n), h(h), f(n),
+	    : how(s), p(plan_for(s, n)), out(r), n(n), h(h), f(n),
 	      section(h == hashing::given ? "ids given" : "from keys")
 	{
 	}
@@ -97,6 +92,7 @@ private:
 	samples speed(const row &, op) const;
 	void add_bar(const row &, op, double limit);
 
+	const settings &how;
 	plan p;
 	report &out;
 	size_t n;
@@ -122,13 +118,14 @@ void comparison::enter_inkling()
 {
 	struct ink_options line = options_of(variety::line, n), compact = options_of(variety::compact, n);
 	struct ink_options writers = options_of(variety::line_writers, n);
+	calls bursts = { how.burst, false };
 
 	enter("line", row::inkling, [&] { return make_inkling(line, h, SINGLE); });
-	enter("line, batched", row::inkling, [&] { return make_inkling(line, h, BATCHED); });
+	enter("line, batched", row::inkling, [&] { return make_inkling(line, h, bursts); });
 	enter("line, many writers", row::inkling, [&] { return make_inkling(writers, h, SINGLE); });
-	enter("line, m. w., batched", row::inkling, [&] { return make_inkling(writers, h, BATCHED); });
+	enter("line, m. w., batched", row::inkling, [&] { return make_inkling(writers, h, bursts); });
 	enter("compact", row::inkling, [&] { return make_inkling(compact, h, SINGLE); });
-	enter("compact, batched", row::inkling, [&] { return make_inkling(compact, h, BATCHED); });
+	enter("compact, batched", row::inkling, [&] { return make_inkling(compact, h, bursts); });
 }
 
 void comparison::enter_exact()

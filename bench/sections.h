@@ -9,12 +9,28 @@
 namespace bench
 {
 
+/* Which shapes shapes.cc measures. */
+struct shape_choice {
+	std::vector<variety> kinds = { variety::compact, variety::line, variety::line_writers };
+	std::vector<double> errors = { .05, .01, .004, .001, 1e-4, 1e-6 };
+	std::vector<unsigned> states = { 2, 4, 7, 15, 31 };
+	std::vector<unsigned> age_bits = { 1, 2 }; /* all but the first: with 15 states */
+};
+
 struct settings {
 	bool quick = false;
+	size_t burst = BURST_MOST; /* of what is called "batched" */
+	shape_choice shapes;
 };
+
+/* At this load of the one-line table lookups are about as fast as at lower ones, in fewer bits. */
+constexpr double ONE_LINE_LOAD = .75;
 
 /* compare.cc: every operation, for all competitors. */
 void compare(const settings &, report &, size_t n, hashing);
+
+/* shapes.cc: line and compact at any error and number of states. */
+void measure_shapes(const settings &, report &, size_t n);
 
 /* filters.cc: the paper's structures and `line`. */
 void compare_filters(const settings &, report &, size_t n);
