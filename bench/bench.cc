@@ -293,6 +293,9 @@ std::vector<part_of_bench> parts(const command_line &c)
 		std::string of = " " + std::to_string(n);
 
 		all.push_back({ "given" + of, [&how, n](report &r) { compare(how, r, n, hashing::given); } });
+		all.push_back({ "bursts" + of, [&how, n](report &r) { measure_bursts(how, r, n); } });
+		all.push_back({ "step" + of, [&how, n](report &r) { measure_steps(how, r, n); } });
+		all.push_back({ "full" + of, [&how, n](report &r) { measure_fullness(how, r, n); } });
 		all.push_back({ "shapes" + of, [&how, n](report &r) { measure_shapes(how, r, n); } });
 		all.push_back({ "keys" + of, [&how, n](report &r) { compare(how, r, n, hashing::own); } });
 		all.push_back({ "writers" + of, [&how, n](report &r) { compare_threads(how, r, n); } });

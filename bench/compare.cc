@@ -26,7 +26,7 @@ namespace
 {
 
 struct row {
-	enum kind { inkling, exact, approximate, gather };
+	enum kind { inkling, exact, bound, approximate, gather }; /* bound: exact, but ours and no peer */
 
 	std::string name;
 	kind what;
@@ -83,7 +83,7 @@ private:
 	void round(op, unsigned number);
 
 	void print_rates() const;
-	void print_ratios() const;
+	template <class Other> void print_ratios(const char *title, Other) const;
 	void print_memory() const;
 	void record();
 
@@ -118,19 +118,28 @@ void comparison::enter_inkling()
 {
 	struct ink_options line = options_of(variety::line, n), compact = options_of(variety::compact, n);
 	struct ink_options writers = options_of(variety::line_writers, n);
+	struct ink_options by_default = compact;
 	calls bursts = { how.burst, false };
 
+	by_default.error = 0;
+	by_default.geometry = {};
 	enter("line", row::inkling, [&] { return make_inkling(line, h, SINGLE); });
 	enter("line, batched", row::inkling, [&] { return make_inkling(line, h, bursts); });
 	enter("line, many writers", row::inkling, [&] { return make_inkling(writers, h, SINGLE); });
 	enter("line, m. w., batched", row::inkling, [&] { return make_inkling(writers, h, bursts); });
 	enter("compact", row::inkling, [&] { return make_inkling(compact, h, SINGLE); });
+	enter("compact, default err.", row::inkling, [&] { return make_inkling(by_default, h, bursts); });
 	enter("compact, batched", row::inkling, [&] { return make_inkling(compact, h, bursts); });
 }
 
 void comparison::enter_exact()
 {
 	enter("boost", row::exact, [&] { return make_boost(n, h); });
+	if (h == hashing::given)
+		enter("boost, ids", row::exact, [&] { return make_boost(n, h, boost_keys::ids); });
+	if (h == hashing::given && boost_has_two_passes())
+		enter("boost, two passes", row::exact,
+		      [&] { return make_boost(n, h, boost_keys::ids_two_passes); });
 	enter("absl", row::exact, [&] { return make_absl(n, h, false); });
 	enter("absl prefetch", row::exact, [&] { return make_absl(n, h, true); });
 	enter("rte_hash", row::exact, [&] { return make_rte_hash(n, h, rte_way::single); });
@@ -142,6 +151,8 @@ void comparison::enter_others()
 {
 	uint64_t bytes = find("line").bytes;
 
+	if (h == hashing::given)
+		enter("one line", row::bound, [&] { return make_one_line(n, ONE_LINE_LOAD); });
 	if (h == hashing::own) {
 		enter("rte_member", row::approximate, [&] { return make_rte_member(n, rte_way::single); });
 		enter("rte_member bulk", row::approximate, [&] { return make_rte_member(n, rte_way::bulk); });
@@ -174,7 +185,7 @@ double comparison::timed(row &r, op o, const slice &s, const slice &born)
 	}
 	if (r.what != row::approximate && r.wrong)
 		die("%s, %s: %lu wrong answers about live flows", r.name.c_str(), op_names[o], r.wrong);
-	if (r.what == row::exact && r.found)
+	if ((r.what == row::exact || r.what == row::bound) && r.found)
 		die("%s claims to know %lu strangers", r.name.c_str(), r.found);
 	return took;
 }
@@ -287,30 +298,31 @@ samples comparison::speed(const row &r, op o) const
 
 void comparison::print_rates() const
 {
-	printf("%-20s", "");
+	printf("%-21s", "");
 	for (const char *name : op_names)
 		printf(" %14s", name);
 	putchar('\n');
 	for (const row &r : rows) {
-		printf("%-20s", r.name.c_str());
+		printf("%-21s", r.name.c_str());
 		for (const samples &ns : r.ns)
 			printf(" %14s", rate_cell(ns, 1e3).c_str());
 		putchar('\n');
 	}
 }
 
-void comparison::print_ratios() const
+/* How many times as fast Inkling's rows are as those of `other`. */
+template <class Other> void comparison::print_ratios(const char *title, Other other) const
 {
-	printf("\n%-20s", "best exact peer");
+	printf("\n%-21s", title);
 	for (int o = 0; o < OPS; o++)
-		printf(" %14s", best_exact(op(o))->name.c_str());
+		printf(" %14s", other(op(o)).name.c_str());
 	putchar('\n');
 	for (const row &r : rows) {
 		if (r.what != row::inkling)
 			continue;
-		printf("%-20s", r.name.c_str());
+		printf("%-21s", r.name.c_str());
 		for (int o = 0; o < OPS; o++)
-			printf(" %14s", cell(speed(r, op(o)), "%.2f (%.1f-%.1f)").c_str());
+			printf(" %14s", cell(other(op(o)).ns[o].over(r.ns[o]), "%.2f (%.1f-%.1f)").c_str());
 		putchar('\n');
 	}
 }
@@ -319,15 +331,15 @@ void comparison::print_memory() const
 {
 	const samples &one = find("gather of 1 line").ns[HIT], &two = find("gather of 2 lines").ns[HIT];
 
-	printf("\n%-20s %12s %9s %11s %16s %17s %17s\n", "", "bits a flow", "MB", "huge pages",
+	printf("\n%-21s %12s %9s %11s %16s %17s %17s\n", "", "bits a flow", "MB", "huge pages",
 	       "false positives", "hit/2-line gather", "hit/1-line gather");
 	for (const row &r : rows) {
-		printf("%-20s %12.2f %9.1f %10.0f%%", r.name.c_str(), double(r.bytes) * 8 / double(n),
+		printf("%-21s %12.2f %9.1f %10.0f%%", r.name.c_str(), double(r.bytes) * 8 / double(n),
 		       double(r.bytes) / 1e6, double(r.huge) / double(r.bytes) * 100);
 		printf(" %15.4f%% %16.0f%% %16.0f%%", r.asked ? double(r.found) / double(r.asked) * 100 : 0,
 		       two.over(r.ns[HIT]).median() * 100, one.over(r.ns[HIT]).median() * 100);
 		if (r.wrong)
-			printf("\n%-20s (%lu states of live flows were wrong)", "", r.wrong);
+			printf("\n%-21s (%lu states of live flows were wrong)", "", r.wrong);
 		putchar('\n');
 	}
 }
@@ -352,7 +364,9 @@ void comparison::print()
 					: "(ii) from 16-byte keys, each with its own hash",
 		    with_commas(n).c_str(), p.rounds, p.fills);
 	print_rates();
-	print_ratios();
+	print_ratios("best exact peer", [this](op o) -> const row & { return *best_exact(o); });
+	if (h == hashing::given)
+		print_ratios("lower bound", [this](op) -> const row & { return find("one line"); });
 	print_memory();
 	fflush(stdout);
 	record();

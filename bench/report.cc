@@ -2,6 +2,7 @@
 #include "bench/report.h"
 
 #include <cerrno>
+#include <cmath>
 #include <cstdarg>
 #include <cstring>
 
@@ -56,18 +57,31 @@ void report::add(const bar &b)
 	bars.push_back(b);
 }
 
+enum class verdict { met, missed, not_measured };
+
+static verdict judge(const report::bar &b)
+{
+	if (std::isnan(b.value))
+		return verdict::not_measured;
+	bool met = b.sense == report::bar::at_most ? b.value <= b.limit : b.value >= b.limit;
+
+	return met ? verdict::met : verdict::missed;
+}
+
 void report::print_bars() const
 {
-	unsigned missed = 0;
+	static const char *const words[] = { "yes", "NO", "not measured" };
+	unsigned counts[3] = {};
 
 	for (const bar &b : bars) {
-		bool most = b.sense == bar::at_most, met = most ? b.value <= b.limit : b.value >= b.limit;
+		unsigned v = unsigned(judge(b));
 
-		missed += !met;
+		counts[v]++;
 		printf("%-74s %8.3g %-8s %s %-6.4g %s\n", b.text.c_str(), b.value, b.unit,
-		       most ? "<=" : ">=", b.limit, met ? "yes" : "NO");
+		       b.sense == bar::at_most ? "<=" : ">=", b.limit, words[v]);
 	}
-	printf("%zu bars, %u missed\n", bars.size(), missed);
+	printf("%zu bars, %u missed", bars.size(), counts[1]);
+	printf(counts[2] ? ", %u not measured\n" : "\n", counts[2]);
 }
 
 std::string with_commas(uint64_t n)
