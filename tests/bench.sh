@@ -29,18 +29,22 @@ rows 1
 right
 exits 0 "compact: " bench --kind compact --flows 30000
 right
+exits 0 "batches of 7." bench --kind line --flows 1000 --burst 7
+rows 1
+right
 
 # The peers are run by another program.
 exits 1 "'make bench'" bench --flows 1000 --kind line --peers
 mkdir bin
 printf '#!/bin/sh\necho "got $*"\n' >bin/ink-bench
 chmod +x bin/ink-bench
-exits 0 "got --flows 1000 --only given" bench --flows 1000 --kind line --peers
+exits 0 "got --flows 1000 --burst 256 --only given" bench --flows 1000 --kind line --peers
 rows 1
 
 each exits <<'end'
 2 --flows '999': invalid value; expected a number from 1000 to 100M | bench --flows 999
 2 --flows '1000M': invalid value | bench --flows 1000M
+2 --burst '257': invalid value; expected a number from 1 to 256 | bench --burst 257
 2 unknown option '--quick' | bench --quick
 2 unexpected argument 'more' | bench more
 end

@@ -29,6 +29,7 @@ $whole|--flows|a number from 1000 to 100M|bench
 $whole|--seed|$number|run tcp -r x.pcap
 $whole|--seed|$number|generate -w y
 $whole|--seed|$number|bench
+$whole 257|--burst|a number from 1 to 256|bench
 $whole|-c|$number|run tcp -r x.pcap
 $whole|-s|$number|generate -w y
 $whole|--concurrent|$number|generate -w y

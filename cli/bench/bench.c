@@ -10,7 +10,7 @@
 #include "cli/bench/bench.h"
 
 static const char help[] =
-	"usage: inkling bench [--flows N] [--kind K] [--peers] [--seed N]\n"
+	"usage: inkling bench [--burst N] [--flows N] [--kind K] [--peers] [--seed N]\n"
 	"\n"
 	"Measures the cost of the library's calls on this computer. For a table of each\n"
 	"kind, full of flows in 15 states: the time of insert, of lookups of live flows\n"
@@ -19,6 +19,7 @@ static const char help[] =
 	"alone: the gather of two random lines. Also the memory, and the planned and\n"
 	"measured errors.\n"
 	"\n"
+	"  --burst N   items of a batch, 1 to 256 (default 256)\n"
 	"  --flows N   flows at once, 1000 to 100M (default 1M)\n"
 	"  --kind K    only line, compact, dleft, exact, stateful, direct or kbf\n"
 	"  --peers     then the same beside boost, absl and DPDK (what 'make bench' does)\n"
@@ -30,7 +31,7 @@ _Static_assert((int)FLOWS_LEAST >= (int)ROUNDS,
 	       "a slice has a flow at least, and all rounds together delete no flow twice");
 
 struct request {
-	uint64_t flows, seed;
+	uint64_t flows, seed, burst;
 	unsigned kind; /* 0: all */
 	int peers;
 };
@@ -105,7 +106,7 @@ static int run_kinds(struct bench *b, const struct request *r)
 {
 	int result = CLI_DONE;
 
-	bench_show_head(r->flows);
+	bench_show_head(b);
 	for (unsigned kind = 1; cli_kind(kind).name && !result; kind++)
 		if (!r->kind || r->kind == kind)
 			result = run_kind(b, kind);
@@ -123,6 +124,7 @@ static int run_all(const struct request *r)
 		return cli_failed("no memory");
 	b->n = r->flows;
 	b->seed = r->seed;
+	b->burst = r->burst;
 	b->slice_size = r->flows / ROUNDS < SLICE ? r->flows / ROUNDS : SLICE;
 	b->ids = calloc(b->n, sizeof *b->ids);
 	b->states = calloc(b->n, sizeof *b->states);
@@ -141,15 +143,16 @@ static int run_all(const struct request *r)
 /* ------------------------------------------------------------------------ the peers */
 
 /* Runs bench/ink-bench beside this program, as in a build folder, or that on the PATH. Returns only on failure. */
-static int run_peers(uint64_t flows)
+static int run_peers(const struct request *r)
 {
-	char path[4096], number[24];
-	char *const arguments[] = {"ink-bench", "--flows", number, "--only", "given", NULL};
+	char path[4096], flows[24], burst[24];
+	char *const arguments[] = {"ink-bench", "--flows", flows, "--burst", burst, "--only", "given", NULL};
 	ssize_t n = readlink("/proc/self/exe", path, sizeof path);
 	char *slash = n > 0 ? memrchr(path, '/', (size_t)n) : NULL;
 
 	fflush(stdout);
-	snprintf(number, sizeof number, "%llu", (unsigned long long)flows);
+	snprintf(flows, sizeof flows, "%llu", (unsigned long long)r->flows);
+	snprintf(burst, sizeof burst, "%llu", (unsigned long long)r->burst);
 	if (slash && (size_t)(slash - path) + sizeof "/bench/ink-bench" < sizeof path) {
 		strcpy(slash, "/bench/ink-bench");
 		execv(path, arguments);
@@ -164,6 +167,7 @@ static int run_peers(uint64_t flows)
 #define AT(field) offsetof(struct request, field)
 
 static const struct cli_option options[] = {
+	{.name = "burst", .how = CLI_NUMBER, .at = AT(burst), .least = 1, .most = BURST},
 	{.name = "flows", .how = CLI_NUMBER, .at = AT(flows), .least = FLOWS_LEAST, .most = FLOWS_MOST},
 	{.name = "kind", .how = CLI_CHOICE, .at = AT(kind), .words = cli_kinds, .least = 1},
 	{.name = "peers", .how = CLI_FLAG, .at = AT(peers)},
@@ -172,7 +176,7 @@ static const struct cli_option options[] = {
 
 static int run(int argc, char **argv)
 {
-	struct request r = {.flows = 1000000, .seed = 1};
+	struct request r = {.flows = 1000000, .seed = 1, .burst = BURST};
 	struct cli_line line = {&cli_bench, options, sizeof options / sizeof options[0], &r, {NULL}};
 	int result = cli_options(&line, argc, argv);
 
@@ -180,7 +184,7 @@ static int run(int argc, char **argv)
 		result = cli_nothing_more(&line, argc, argv);
 	if (!result)
 		result = run_all(&r);
-	return result || !r.peers ? result : run_peers(r.flows);
+	return result || !r.peers ? result : run_peers(&r);
 }
 
 const struct cli_command cli_bench = {"bench", "measures the library's calls here: speed, memory, errors",

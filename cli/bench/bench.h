@@ -26,6 +26,7 @@
 enum { STATES = 15, ROUNDS = 5 };
 enum { SLICE = 100000 }; /* at most: the slowest kind then takes seconds, not minutes */
 enum { LINE = 64 };      /* bytes */
+enum { BURST = 256 };    /* items of a batch at most, and unless another number is given; as in ink-bench */
 
 enum op { INSERT, HIT, MISS, MODIFY, STEP, DELETE, CHURN, GATHER, OPS };
 enum way { SINGLE, BATCHED, WAYS };
@@ -45,7 +46,7 @@ struct slice {
 struct bench {
 	struct ink_table *tables[WAYS];
 	struct ink_plan plan;
-	uint64_t n, slice_size;
+	uint64_t n, slice_size, burst;
 	uint64_t *ids;
 	uint8_t *states;
 	uint32_t *order;
@@ -64,7 +65,7 @@ struct bench {
 /* Fills both tables, and times every operation on them. */
 void bench_measure(struct bench *b);
 
-void bench_show_head(uint64_t flows);
+void bench_show_head(const struct bench *b);
 void bench_show_kind(const struct bench *b);
 void bench_show_foot(const struct bench *b);
 

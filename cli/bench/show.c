@@ -26,11 +26,12 @@ static double median(const double *values)
 	return sorted[ROUNDS / 2];
 }
 
-void bench_show_head(uint64_t flows)
+void bench_show_head(const struct bench *b)
 {
-	printf("%llu flows in %d states, with time-outs if the kind has them; ids are given; one core.\n\n"
+	printf("%llu flows in %d states, with time-outs if the kind has them; ids are given; one core;\n"
+	       "batches of %llu.\n\n"
 	       "%17s",
-	       (unsigned long long)flows, STATES, "");
+	       (unsigned long long)b->n, STATES, (unsigned long long)b->burst, "");
 	for (unsigned op = 0; op < OPS; op++)
 		printf(" %7s", op_names[op]);
 	printf("\n");

@@ -5,8 +5,6 @@
 #include "cli/bench/bench.h"
 #include "sim/seeded.h"
 
-enum { BURST = 128 }; /* items of a batch, as a packet loop has them; as in ink-bench */
-
 /* --------------------------------------------------------------------------- flows */
 
 /* Never the same twice: the mixer is a bijection. */
@@ -121,10 +119,10 @@ static uint64_t one_by_one(struct ink_table *t, enum op op, const struct slice *
 	return bad;
 }
 
-/* The items from `from` on. */
-static struct ink_batch burst_of(struct slice *s, size_t from)
+/* The items from `from` on, so many at most. */
+static struct ink_batch burst_of(struct slice *s, size_t from, size_t most)
 {
-	return (struct ink_batch){.n = s->n - from < BURST ? s->n - from : BURST,
+	return (struct ink_batch){.n = s->n - from < most ? s->n - from : most,
 				  .ids = s->ids + from,
 				  .states = s->states + from,
 				  .events = s->events + from,
@@ -191,14 +189,15 @@ static uint64_t do_burst(struct ink_table *t, enum op op, struct ink_batch *b, s
 	return bad;
 }
 
-static uint64_t in_bursts(struct ink_table *t, enum op op, struct slice *s)
+static uint64_t in_bursts(struct bench *b, enum op op)
 {
+	struct slice *s = &b->slice;
 	uint64_t bad = 0;
 
-	for (size_t i = 0; i < s->n; i += BURST) {
-		struct ink_batch b = burst_of(s, i);
+	for (size_t i = 0; i < s->n; i += b->burst) {
+		struct ink_batch burst = burst_of(s, i, b->burst);
 
-		bad += do_burst(t, op, &b, s);
+		bad += do_burst(b->tables[BATCHED], op, &burst, s);
 	}
 	return bad;
 }
@@ -255,7 +254,7 @@ static double timed(struct bench *b, enum way way, enum op op)
 	else if (way == SINGLE)
 		bad = one_by_one(b->tables[way], op, &b->slice);
 	else
-		bad = in_bursts(b->tables[way], op, &b->slice);
+		bad = in_bursts(b, op);
 	start = seconds() - start;
 	*(op == MISS ? &b->answered : &b->wrong) += bad;
 	if (op != GATHER) /* which uses no table */
