@@ -277,41 +277,81 @@ table_ptr make_one_line(size_t n, double load)
 
 /* ------------------------------------------------------------- the check */
 
-/*
- * A table of a few lines, ten times as many ids as it holds, a load up to .95: many
- * entries are far from their lines. Every answer is compared with std::unordered_map's.
- */
+namespace
+{
+
+/* The one-line table and an exact map, both with what was put into them. */
+class twins
+{
+public:
+	explicit twins(size_t n) : most(n), t(make_one_line(n, .95))
+	{
+	}
+
+	/* Whether both say the same of this id before and after a change, which `coin` chooses. */
+	bool agree(uint64_t id, uint8_t state, bool coin)
+	{
+		auto known = truth.find(id);
+
+		if (known == truth.end())
+			return truth.size() < most ? begins(id, state) : is_unknown(id);
+		return coin ? changes(id, known->second = state) : ends(id, known->second);
+	}
+
+private:
+	static slice one(const uint64_t &id, const uint8_t &state)
+	{
+		return { 1, nullptr, &id, &state };
+	}
+
+	bool is_unknown(uint64_t id)
+	{
+		const uint8_t any = 0;
+		slice s = one(id, any);
+
+		return !t->miss(s) && t->erase(s) && t->modify(s);
+	}
+
+	bool begins(uint64_t id, uint8_t state)
+	{
+		truth[id] = state;
+		return is_unknown(id) && !t->insert(one(id, state)) && !t->hit(one(id, state));
+	}
+
+	bool changes(uint64_t id, uint8_t state)
+	{
+		slice s = one(id, state);
+
+		return !t->modify(s) && !t->hit(s) && t->insert(s);
+	}
+
+	bool ends(uint64_t id, uint8_t state)
+	{
+		bool good = !t->hit(one(id, state)) && !t->erase(one(id, state));
+
+		truth.erase(id);
+		return good && is_unknown(id);
+	}
+
+	size_t most;
+	table_ptr t;
+	std::unordered_map<uint64_t, uint8_t> truth;
+};
+
+} /* namespace */
+
+/* A few lines, ten times as many ids as they hold, a load up to .95: many entries are far from their lines. */
 void check_one_line()
 {
 	constexpr size_t IDS = 1000, HELD = 100, TURNS = 200000;
-	table_ptr t = make_one_line(HELD, .95);
 	flows f(IDS);
 	const slice &all = f.fill(0, IDS);
-	std::unordered_map<uint64_t, uint8_t> truth;
+	twins both(HELD);
 	uint64_t random = 1;
 
 	for (size_t turn = 0; turn < TURNS; turn++) {
 		random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
-		size_t i = (random >> 33) % IDS;
-		uint8_t state = uint8_t(random >> 25 & 15);
-		auto known = truth.find(all.ids[i]);
-		slice one = { 1, nullptr, &all.ids[i], known == truth.end() ? &state : &known->second };
-		bool good;
-
-		if (known == truth.end()) {
-			bool room = truth.size() < HELD;
-
-			good = !t->miss(one) && t->erase(one) && t->modify(one) && (!room || !t->insert(one));
-			if (room)
-				truth[all.ids[i]] = state;
-		} else if (random >> 63) {
-			known->second = state;
-			good = !t->modify(one) && !t->hit(one) && t->insert(one);
-		} else {
-			good = !t->hit(one) && !t->erase(one) && !t->miss(one);
-			truth.erase(known);
-		}
-		if (!good)
+		if (!both.agree(all.ids[(random >> 33) % IDS], random >> 25 & 15, random >> 63))
 			die("the one-line table differs from an exact map, at turn %zu", turn);
 	}
 }

@@ -157,55 +157,86 @@ void measure_greedy(const settings &s, report &out)
 	out.add({ "kbf: 3,000 greedy codes", tasks[0].ms.median() / 1e3, 1, report::bar::at_most, "s" });
 }
 
+/* The structures, full, and the file that they are saved to, one after the other. */
+struct subjects {
+	explicit subjects(size_t n)
+	    : dict(dictionary(INK_KBF_POWER_SUMS, VALUES)), table(n), dleft(INK_COUNT_DLEFT, n, n),
+	      standard(INK_COUNT_STANDARD, n, n / 2), other(INK_COUNT_STANDARD, n, n / 2),
+	      sum(dict, n, n / 2, 0), addend(dict, n, n / 2, uint64_t(1) << 40), file(folder.path("file"))
+	{
+	}
+	~subjects()
+	{
+		ink_kbf_dict_free(dict);
+	}
+	const char *path() const
+	{
+		return file.c_str();
+	}
+	struct ink_kbf_dict *dict;
+	line table;
+	counting dleft, standard, other;
+	sums sum, addend;
+	scratch folder;
+	std::string file;
+};
+
+void add_table_tasks(std::vector<task> &tasks, subjects &s)
+{
+	tasks.push_back(
+		{ "line, save", [&s] { must(!ink_save(s.table.table, s.path(), nullptr), "save"); }, {} });
+	tasks.push_back({ "line, load", [&s] { ink_free(ink_load(s.path(), INK_LOAD_READ, nullptr)); }, {} });
+	tasks.push_back(
+		{ "line, load by mmap", [&s] { ink_free(ink_load(s.path(), INK_LOAD_MAP, nullptr)); }, {} });
+}
+
+void add_set_tasks(std::vector<task> &tasks, subjects &s)
+{
+	auto save = [&s](const counting &c) { must(!ink_count_save(c.set, s.path(), nullptr), "save"); };
+	auto load = [&s] { ink_count_free(ink_count_load(s.path(), INK_LOAD_READ, nullptr)); };
+
+	tasks.push_back({ "d-left counting, save", [&s, save] { save(s.dleft); }, {} });
+	tasks.push_back({ "d-left counting, load", load, {} });
+	tasks.push_back({ "standard counting, merge",
+			  [&s] { must(!ink_count_merge(s.standard.set, s.other.set, nullptr), "merge"); },
+			  {} });
+	tasks.push_back({ "standard counting, save", [&s, save] { save(s.standard); }, {} });
+	tasks.push_back({ "standard counting, load", load, {} });
+}
+
+void add_filter_tasks(std::vector<task> &tasks, subjects &s)
+{
+	tasks.push_back({ "kbf, merge",
+			  [&s] { must(!ink_kbf_merge(s.sum.filter, s.addend.filter, nullptr), "merge"); },
+			  {} });
+	tasks.push_back(
+		{ "kbf, subtract",
+		  [&s] {
+			  must(!ink_kbf_subtract(s.sum.filter, s.addend.filter, INK_KBF_STUCK_STAY, nullptr),
+			       "subtract");
+		  },
+		  {} });
+	tasks.push_back(
+		{ "kbf, save", [&s] { must(!ink_kbf_save(s.sum.filter, s.path(), nullptr), "save"); }, {} });
+	tasks.push_back({ "kbf, load",
+			  [&s] { ink_kbf_free(ink_kbf_load(s.path(), s.dict, INK_LOAD_READ, nullptr)); },
+			  {} });
+}
+
 } /* namespace */
 
 void measure_whole(const settings &s, report &out, size_t n)
 {
-	struct ink_kbf_dict *dict = dictionary(INK_KBF_POWER_SUMS, VALUES);
-	line a(n);
-	counting dleft(INK_COUNT_DLEFT, n, n), standard(INK_COUNT_STANDARD, n, n / 2),
-		other(INK_COUNT_STANDARD, n, n / 2);
-	sums sum(dict, n, n / 2, 0), addend(dict, n, n / 2, uint64_t(1) << 40);
-	scratch folder;
-	std::string file = folder.path("file"); /* one after the other */
-	const char *path = file.c_str();
-	std::vector<task> tasks = {
-		{ "line, save", [&] { must(!ink_save(a.table, path, nullptr), "save"); }, {} },
-		{ "line, load", [&] { ink_free(ink_load(path, INK_LOAD_READ, nullptr)); }, {} },
-		{ "line, load by mmap", [&] { ink_free(ink_load(path, INK_LOAD_MAP, nullptr)); }, {} },
-		{ "d-left counting, save",
-		  [&] { must(!ink_count_save(dleft.set, path, nullptr), "save"); },
-		  {} },
-		{ "d-left counting, load",
-		  [&] { ink_count_free(ink_count_load(path, INK_LOAD_READ, nullptr)); },
-		  {} },
-		{ "standard counting, merge",
-		  [&] { must(!ink_count_merge(standard.set, other.set, nullptr), "merge"); },
-		  {} },
-		{ "standard counting, save",
-		  [&] { must(!ink_count_save(standard.set, path, nullptr), "save"); },
-		  {} },
-		{ "standard counting, load",
-		  [&] { ink_count_free(ink_count_load(path, INK_LOAD_READ, nullptr)); },
-		  {} },
-		{ "kbf, merge",
-		  [&] { must(!ink_kbf_merge(sum.filter, addend.filter, nullptr), "merge"); },
-		  {} },
-		{ "kbf, subtract",
-		  [&] {
-			  must(!ink_kbf_subtract(sum.filter, addend.filter, INK_KBF_STUCK_STAY, nullptr),
-			       "subtract");
-		  },
-		  {} },
-		{ "kbf, save", [&] { must(!ink_kbf_save(sum.filter, path, nullptr), "save"); }, {} },
-		{ "kbf, load", [&] { ink_kbf_free(ink_kbf_load(path, dict, INK_LOAD_READ, nullptr)); }, {} },
-	};
+	subjects all(n);
+	std::vector<task> tasks;
 
+	add_table_tasks(tasks, all);
+	add_set_tasks(tasks, all);
+	add_filter_tasks(tasks, all);
 	out.section("whole structures of %s items: ms, median (quartiles)", with_commas(n).c_str());
 	run_in_turns(tasks, s.quick ? 3 : 7);
 	print(out, tasks, n);
 	measure_greedy(s, out);
-	ink_kbf_dict_free(dict);
 }
 
 } /* namespace bench */
