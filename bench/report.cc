@@ -57,6 +57,17 @@ void report::add(const bar &b)
 	bars.push_back(b);
 }
 
+static std::string print(const char *format, ...)
+{
+	char text[64];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	return text;
+}
+
 enum class verdict { met, missed, not_measured };
 
 static verdict judge(const report::bar &b)
@@ -77,7 +88,8 @@ void report::print_bars() const
 		unsigned v = unsigned(judge(b));
 
 		counts[v]++;
-		printf("%-74s %8.3g %-8s %s %-6.4g %s\n", b.text.c_str(), b.value, b.unit,
+		printf("%-74s %8s %-8s %s %-6.4g %s\n", b.text.c_str(),
+		       std::isnan(b.value) ? "-" : print("%.3g", b.value).c_str(), b.unit,
 		       b.sense == bar::at_most ? "<=" : ">=", b.limit, words[v]);
 	}
 	printf("%zu bars, %u missed", bars.size(), counts[1]);
@@ -91,17 +103,6 @@ std::string with_commas(uint64_t n)
 	for (size_t i = digits.size(); i > 3; i -= 3)
 		digits.insert(i - 3, ",");
 	return digits;
-}
-
-static std::string print(const char *format, ...)
-{
-	char text[64];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text, sizeof text, format, arguments);
-	va_end(arguments);
-	return text;
 }
 
 std::string rate_cell(const samples &s, double scale)
