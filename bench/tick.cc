@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The cost of a tick. Before each tick all flows but some victims are looked up, and
+ * What does a tick cost? Before each tick all flows but some victims are looked up, and
  * 1 % of the cells expire. As many new flows replace them.
  *
  * One period: every tick examines every state. Per-state periods: every tick
@@ -11,6 +11,9 @@
  *
  * For comparison there is the gather of one line over as many bytes: a tick reads
  * every line once, and in order, so it should be faster.
+ *
+ * Result (C of docs/benchmarks.md, 1M flows): .25 ns a cell with one period in line and in compact;
+ * with half of the states due .31 in line and .73 in compact.
  */
 #include "bench/sections.h"
 

@@ -7,6 +7,9 @@
  * the checksums do.
  *
  * One more: how long does it take to find 3,000 greedy codes?
+ *
+ * Result (B of docs/benchmarks.md, 1M items): line is saved in 3 ms and loaded in 11, a standard
+ * counting set merged in 75; a kBF is merged in 14 and subtracted in 180. The codes take .8 s.
  */
 #include "bench/sections.h"
 
