@@ -5,7 +5,9 @@
  * The question: how many operations per second and how many bits per flow do
  * Inkling's tables take, compared with exact maps (boost::unordered_flat_map,
  * absl::flat_hash_map, DPDK's rte_hash), another approximate one (rte_member
- * HT), and the limit of the memory itself (a gather of random lines)?
+ * HT), a plain exact table of our own that needs one line of the cache for a
+ * flow, and the limit of the memory itself (a gather of random lines)? By single
+ * calls, in small bursts and in large ones, and in every shape?
  *
  * The method:
  *  - thread CPU time; all competitors alternate, round after round, on the same
@@ -15,15 +17,20 @@
  *  - the timed loop checks every answer, for all of them;
  *  - column (i): hashes are given. Inkling gets 64-bit ids. The maps' keys are
  *    16 random bytes, of which their hash functions return the first 8 (boost
- *    has a tag that says no mixing is needed, absl does none); rte_hash takes the
+ *    has a tag that says no mixing is needed, absl does none); `boost, ids` has
+ *    the ids for its keys, 16 bytes an entry instead of 24; rte_hash takes the
  *    first 4 by its _with_hash calls. Column (ii): each hashes 16 bytes:
  *    SipHash-1-3 (keyed), boost::hash, absl::Hash, rte_hash's default (CRC);
  *  - a state is one byte in the maps, a data pointer in rte_hash, a set number
  *    in rte_member; `rte_hash array` is rte_hash in bulk with the states in an
  *    array of bytes by position, which makes modify a bulk lookup too;
- *    `absl prefetch` is absl with its prefetch() for the key 16 items ahead;
- *  - batched = in bursts of 256 for Inkling, of 64 (its maximum) for DPDK;
- *  - the maps reserve for n flows; rte_hash and rte_member are made for n;
+ *    `absl prefetch` is absl with its prefetch() for the key 16 items ahead,
+ *    `boost, two passes` boost with what can be prefetched of its private arrays
+ *    (peer_boost.cc), `one line` our own table (peer_one_line.cc);
+ *  - batched = in bursts of 256 (--burst) for Inkling and `one line`, of 64 (its
+ *    maximum) for DPDK; the section `bursts` has smaller ones and single calls;
+ *  - the maps reserve for n flows; rte_hash and rte_member are made for n; how
+ *    full they are makes a difference (section `full`);
  *  - all memory is in transparent huge pages, if the system grants them on
  *    request (madvise): the maps and DPDK by an allocator of ours, Inkling by
  *    itself. The share is printed for each. All memory has been touched before
@@ -31,7 +38,8 @@
  *  - boost, absl, the gather and the loops around Inkling's calls are compiled
  *    with -O3 -march=native, Inkling as it is shipped, DPDK as Debian ships it.
  *
- * The result is at the end of the output: the bars.
+ * The result is at the end of the output: the bars. docs/benchmarks.md has that of
+ * one machine.
  */
 #include "bench/sections.h"
 

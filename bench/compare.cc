@@ -364,10 +364,10 @@ void comparison::record()
 
 void comparison::print()
 {
-	out.section("%s, %s flows: M/s, median (quartiles) of %u turns or %u fills",
+	out.section("%s, %s flows, bursts of %zu: M/s, median (quartiles) of %u turns or %u fills",
 		    h == hashing::given ? "(i) ids or hashes given"
 					: "(ii) from 16-byte keys, each with its own hash",
-		    with_commas(n).c_str(), p.rounds, p.fills);
+		    with_commas(n).c_str(), how.burst, p.rounds, p.fills);
 	print_rates();
 	print_ratios("best exact peer", [this](op o) -> const row & { return *best_exact(o); });
 	if (h == hashing::given)
