@@ -12,8 +12,9 @@
  *     group    hash >> groups_size_index
  *     element  15 * group + the place in the group, 16 bytes if ids are the keys
  *
- * A program that uses boost cannot do this without knowing boost's inside: the row says
- * what the structure allows, not what a user gets.
+ * How far ahead makes no difference: 8, 16 and 32 items perform alike. A program that uses
+ * boost cannot do this without knowing boost's inside: the row says what the structure
+ * allows, not what a user gets.
  */
 #include "bench/peer_map.h"
 #include "bench/peers.h"
