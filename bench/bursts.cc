@@ -5,8 +5,9 @@
  *
  * Each table is called in five ways, in turns with the others: by single calls; by single calls
  * with the memory of the item 16 calls later fetched; in bursts of 32; the same with the next
- * burst fetched; and in bursts of 256. Inkling's tables do that by ink_fetch and
- * ink_fetch_batch, the others by prefetches of their own. A blank: the table has no such way.
+ * burst fetched; and in bursts of 256. Inkling's tables do that by ink_fetch and, for the same
+ * half of the next burst before each half of this one, by ink_fetch_batch; the others by
+ * prefetches of their own. A blank: the table has no such way.
  *
  * Boost's calls take one item each. With two passes (peer_boost.cc) it is as fast as anything
  * that is built on its structure could be.
@@ -42,7 +43,7 @@ constexpr way WAY[WAYS] = {
 constexpr op SHOWN[] = { HIT, MODIFY, CHURN };
 
 /* The ways that a table has. */
-enum class has { all, single_calls, prefetches, bursts };
+enum class has { all, single_calls, prefetches };
 
 struct row {
 	entrant e;
@@ -53,8 +54,7 @@ struct row {
 	{
 		bool plain = !WAY[w].how.fetched && WAY[w].how.burst == 1;
 
-		return ways == has::all || (ways == has::single_calls && plain) ||
-		       (ways == has::prefetches && !plain) || (ways == has::bursts && !WAY[w].how.fetched);
+		return ways == has::all || (ways == has::single_calls) == plain;
 	}
 };
 
@@ -99,16 +99,15 @@ void bursts::enter(const char *name, table_ptr table, bool is_exact, has ways)
 void bursts::enter()
 {
 	size_t n = t.size();
-	has ours = inkling_has_fetch() ? has::all : has::bursts;
 	struct ink_options by_default = options_of(variety::compact, n);
 	auto inkling = [](const struct ink_options &o) { return make_inkling(o, hashing::given, BATCHED); };
 
 	by_default.error = 0;
 	by_default.geometry = {};
-	enter("line", inkling(options_of(variety::line, n)), false, ours);
-	enter("line, many writers", inkling(options_of(variety::line_writers, n)), false, ours);
-	enter("compact, r = 8", inkling(options_of(variety::compact, n)), false, ours);
-	enter("compact, default error", inkling(by_default), false, ours);
+	enter("line", inkling(options_of(variety::line, n)), false, has::all);
+	enter("line, many writers", inkling(options_of(variety::line_writers, n)), false, has::all);
+	enter("compact, r = 8", inkling(options_of(variety::compact, n)), false, has::all);
+	enter("compact, default error", inkling(by_default), false, has::all);
 	enter("one line", make_one_line(n, ONE_LINE_LOAD), true, has::all);
 	enter("boost", make_boost(n, hashing::given), true, has::single_calls);
 	enter("boost, ids", make_boost(n, hashing::given, boost_keys::ids), true, has::single_calls);

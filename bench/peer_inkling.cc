@@ -1,41 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "bench/peers.h"
 
+#include <algorithm>
+
 namespace bench
 {
 
 namespace
 {
-
-/* ink_fetch and ink_fetch_batch, if the library has them. */
-template <class T> auto fetch_one(const T *t, uint64_t id, int) -> decltype(ink_fetch(t, id))
-{
-	ink_fetch(t, id);
-}
-
-template <class T> void fetch_one(const T *, uint64_t, long)
-{
-}
-
-template <class T> auto fetch_batch(const T *t, const uint64_t *ids, size_t n, int)
-	-> decltype(ink_fetch_batch(t, ids, n))
-{
-	ink_fetch_batch(t, ids, n);
-}
-
-template <class T> void fetch_batch(const T *, const uint64_t *, size_t, long)
-{
-}
-
-template <class T> constexpr auto has_fetch(const T *t, int) -> decltype(ink_fetch(t, 0), true)
-{
-	return true;
-}
-
-template <class T> constexpr bool has_fetch(const T *, long)
-{
-	return false;
-}
 
 class inkling final : public table
 {
@@ -125,9 +97,8 @@ public:
 		for (size_t i = 0; i < gone.n; i += size) {
 			size_t n = gone.n - i < size ? gone.n - i : size;
 
-			fetch_later(gone, i);
-			fetch_later(born, i);
-			bad += erase(part(gone, i, n)) + insert(part(born, i, n));
+			bad += in_portions(gone, i, n, &inkling::erase);
+			bad += in_portions(born, i, n, &inkling::insert);
 		}
 		return bad;
 	}
@@ -153,7 +124,13 @@ private:
 		return own_hash ? ink_id(t, &s.keys[i], sizeof(key)) : s.ids[i];
 	}
 
-	/* The memory of the burst after that at `from`, or of the single call FETCH_AHEAD items later. */
+	/* Items of one call: with fetches half a burst, as the header advises. */
+	size_t portion() const
+	{
+		return how.fetched && how.burst > 1 ? how.burst / 2 : how.burst;
+	}
+
+	/* The memory of the same portion of the next burst, or of the single call FETCH_AHEAD items later. */
 	void fetch_later(const slice &s, size_t from) const
 	{
 		size_t later = from + (how.burst > 1 ? how.burst : FETCH_AHEAD);
@@ -161,9 +138,21 @@ private:
 		if (!how.fetched || own_hash || later >= s.n)
 			return;
 		if (how.burst > 1)
-			fetch_batch(t, s.ids + later, s.n - later < how.burst ? s.n - later : how.burst, 0);
+			ink_fetch_batch(t, s.ids + later, std::min(portion(), s.n - later));
 		else
-			fetch_one(t, s.ids[later], 0);
+			ink_fetch(t, s.ids[later]);
+	}
+
+	/* A burst of n items, with what is fetched of the next one. */
+	uint64_t in_portions(const slice &s, size_t from, size_t n, uint64_t (inkling::*work)(const slice &))
+	{
+		uint64_t bad = 0;
+
+		for (size_t i = from; i < from + n; i += portion()) {
+			fetch_later(s, i);
+			bad += (this->*work)(part(s, i, std::min(portion(), from + n - i)));
+		}
+		return bad;
 	}
 
 	template <class Work> uint64_t each(const slice &s, Work work) const
@@ -179,7 +168,7 @@ private:
 
 	template <class Work> uint64_t each_batch(const slice &s, Work work) const
 	{
-		return in_bursts(s, how.burst, [&](const slice &b) {
+		return in_bursts(s, portion(), [&](const slice &b) {
 			uint64_t ids[BURST_MOST];
 			ink_answer answers[BURST_MOST];
 			struct ink_keys keys = { b.keys, sizeof(key), b.n };
@@ -240,11 +229,6 @@ struct ink_options options_of(variety v, size_t n)
 table_ptr make_inkling(const struct ink_options &options, hashing h, const calls &how)
 {
 	return std::make_unique<inkling>(options, h, how);
-}
-
-bool inkling_has_fetch()
-{
-	return has_fetch(static_cast<const struct ink_table *>(nullptr), 0);
 }
 
 struct ink_table *create(const struct ink_options &options)

@@ -47,8 +47,6 @@ enum class variety { line, line_writers, compact };
 struct ink_options options_of(variety, size_t n);
 table_ptr make_inkling(const struct ink_options &, hashing, const calls &);
 
-bool inkling_has_fetch(); /* is there ink_fetch? */
-
 /* ink_create, or the end. */
 struct ink_table *create(const struct ink_options &);
 struct ink_stats stats_of(const struct ink_table *);
