@@ -141,6 +141,8 @@ std::vector<variety> kinds(const char *list)
 			all.push_back(variety::line_writers);
 		else
 			refuse("kinds", "some of compact,line,writers", word);
+	if (all.empty())
+		refuse("kinds", "some of compact,line,writers", list);
 	return all;
 }
 
