@@ -12,10 +12,11 @@
  * Boost's calls take one item each. With two passes (peer_boost.cc) it is as fast as anything
  * that is built on its structure could be.
  *
- * Result (B of docs/benchmarks.md, without fetches): at 16M flows a burst of 32 takes line 1.4 times as
- * long as one of 256, and a single hit 3.5 times; boost by ids takes .62 of that single hit, and the
- * one-line table .5. In bursts of 256 line and the one-line table are equally fast there, and two
- * passes gain boost nothing for hits and a quarter of the churn.
+ * Result (B of docs/benchmarks.md, 16M flows): a single hit takes line 56 ns, boost by ids 31 and the one-line
+ * table 26; fetched, line takes 21 and the one-line table 14.5. Bursts of 32 take line 1.4 times as long as
+ * those of 256, fetched or not. In bursts of 256 line and the one-line table are about equally fast; two
+ * passes gain boost nothing for hits and up to a quarter of the churn. At 1M flows fetches gain single calls a
+ * quarter and cost bursts of 32 as much.
  */
 #include "bench/sections.h"
 #include "bench/turns.h"

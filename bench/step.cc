@@ -5,8 +5,8 @@
  * any other, so that a step does what the modify does. The two take turns on one table, by single
  * calls and in bursts; the first quarter of a slice warms the caches.
  *
- * Result (B of docs/benchmarks.md, 1M flows, bursts of 256): a step takes 1.4 to 1.5 times as long as a
- * modify in line, 1.3 to 1.4 for many writers, 1.2 to 1.3 in compact.
+ * Result (B of docs/benchmarks.md, bursts of 256): at 1M flows a step takes 1.45 times as long as a modify in
+ * line and 1.26 times in compact; at 16M flows 1.2 to 1.3 times in both, and for many writers.
  */
 #include "bench/sections.h"
 #include "bench/turns.h"

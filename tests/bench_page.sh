@@ -31,6 +31,7 @@ line() { # SECTION FLOWS ROW WHAT NS
 scripts/bench-page figures
 grep -q '^| line, batched |  |  | 80.0 |' docs/benchmarks.md || failed "the rate of a hit is missing"
 grep -q '^| boost, ids |  |  | 50.0 |' docs/benchmarks.md || failed "the rate of a peer is missing"
+# shellcheck disable=SC2016 # backquotes of Markdown
 grep -q '^| \*\*`line`.* |  |  | 80.0 |' README.md || failed "the README has no burst of 32"
 sed '/^<!-- table:/,/^<!-- end/d' before >text.before
 sed '/^<!-- table:/,/^<!-- end/d' docs/benchmarks.md | cmp - text.before || failed "the text around the tables changed"
