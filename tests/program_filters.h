@@ -102,7 +102,7 @@ static inline void filter_rules(struct program *p)
 	choose_machine(p);
 	for (unsigned i = 0; i < m->states && byte % 4; i++)
 		m->timings[i] = (struct ink_timing){byte % 5, INK_ABSENT, 0};
-	rules = (struct ink_rules){sizeof rules, m->states, m->events, m->rows, m->starts, m->timings};
+	rules = (struct ink_rules){sizeof rules, m->states, m->events, m->rows, m->starts, m->timings, NULL};
 	expected = are_possible(p, &rules) ? 0 : -ENOTSUP;
 	must(p, ink_set_rules(p->first, &rules, NULL) == expected, "rules were taken or refused wrongly");
 	must(p, ink_set_rules(p->second, &rules, NULL) == expected, "rules were taken or refused wrongly");

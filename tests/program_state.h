@@ -256,7 +256,7 @@ static inline void exchange_rules(struct program *p)
 	m->attached = next_byte(p) % 8 != 0;
 	if (m->attached)
 		choose_machine(p);
-	rules = (struct ink_rules){sizeof rules, m->states, m->events, m->rows, m->starts, m->timings};
+	rules = (struct ink_rules){sizeof rules, m->states, m->events, m->rows, m->starts, m->timings, NULL};
 	must(p, ink_set_rules(p->first, m->attached ? &rules : NULL, NULL) == 0, "rules were refused");
 	must(p, ink_set_rules(p->second, m->attached ? &rules : NULL, NULL) == 0, "rules were refused");
 	p->old_rules = p->first->aging.now != p->first->aging.target;

@@ -209,7 +209,7 @@ static const struct script scripts[] = {
 
 static struct ink_timing timings[MANY_STATES + 1];
 static struct ink_row rows[MANY_STATES + 2];
-static const struct ink_rules rules = {sizeof rules, MANY_STATES, 1, rows, NULL, timings};
+static const struct ink_rules rules = {sizeof rules, MANY_STATES, 1, rows, NULL, timings, NULL};
 
 /* No event does anything, and every state ends after one tick. */
 static void reset_rules(void)

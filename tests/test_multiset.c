@@ -525,7 +525,7 @@ TEST_THAT(a_deferred_flow_begins_again)
 	static const uint8_t starts[1] = {1};
 	static const struct ink_timing never = {.period = 0, .timeout = INK_ABSENT};
 	const struct ink_timing timings[5] = {never, never, never, never, never};
-	struct ink_rules rules = {sizeof rules, 4, 1, rows, starts, timings};
+	struct ink_rules rules = {sizeof rules, 4, 1, rows, starts, timings, NULL};
 	struct churn c;
 	uint64_t i;
 

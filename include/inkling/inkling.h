@@ -96,6 +96,7 @@ enum ink_kind {
 #define INK_CAN_BE_FULL 0x080u      /* an insert can be refused for lack of room */
 #define INK_CAN_REPLACE 0x100u      /* INK_REPLACE */
 #define INK_CAN_PLAN_UNSURE 0x200u  /* ink_plan computes `unsure` */
+#define INK_CAN_WINDOW 0x400u /* ... and after a time since the flow entered a group: ink_rules.windows */
 
 /* The fields of struct ink_geometry, in their order: bits of ink_kind_info.geometry. */
 #define INK_GEOMETRY_D 0x0001u
@@ -263,6 +264,13 @@ struct ink_rules {
 	const struct ink_row *rows;       /* (states + 2) x events: states, then absent, then unsure */
 	const uint8_t *starts;            /* events: non-zero = only a first packet carries it; or NULL */
 	const struct ink_timing *timings; /* states + 1, the last for unsure; NULL = { 1, INK_ABSENT, 0 } */
+	/*
+	 * states: 0, and the period of the state is an idle time; or the number of a group, 1 to 255,
+	 * and the period is a window: it begins when a flow enters the group, and neither touches nor
+	 * moves inside the group renew it. All states of a group have the same period, not 0. A
+	 * time-out begins the window of the state that it leads to, even in the same group. NULL = all 0.
+	 */
+	const uint8_t *windows;
 };
 
 /* The result of a step. from == to: the flow stayed. */

@@ -17,6 +17,7 @@
 #include <stddef.h>
 
 #include "engine/side_entries.h"
+#include "table/epoch.h"
 
 /* Rare paths stay out of line, so that they take no registers from the common one. */
 #define SELDOM __attribute__((noinline)) static
@@ -42,8 +43,29 @@ static ink_answer side_answer(struct ink_table *t, uint32_t e)
 {
 	unsigned code = ink_side_code(&t->side, e);
 
-	side_recode(t, e, ink_code_touched(coding_of(t), code));
+	side_recode(t, e, side_moved(t, code, ink_code_state(coding_of(t), code)));
 	return ink_code_answer(coding_of(t), code);
+}
+
+/* The code of an entry that is in the state now, with the age it has; see ink_keeps_age. */
+SELDOM unsigned aged_code(const struct ink_table *t, const struct spot *s, unsigned state)
+{
+	const struct ink_coding *c = coding_of(t);
+	unsigned before = cell_code(t, s, ink_code_state(c, s->code)), fresh = cell_code(t, s, state);
+	unsigned age;
+
+	if (before == INK_GONE || fresh == INK_GONE)
+		return INK_GONE; /* the epoch changed: the caller retries */
+	age = ink_code_decode(c, before, s->code) & c->age_top;
+	return ink_code_encode(c, fresh, state << c->age_bits | age);
+}
+
+/* The code of an entry that is touched and moves to that state. */
+INK_HOT unsigned moved_code(const struct ink_table *t, const struct spot *s, unsigned state)
+{
+	if (ink_keeps_age(t, ink_code_state(coding_of(t), s->code), state))
+		return aged_code(t, s, state);
+	return cell_code(t, s, state);
 }
 
 INK_HOT ink_answer lookup_cells(struct ink_table *t, const struct place *p, const struct hint *h)
@@ -62,7 +84,7 @@ INK_HOT ink_answer lookup_cells(struct ink_table *t, const struct place *p, cons
 		state = ink_code_state(coding_of(t), s.code);
 		if (state == coding_of(t)->unsure)
 			return INK_DONT_KNOW;
-		touched = cell_code(t, &s, state);
+		touched = moved_code(t, &s, state);
 		if (s.code == touched || cell_recode(t, &s, touched))
 			return (ink_answer)state;
 	}
@@ -234,7 +256,7 @@ INK_HOT int change_cell(struct ink_table *t, struct spot *s, struct ink_change c
 		return -EBUSY;
 	if (!state_matches(t, s->code, c.from))
 		return -ENOENT;
-	code = cell_code(t, s, c.to);
+	code = moved_code(t, s, c.to);
 	if (s->code == code && !cells_reinsert(t))
 		return 0;
 	return cell_recode(t, s, code) ? 0 : -EAGAIN;
@@ -256,7 +278,7 @@ static int modify_side(struct ink_table *t, uint32_t e, struct ink_change c)
 {
 	if (!state_matches(t, ink_side_code(&t->side, e), c.from))
 		return ink_side_leave(&t->side), -ENOENT;
-	side_recode(t, e, ink_code(coding_of(t), c.to));
+	side_recode(t, e, side_moved(t, ink_side_code(&t->side, e), c.to));
 	return 0;
 }
 
@@ -402,7 +424,9 @@ static int step_side(struct ink_table *t, uint32_t e, unsigned event, struct ink
 	*m = ink_move_along(from, row);
 	if (m->to == INK_ABSENT)
 		return delete_side(t, e);
-	side_recode(t, e, ink_code(coding_of(t), (unsigned)m->to));
+	side_recode(t, e,
+		    from == INK_ABSENT ? ink_code(coding_of(t), (unsigned)m->to)
+				       : side_moved(t, ink_side_code(&t->side, e), (unsigned)m->to));
 	return 0;
 }
 
@@ -414,7 +438,7 @@ INK_HOT int step_cell(struct ink_table *t, struct spot *s, struct ink_row row, s
 	*m = ink_move_along(ink_code_answer(coding_of(t), s->code), row);
 	if (m->to == INK_ABSENT)
 		return cell_clear(t, s) ? 0 : -EAGAIN;
-	after = cell_code(t, s, (unsigned)m->to);
+	after = moved_code(t, s, (unsigned)m->to);
 	return after == s->code || cell_recode(t, s, after) ? 0 : -EAGAIN;
 }
 

@@ -53,6 +53,18 @@ static void side_recode(struct ink_table *t, uint32_t e, unsigned code)
 	ink_side_leave(&t->side);
 }
 
+/* The code of an entry that is touched and moves to that state, as moved_code for cells. */
+static unsigned side_moved(const struct ink_table *t, unsigned code, unsigned state)
+{
+	const struct ink_coding *c = coding_of(t);
+
+	if (ink_code_unsure(c, code))
+		return code;
+	if (ink_keeps_age(t, ink_code_state(c, code), state))
+		return state << c->age_bits | (code & c->age_top);
+	return ink_code(c, state);
+}
+
 static uint32_t side_home(const struct ink_table *t, uint32_t e)
 {
 	struct place p;

@@ -56,6 +56,23 @@ static int check_timing(const struct ink_rules *r, unsigned line, struct ink_why
 	return 0;
 }
 
+/* A window's group has one period: ages then mean the same in all of its states. */
+static int check_window(const struct ink_rules *r, unsigned state, struct ink_why *why)
+{
+	unsigned first = 0;
+
+	if (!r->windows[state])
+		return 0;
+	if (!r->timings || !r->timings[state].period)
+		return ink_fail(why, -EINVAL, "rules: state %u has a window without a period", state);
+	while (r->windows[first] != r->windows[state])
+		first++;
+	if (r->timings[first].period == r->timings[state].period)
+		return 0;
+	return ink_fail(why, -EINVAL, "rules: states %u and %u have one window and periods of %u and %u",
+			first, state, r->timings[first].period, r->timings[state].period);
+}
+
 /* 40 bytes: at its first release. */
 static const struct ink_struct rules_struct = {"rules", 40, sizeof(struct ink_rules)};
 
@@ -73,6 +90,8 @@ static int check(const struct ink_rules *r, unsigned table_states, struct ink_wh
 	error = check_rows(r, why);
 	for (unsigned line = 0; r->timings && line <= r->states && !error; line++)
 		error = check_timing(r, line, why);
+	for (unsigned state = 0; r->windows && state < r->states && !error; state++)
+		error = check_window(r, state, why);
 	return error;
 }
 
@@ -90,17 +109,19 @@ int ink_program_rules(const struct ink_program *p, struct ink_rules *theirs)
 					.events = p->events,
 					.rows = p->rows,
 					.starts = p->starts,
-					.timings = p->timings};
+					.timings = p->timings,
+					.windows = p->windows};
 
 	return ink_struct_write(&rules_struct, theirs, &rules, NULL);
 }
 
 /* ---------------------------------------------------------------- the copy */
 
-/* The program and its three arrays in one block, the widest first. */
+/* The program and its four arrays in one block, the widest first. */
 struct block {
 	struct ink_program program;
 	struct ink_timing timings[INK_MAX_STATES + 1];
+	uint8_t windows[INK_MAX_STATES + 1];
 	struct ink_row rows[];
 };
 
@@ -136,6 +157,14 @@ static void copy_timings(const struct ink_rules *r, unsigned states, struct ink_
 	timings[states] = r->timings ? r->timings[r->states] : each_tick;
 }
 
+static void copy_windows(const struct ink_rules *r, struct block *b)
+{
+	for (unsigned i = 0; r->windows && i < r->states; i++) {
+		b->windows[i] = r->windows[i];
+		b->program.has_windows |= r->windows[i] != 0;
+	}
+}
+
 static size_t block_bytes(unsigned states, unsigned events)
 {
 	return sizeof(struct block) + lines_for(states) * events * sizeof(struct ink_row) + events;
@@ -147,8 +176,12 @@ static struct block *make_block(unsigned states, unsigned events, const struct i
 	struct block *b = ink_alloc(a, block_bytes(states, events));
 
 	if (b)
-		b->program = (struct ink_program){states, events, b->rows, b->timings,
-						  (uint8_t *)(b->rows + lines_for(states) * events)};
+		b->program = (struct ink_program){.states = states,
+						  .events = events,
+						  .rows = b->rows,
+						  .timings = b->timings,
+						  .starts = (uint8_t *)(b->rows + lines_for(states) * events),
+						  .windows = b->windows};
 	return b;
 }
 
@@ -163,6 +196,7 @@ struct ink_program *ink_program_make(const struct ink_rules *rules, unsigned tab
 	copy_timings(rules, table_states, b->timings);
 	if (rules->starts)
 		memcpy((uint8_t *)b->program.starts, rules->starts, rules->events);
+	copy_windows(rules, b);
 	return &b->program;
 }
 
@@ -171,10 +205,11 @@ struct ink_program *ink_program_copy(const struct ink_program *from, const struc
 	size_t head = sizeof(struct ink_program);
 	struct block *b = make_block(from->states, from->events, a);
 
-	if (b)
-		memcpy((char *)b + head, (const char *)from + head,
-		       block_bytes(from->states, from->events) - head);
-	return b ? &b->program : NULL;
+	if (!b)
+		return NULL;
+	memcpy((char *)b + head, (const char *)from + head, block_bytes(from->states, from->events) - head);
+	b->program.has_windows = from->has_windows;
+	return &b->program;
 }
 
 void ink_program_free(struct ink_program *program, const struct ink_allocator *a)

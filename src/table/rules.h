@@ -21,6 +21,8 @@ struct ink_program {
 	const struct ink_row *rows; /* states + 2 lines, or more */
 	struct ink_timing *timings; /* states + 1 */
 	const uint8_t *starts;      /* events */
+	const uint8_t *windows;     /* by the code of a state: the group that has a window, or 0 */
+	int has_windows;
 };
 
 static inline struct ink_row ink_program_row(const struct ink_program *p, uint32_t line, uint32_t event)

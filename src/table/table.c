@@ -180,6 +180,9 @@ static int make_program(const struct ink_table *t, const struct ink_rules *their
 	*program = ink_program_make(&rules, t->states, &t->allocator);
 	if (!*program)
 		return ink_fail(why, -ENOMEM, "rules: no memory");
+	if ((*program)->has_windows && !(t->kind->info.can & INK_CAN_WINDOW))
+		return ink_fail(why, -ENOTSUP, "rules: windows; %s cannot keep when a flow entered a state",
+				t->kind->info.name);
 	return t->ops->adopt ? t->ops->adopt(t, *program, why) : 0;
 }
 
@@ -192,6 +195,7 @@ int ink_set_rules(struct ink_table *t, const struct ink_rules *rules, struct ink
 		return ink_program_free(program, &t->allocator), error;
 	ink_program_free(t->program, &t->allocator);
 	t->program = program;
+	t->has_windows = program && program->has_windows;
 	if (program)
 		t->rules_expected = 0;
 	return 0;

@@ -83,6 +83,7 @@ struct ink_table {
 	unsigned writers;
 	uint8_t rules_expected; /* loaded from a snapshot that had rules */
 	uint8_t is_far;         /* ink_is_far, for batches */
+	uint8_t has_windows;    /* as its program */
 	uint32_t locks;         /* with many writers: ink_locks */
 	uint64_t secret[2];
 	void *body;
@@ -271,6 +272,17 @@ static inline int ink_can_step(const struct ink_table *t, unsigned event, struct
 		return 1;
 	*m = (struct ink_move){.from = INK_DONT_KNOW, .to = INK_DONT_KNOW};
 	return 0;
+}
+
+/* Does a move, or a touch, keep the age of its entry? Both states then have one window. */
+static inline int ink_keeps_age(const struct ink_table *t, unsigned from, unsigned to)
+{
+	const uint8_t *windows;
+
+	if (__builtin_expect(!t->has_windows, 1))
+		return 0;
+	windows = t->program->windows;
+	return windows[from] && windows[from] == windows[to];
 }
 
 /* Notes expiries of the tick that is under way. */

@@ -86,7 +86,8 @@ const struct ink_kind_def ink_kind_compact = {
 		 .name = "compact",
 		 .purpose = "if memory is short: the fewest bits, for one thread",
 		 .can = INK_CAN_PEEK | INK_CAN_CENSUS | INK_CAN_TIME_OUT | INK_CAN_TIME_OUT_TO |
-			INK_CAN_DIFFER | INK_CAN_BE_FULL | INK_CAN_REPLACE | INK_CAN_PLAN_UNSURE,
+			INK_CAN_DIFFER | INK_CAN_WINDOW | INK_CAN_BE_FULL | INK_CAN_REPLACE |
+			INK_CAN_PLAN_UNSURE,
 		 .geometry = INK_GEOMETRY_D | INK_GEOMETRY_B | INK_GEOMETRY_H | INK_GEOMETRY_F |
 			     INK_GEOMETRY_Q | INK_GEOMETRY_SIDE | INK_GEOMETRY_SIDE_ID},
 	.traits = INK_TRAIT_LINES,

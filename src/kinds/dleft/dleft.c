@@ -297,7 +297,9 @@ static inline int cell_recode(struct ink_table *t, struct spot *spot, unsigned c
 {
 	const struct ink_coding *c = &t->coding;
 
-	if (!cells_reinsert(t) || ink_code_state(c, code) == ink_code_state(c, spot->code)) {
+	unsigned before = ink_code_state(c, spot->code), after = ink_code_state(c, code);
+
+	if (!cells_reinsert(t) || before == after || ink_keeps_age(t, before, after)) {
 		cell_write_code(t, spot->cell, code);
 		return 1;
 	}
@@ -320,7 +322,9 @@ static void change_all(struct ink_table *t, const struct place *p, change_fn cha
 
 static unsigned touch(struct ink_table *t, unsigned code)
 {
-	return ink_code_touched(&t->coding, code);
+	unsigned state = ink_code_state(&t->coding, code);
+
+	return ink_keeps_age(t, state, state) ? code : ink_code_touched(&t->coding, code);
 }
 
 static unsigned mark(struct ink_table *t, unsigned code)
@@ -533,7 +537,7 @@ const struct ink_kind_def ink_kind_dleft = {
 		 .name = "dleft",
 		 .purpose = "to reproduce the ACSM paper; otherwise line does more in less memory",
 		 .can = INK_CAN_CENSUS | INK_CAN_TIME_OUT | INK_CAN_TIME_OUT_TO | INK_CAN_DIFFER |
-			INK_CAN_BE_FULL | INK_CAN_REPLACE,
+			INK_CAN_WINDOW | INK_CAN_BE_FULL | INK_CAN_REPLACE,
 		 .geometry = INK_GEOMETRY_D | INK_GEOMETRY_B | INK_GEOMETRY_H | INK_GEOMETRY_F |
 			     INK_GEOMETRY_SIDE | INK_GEOMETRY_DLEFT_FLAGS},
 	.accept = dleft_accept,

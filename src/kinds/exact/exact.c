@@ -51,6 +51,17 @@ static inline void slot_write(const struct ink_table *t, struct slot *s, unsigne
 	s->stamp = t->aging.target << TICK_AT | (state + 1);
 }
 
+/* Touched, and moved to that state. */
+static inline void slot_change(const struct ink_table *t, struct slot *s, unsigned state)
+{
+	unsigned before = state_in(s);
+
+	if (ink_keeps_age(t, before, state))
+		s->stamp += (uint64_t)state - before;
+	else
+		slot_write(t, s, state);
+}
+
 /* ------------------------------------------------------------------ storing */
 
 /* Moves all flows to twice the slots; 0 if there is no memory for them. */
@@ -212,7 +223,7 @@ INK_HOT ink_answer lookup_at(struct ink_table *t, const struct place *p, const s
 	(void)h;
 	if (!s)
 		return INK_ABSENT;
-	slot_write(t, s, state_in(s));
+	slot_change(t, s, state_in(s));
 	return (ink_answer)state_in(s);
 }
 
@@ -240,7 +251,7 @@ INK_HOT int modify_at(struct ink_table *t, const struct place *p, const struct h
 		return -EINVAL;
 	if (!is_asked(s, c.from))
 		return -ENOENT;
-	slot_write(t, s, c.to);
+	slot_change(t, s, c.to);
 	return 0;
 }
 
@@ -261,7 +272,8 @@ INK_HOT int begin_at(struct ink_table *t, const struct place *p, uint64_t id, in
 {
 	if (to == INK_ABSENT)
 		return delete_at(t, p, NULL, id, INK_ANY_STATE);
-	return modify_at(t, p, NULL, id, (struct ink_change){INK_ANY_STATE, (unsigned)to});
+	slot_write(t, find(t, id), (unsigned)to);
+	return 0;
 }
 
 #include "engine/composed_verbs.h"
@@ -400,7 +412,8 @@ const struct ink_kind_def ink_kind_exact = {
 		 .name = "exact",
 		 .purpose = "never mistaken and grows; to compare with, or where memory does not matter",
 		 .can = INK_CAN_BE_EXACT | INK_CAN_CENSUS | INK_CAN_TIME_OUT | INK_CAN_TIME_OUT_TO |
-			INK_CAN_DIFFER | INK_CAN_BE_FULL | INK_CAN_REPLACE | INK_CAN_PLAN_UNSURE},
+			INK_CAN_DIFFER | INK_CAN_WINDOW | INK_CAN_BE_FULL | INK_CAN_REPLACE |
+			INK_CAN_PLAN_UNSURE},
 	.accept = exact_accept,
 	.plan = exact_plan,
 	.cells_bytes = exact_cells_bytes,

@@ -438,6 +438,13 @@ __attribute__((noinline, unused)) static void touch_again(struct ink_table *t, s
 		 ink_view(t) != s.view);
 }
 
+/* A move inside a window touches nothing: its entry ages as if it had not moved. */
+__attribute__((unused)) static void recoded_late(struct ink_table *t, const struct spot *s, unsigned state)
+{
+	if (!ink_keeps_age(t, ink_code_state(coding_of(t), s->code), state))
+		touch_again(t, *s, state);
+}
+
 INK_HOT int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
 {
 	if (IS_SHARED && __builtin_expect(code == OUTDATED, 0))
@@ -446,7 +453,7 @@ INK_HOT int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
 		       ink_line_recode(shape_of(t), spot->at.seen, spot->at.column, spot->code ^ code)))
 		return 0;
 	if (IS_SHARED && __builtin_expect(ink_view(t) != spot->view, 0))
-		touch_again(t, *spot, ink_code_state(coding_of(t), code));
+		recoded_late(t, spot, ink_code_state(coding_of(t), code));
 	return 1;
 }
 
