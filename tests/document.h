@@ -309,16 +309,17 @@ static inline ink_answer read_as_line(const struct image *i, uint64_t id)
 			    bits(i, line_base(first), overflow, 1) & bits(i, line_base(second), overflow, 1));
 }
 
-/* Plane j holds bit j of every code. */
-static inline ink_answer read_planes(const struct image *i, uint32_t line, unsigned slot)
+/* Remainder, and the code above it: whole bytes in columns, the bits above in fields. */
+static inline uint64_t read_entry(const struct image *i, uint32_t line, unsigned slot)
 {
-	unsigned h = FIELD(H), r = FIELD(F);
-	unsigned planes = code_bits(i);
-	uint64_t code = 0;
+	unsigned h = FIELD(H), n = FIELD(F) + code_bits(i);
+	uint64_t entry = 0;
 
-	for (unsigned j = 0; j < planes; j++)
-		code |= bits(i, line_base(line), h * r + j * h + slot, 1) << j;
-	return answer_of(i, code);
+	for (unsigned k = 0; k < n / 8; k++)
+		entry |= bits(i, line_base(line), 8 * (k * h + slot), 8) << 8 * k;
+	if (n % 8)
+		entry |= bits(i, line_base(line), n / 8 * 8 * h + n % 8 * slot, n % 8) << n / 8 * 8;
+	return entry;
 }
 
 /* A 1 for each entry, a 0 for the end of each bucket. */
@@ -333,8 +334,8 @@ static inline ink_answer read_compact_line(const struct image *i, uint32_t line,
 			at_bucket++;
 			continue;
 		}
-		if (at_bucket == bucket && bits(i, line_base(line), slot * r, r) == remainder)
-			return read_planes(i, line, slot);
+		if (at_bucket == bucket && (read_entry(i, line, slot) & ((1ull << r) - 1)) == remainder)
+			return answer_of(i, read_entry(i, line, slot) >> r);
 		slot++;
 	}
 	return INK_ABSENT;

@@ -350,7 +350,7 @@ TEST_THAT(all_ways_of_saving_write_the_same_bytes)
 		struct sink sink = {.into = &streamed};
 		struct image *i = image_of(sort, one, s);
 
-		assert_int_equal(image_get32(i, AT_VERSION), e ? 6 : sort->version);
+		assert_int_equal(image_get32(i, AT_VERSION), e && sort->version < 6 ? 6 : sort->version);
 		streamed.size = 0;
 		assert_int_equal(sort->save_to(one, &(struct ink_sink){sink_write, &sink}, s), 0);
 		assert_images(i, &streamed);
@@ -553,7 +553,7 @@ TEST_THAT(files_of_every_version_are_read_and_written_again_byte_for_byte)
 {
 	static struct image file;
 
-	for (unsigned version = sort->version; version <= 6; version++) {
+	for (unsigned version = sort->version; version <= (sort->version > 6 ? sort->version : 6); version++) {
 		const struct ink_save_options *s = version > sort->version ? &with_extra : NULL;
 		char path[512];
 		void *loaded;

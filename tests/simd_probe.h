@@ -25,7 +25,7 @@ struct simd_probe {
 			 const struct ink_line *line);
 	/* compact */
 	unsigned (*select)(uint64_t bits, unsigned k);
-	int (*vectors)(const struct ink_compact_shape *s); /* the next can be asked */
+	enum search (*search)(const struct ink_compact_shape *s); /* by bytes: the next may err with others */
 	uint64_t (*remainder_slots)(const struct ink_compact_shape *s, const uint64_t *w, uint32_t remainder);
 	void (*compact_places)(const struct ink_compact_shape *s, uint32_t lines, const uint64_t *ids,
 			       size_t n, struct place *places);
@@ -35,10 +35,16 @@ struct simd_probe {
 	void (*code_put)(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned code);
 	uint64_t (*bucket_slots)(const struct ink_compact_shape *s, const uint64_t *w, uint32_t bucket);
 	uint32_t (*slot_bucket)(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot);
-	int (*slot_is_in)(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot,
-			  uint32_t bucket);
+	int (*slot_holds)(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot,
+			  const struct place *p, unsigned *code);
 	uint64_t (*line_candidates)(const struct ink_compact_shape *s, const uint64_t *w,
 				    const struct place *p);
+	unsigned (*gather)(uint64_t bits, unsigned stride);
+	uint64_t (*scatter)(unsigned byte, unsigned stride);
+	void (*planes_get)(const struct ink_compact_shape *s, const uint64_t *w, struct plane_range range,
+			   uint64_t *planes);
+	void (*planes_put)(const struct ink_compact_shape *s, uint64_t *w, struct plane_range range,
+			   const uint64_t *planes);
 	const struct ink_ops *ops; /* so that nothing of the cells is unused */
 };
 

@@ -15,13 +15,16 @@ enum { LINES = 60, STATES = 11 };
 
 static const enum ink_simd simds[] = {INK_SIMD_NONE, INK_SIMD_AVX2};
 
-/* The common shapes, and others: two and four lanes, remainders of no whole byte. */
+/* The common shapes, and others: two and four lanes; entries of 13, 16, 15, 11 and 26 bits. */
 static const struct ink_geometry shapes[] = {
 	{.b = LINES, .h = 24},
 	{.b = LINES, .h = 16},
 	{.b = LINES, .h = 32},
 	{.b = LINES, .h = 32, .f = 8, .q = 59},
 	{.b = LINES, .h = 28, .f = 11, .q = 31},
+	{.b = LINES, .h = 28, .f = 10, .q = 59},
+	{.b = LINES, .h = 38, .f = 6, .q = 51},
+	{.b = LINES, .h = 18, .f = 21, .q = 21},
 };
 
 enum { LINE_SHAPES = 3, SHAPES = COUNT(shapes) };
@@ -139,7 +142,8 @@ static unsigned slots_before(const struct ink_compact_shape *s, const uint64_t *
 
 static struct entry first_entry(const struct ink_compact_shape *s, const uint64_t *w)
 {
-	struct entry e = {0, any_remainder_get(s, w, 0), any_code_get(s, w, 0)};
+	uint64_t packed = any_packed_get(s, w, 0);
+	struct entry e = {0, packed_remainder(s, packed), packed_code(s, packed)};
 
 	while (!bits_get(w, s->meta_at + e.bucket, 1))
 		e.bucket++;
@@ -205,13 +209,14 @@ static const char *behind_the_last_bucket(struct ink_table *t, uint32_t line)
 	return "an entry stands behind the last bucket of its line";
 }
 
+/* The last bit of the first column, and the last of all. */
 static const char *remainder_of_a_free_slot(struct ink_table *t, uint32_t line)
 {
 	const struct ink_compact_shape *s = ink_compact_shape_of(t);
 
 	if (line_count(s, words_of(t, line)) == s->slots)
 		return NULL;
-	bits_put(words_of(t, line), s->planes_at - 1, 1, 1);
+	bits_put(words_of(t, line), 8 * s->slots - 1, 1, 1);
 	return "a free slot of a line is not empty";
 }
 
@@ -221,7 +226,7 @@ static const char *code_of_a_free_slot(struct ink_table *t, uint32_t line)
 
 	if (line_count(s, words_of(t, line)) == s->slots)
 		return NULL;
-	bits_put(words_of(t, line), s->planes_at + s->planes * s->slots - 1, 1, 1);
+	bits_put(words_of(t, line), s->fields_at + s->field_bits * s->slots - 1, 1, 1);
 	return "a free slot of a line is not empty";
 }
 

@@ -250,8 +250,8 @@ static const struct forgery line_forgeries[] = {
 	{{IN(3, 0, LANE, 77), IN(OTHER(3, 77 * 0x9e3779b1u), 2 * WORD, LANE, 77)}, "told apart"},
 };
 
-/* 8 bits of remainder, 32 slots, 5 planes, 59 buckets. */
-enum { PLANES = 32 * 8, META = 507 - (32 + 59) };
+/* 8 bits of remainder in a column, 32 slots, codes in fields of 5 bits, 59 buckets. */
+enum { FIELDS = 32 * 8, META = 507 - (32 + 59) };
 
 static const struct forgery compact_forgeries[] = {
 	{{IN(0, META + 58, 8, 0xff), IN(0, 0, 64, 0x0706050403020100), IN(0, 511, 1, 1)}, NULL},
@@ -260,10 +260,10 @@ static const struct forgery compact_forgeries[] = {
 	{{IN(0, META + 59, 1, 1)}, "last bucket"},
 	{{IN(0, 506, 1, 1)}, "last bucket"},
 	{{IN(0, 31 * 8, 8, 1)}, "free slot"},
-	{{IN(0, PLANES + 4 * 32 + 31, 1, 1)}, "free slot"},
+	{{IN(0, FIELDS + 31 * 5 + 4, 1, 1)}, "free slot"},
 	{{IN(0, META - 1, 1, 1)}, "free slot"},
 	{{IN(0, META + 5, 2, 3), IN(0, 0, 16, 0x4444)}, "told apart"},
-	{{IN(0, META, 1, 1), IN(0, PLANES + 2 * 32, 1, 1), IN(0, PLANES + 4 * 32, 1, 1)}, "state"},
+	{{IN(0, META, 1, 1), IN(0, FIELDS, 5, 10 << 1)}, "state"},
 	{{IN(0, 507, 1, 1)}, "side table"}, /* there is none */
 	{{IN(0, 510, 1, 1)}, "side table"},
 	{{IN(1, META + 5, 1, 1),

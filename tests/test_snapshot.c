@@ -479,7 +479,7 @@ TEST_THAT(an_unknown_version_or_kind_is_not_supported)
 		const char *word;
 	} unknown[] = {
 		{AT_VERSION, 0, "version 0"}, {AT_VERSION, 1, "version 1"}, {AT_VERSION, 2, "version 2"},
-		{AT_VERSION, 3, "version 3"}, {AT_VERSION, 4, "version 4"}, {AT_VERSION, 7, "version 7"},
+		{AT_VERSION, 3, "version 3"}, {AT_VERSION, 4, "version 4"}, {AT_VERSION, 9, "version 9"},
 		{AT_VERSION, 8, "version 8"}, {AT_KIND, 77, "kind 77"},     {AT_KIND, 0, "kind 0"},
 	};
 	struct image *original = small_image(), *i = image_like(original);

@@ -112,10 +112,10 @@ int ink_file_bytes(const struct ink_save_options *options, uint64_t body_bytes, 
 static void complete(struct ink_file_head *h, const void *body, const struct ink_save_options *o)
 {
 	memcpy(h->magic, MAGIC, sizeof h->magic);
-	if (o->extra_bytes)
-		h->version = INK_FILE_EXTRA;
-	else if (!h->version)
+	if (h->version < INK_FILE_VERSION)
 		h->version = INK_FILE_VERSION;
+	if (o->extra_bytes && h->version < INK_FILE_EXTRA)
+		h->version = INK_FILE_EXTRA;
 	h->header_bytes = INK_FILE_PAGE;
 	h->extra_bytes = o->extra_bytes;
 	if (o->extra_bytes)
@@ -363,9 +363,9 @@ static int check_head(const struct ink_file *f, const struct ink_file_head *h)
 	if (memcmp(h->magic, MAGIC, sizeof h->magic) != 0)
 		return ink_file_wrong(f, -EBADMSG,
 				      "is no snapshot: its first 8 bytes (the magic) are others");
-	if (h->version < INK_FILE_VERSION || h->version > INK_FILE_EXTRA)
+	if (h->version < INK_FILE_VERSION || h->version > INK_FILE_NEWEST)
 		return ink_file_wrong(f, -ENOTSUP, "has format version %u; this library knows %d to %d",
-				      h->version, INK_FILE_VERSION, INK_FILE_EXTRA);
+				      h->version, INK_FILE_VERSION, INK_FILE_NEWEST);
 	if (!sum_is(h, offsetof(struct ink_file_head, header_sum), h->header_sum))
 		return ink_file_wrong(f, -EBADMSG, "the header is damaged: its checksum is wrong");
 	if (h->header_bytes != INK_FILE_PAGE)

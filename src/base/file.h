@@ -60,7 +60,9 @@ enum ink_file_kind {
 /* docs/format.md says what the earlier ones were. */
 enum {
 	INK_FILE_VERSION = 5, /* the oldest that is read */
-	INK_FILE_EXTRA = 6    /* has extra bytes, or a table with a tick under way */
+	INK_FILE_EXTRA = 6,   /* has extra bytes, or a table with a tick under way */
+	INK_FILE_COLUMNS = 7, /* has a `compact` table with its entries in columns */
+	INK_FILE_NEWEST = INK_FILE_COLUMNS
 };
 
 /* --------------------------------------------------------------------- the header */

@@ -110,6 +110,14 @@ struct ink_kind_def {
 	/* The bits of a cell for the state. NULL: those of ink_coding. */
 	unsigned (*state_bits)(unsigned states, uint32_t counter_bits);
 
+	/*
+	 * The first version of the snapshot format (base/file.h) that has the cells as they are
+	 * now, and what makes them so out of those of older versions. The conversion trusts no
+	 * byte: cells are checked after it. 0 and NULL: the cells are those of the oldest.
+	 */
+	uint32_t version;
+	void (*convert)(struct ink_table *table);
+
 	struct ink_header_ranges ranges;
 	/* Each number of a snapshot's header is in its range; do they fit together? */
 	int (*fits)(const struct ink_plan *plan, unsigned states);

@@ -124,8 +124,9 @@ static int save(const struct ink_table *t, const struct ink_file_target *to)
 
 	for (unsigned state = 0; ink_has_epochs(t) && state <= t->coding.unsure; state++)
 		h.epoch[state] = (unsigned char)ink_epoch_of(t, state);
+	h.version = t->kind->version;
 	if (ink_is_paused(t)) {
-		h.version = INK_FILE_EXTRA;
+		h.version = h.version < INK_FILE_EXTRA ? INK_FILE_EXTRA : h.version;
 		h.flags |= PAUSED;
 		ink_pause_save(t, &h.paused);
 	}
@@ -432,6 +433,8 @@ static int load_body(struct ink_file *f, struct ink_table *t, const struct heade
 	t->body_is_mapped = body.is_mapped;
 	ink_table_attach(t);
 	t->side.clock_hand = h->clock_hand;
+	if (h->version < t->kind->version)
+		t->kind->convert(t);
 	error = fill_time(f, t, h);
 	return error ? error : check_body(f, t, &body, h);
 }

@@ -15,16 +15,11 @@
 
 #include "engine/variant.h"
 #include "engine/prefetch.h"
-#include "kinds/compact/compact.h"
+#include "kinds/compact/family.h"
 #include "kinds/compact/find_avx2.h"
 #include "kinds/compact/find_portable.h"
 #include "table/groups.h"
 #include "table/seqlock.h"
-
-static inline const struct ink_compact_shape *shape_of(const struct ink_table *t)
-{
-	return IS_COMMON_SHAPE ? &compact_common : ink_compact_shape_of(t);
-}
 
 struct spot {
 	struct compact_line *line;
@@ -194,7 +189,7 @@ INK_HOT uint64_t bucket_slots(const struct ink_compact_shape *s, const uint64_t 
 	uint64_t from_there = window_from(w, begin);
 	uint64_t run = from_there & ~(from_there + 1); /* the lowest ones */
 
-	return run << (begin - s->meta_start - bucket) % 64 & low_bits(s->slots);
+	return run << (begin - s->meta_start - bucket) % 64 & s->all_slots;
 }
 
 /* ------------------------------------------------------------- find and change */
@@ -217,21 +212,35 @@ INK_HOT int slot_is_in(const struct ink_compact_shape *s, const uint64_t *w, uns
 }
 
 /*
- * The slots of a line that hold the remainder. Where all of them are one
- * comparison each of them has to be asked for its bucket; but the metadata bit
- * of slot i, if that is of bucket b, is the (i + b)th, so those that have a 0
- * there, two in three, are out at once. Else it is the slots of the bucket.
+ * The slots of a line that may hold bucket and remainder. Where the first bytes of all
+ * entries are one comparison, each that agrees has to be asked for its bucket; but the
+ * metadata bit of slot i, if that is of bucket b, is the (i + b)th, so those that have a
+ * 0 there, two in three, are out at once.
  */
 INK_HOT uint64_t line_candidates(const struct ink_compact_shape *s, const uint64_t *w, const struct place *p)
 {
-	return remainders_are_vectors(s)
-		       ? remainder_slots(s, w, p->remainder) & bits_from(s, w, p->bucket)
-		       : any_remainder_match(s, w, p->remainder, bucket_slots(s, w, p->bucket));
+	if (search_of(s) == SEARCH_BYTES)
+		return remainder_slots(s, w, p->remainder) & bits_from(s, w, p->bucket);
+	if (search_of(s) == SEARCH_BYTES_IN_BUCKET)
+		return remainder_slots(s, w, p->remainder) & bucket_slots(s, w, p->bucket);
+	return any_remainder_match(s, w, p->remainder, bucket_slots(s, w, p->bucket));
+}
+
+/* Does a candidate hold bucket and remainder? Its code, if it does. */
+INK_HOT int slot_holds(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot,
+		       const struct place *p, unsigned *code)
+{
+	uint64_t packed = packed_get(s, w, slot);
+
+	*code = packed_code(s, packed);
+	if (search_of(s) != SEARCH_BYTES) /* the search was exact */
+		return 1;
+	return (int)slot_is_in(s, w, slot, p->bucket) & (packed_remainder(s, packed) == p->remainder);
 }
 
 static inline int hint_is_one(const struct ink_compact_shape *s)
 {
-	return s->slots <= 32;
+	return has_few_slots(s);
 }
 
 /* In the words of the place's two lines. */
@@ -272,9 +281,10 @@ INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct 
 		unsigned next = hint_next(s, &left), slot = next % 64;
 		struct compact_line copy, *line = place_line(t, p, next / 64);
 		const uint64_t *w = line_open(line, &copy);
+		unsigned code;
 
-		if (__builtin_expect(slot_is_in(s, w, slot, p->bucket), 1)) {
-			*spot = (struct spot){line, p->bucket, slot, code_get(s, w, slot)};
+		if (__builtin_expect(slot_holds(s, w, slot, p, &code), 1)) {
+			*spot = (struct spot){line, p->bucket, slot, code};
 			return 1;
 		}
 	}
@@ -297,14 +307,21 @@ INK_HOT int cell_peek(const struct ink_table *t, const struct place *p, struct s
 	left = lines_look(s, copies[0].word, copies[1].word, p);
 	while (left.first | left.second) {
 		unsigned next = hint_next(s, &left), slot = next % 64;
-		const uint64_t *w = copies[next / 64].word;
 
-		if (__builtin_expect(slot_is_in(s, w, slot, p->bucket), 1)) {
-			spot->code = code_get(s, w, slot);
+		if (__builtin_expect(slot_holds(s, copies[next / 64].word, slot, p, &spot->code), 1))
 			return 1;
-		}
 	}
 	return 0;
+}
+
+INK_HOT unsigned code_get(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot)
+{
+	return packed_code(s, packed_get(s, w, slot));
+}
+
+INK_HOT void code_put(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned code)
+{
+	packed_put(s, w, slot, entry_pack(s, packed_remainder(s, packed_get(s, w, slot)), code));
 }
 
 INK_HOT int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
@@ -424,10 +441,11 @@ static inline int walk_next(const struct ink_compact_shape *s, struct walk *k, s
 	uint64_t low = (uint64_t)k->left, high = (uint64_t)(k->left >> 64);
 	unsigned meta =
 		low ? (unsigned)__builtin_ctzll(low) : 64 + (unsigned)__builtin_ctzll(high | 1ull << 63);
-	uint32_t bucket = meta - s->meta_start - k->slot, remainder = remainder_get(s, k->w, k->slot);
+	uint32_t bucket = meta - s->meta_start - k->slot, remainder;
 
 	if (!k->left)
 		return 0;
+	remainder = packed_remainder(s, packed_get(s, k->w, k->slot));
 	*victim = (struct victim){{bucket, remainder, 0},
 				  k->line,
 				  other_line(k->lines, k->line, stored_bits(s, bucket, remainder)),

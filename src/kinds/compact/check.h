@@ -77,12 +77,14 @@ static int is_any_set(const uint64_t *w, unsigned from, unsigned to)
 /* Free slots and the gap before the metadata are 0. */
 static int line_is_clean(const struct ink_compact_shape *s, const uint64_t *w, unsigned count)
 {
-	uint64_t junk = 0;
+	int junk = is_any_set(w, s->fields_at + s->slots * s->field_bits, s->meta_at);
 
-	for (unsigned j = 0; j < s->planes; j++)
-		junk |= bits_get(w, s->planes_at + j * s->slots, s->slots) & ~low_bits(count);
-	return !junk && !is_any_set(w, count * s->remainder_bits, s->planes_at) &&
-	       !is_any_set(w, s->planes_at + s->planes * s->slots, s->meta_at);
+	for (unsigned k = 0; k < compact_rows(s); k++) {
+		struct row row = compact_row(s, k);
+
+		junk |= is_any_set(w, row.at + count * row.width, row.at + s->slots * row.width);
+	}
+	return !junk;
 }
 
 INK_HOT int place_has_second(const struct ink_table *t, const struct place *p)
@@ -90,8 +92,9 @@ INK_HOT int place_has_second(const struct ink_table *t, const struct place *p)
 	const struct ink_compact_shape *s = shape_of(t);
 	const uint64_t *w = place_line(t, p, 1)->word;
 	uint64_t candidates = line_candidates(s, w, p);
+	unsigned code;
 
-	while (candidates && !slot_is_in(s, w, (unsigned)__builtin_ctzll(candidates), p->bucket))
+	while (candidates && !slot_holds(s, w, (unsigned)__builtin_ctzll(candidates), p, &code))
 		candidates &= candidates - 1;
 	return candidates != 0;
 }
@@ -103,7 +106,7 @@ INK_HOT int is_repeated(const struct ink_compact_shape *s, const uint64_t *w, co
 	unsigned slot = e->slot;
 
 	while (n-- > 0)
-		if (remainder_get(s, w, --slot) == e->entry.remainder)
+		if (packed_remainder(s, packed_get(s, w, --slot)) == e->entry.remainder)
 			return 1;
 	return 0;
 }

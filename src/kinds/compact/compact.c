@@ -2,6 +2,9 @@
 /* The kind `compact`: quotiented 64-byte lines. compact.h has the memory, cells.h the operations. */
 #include "kinds/compact/compact.h"
 
+#include <string.h>
+
+#include "base/file.h"
 #include "table/buckets.h"
 
 /* ------------------------------------------------------------------- planning */
@@ -66,14 +69,67 @@ static int compact_fits(const struct ink_plan *plan, unsigned states)
 	return g->h + g->q <= COMPACT_META_BITS && g->h * (g->f + code) <= COMPACT_BITS - (g->h + g->q);
 }
 
+/* ---------------------------------------------------------------- old snapshots */
+
+/*
+ * Up to version 6 a line had h remainders of r bits, and behind them a plane for each bit
+ * of the code: plane j with bit j of every slot. The places of the other bits are the same.
+ */
+static uint64_t old_packed(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot)
+{
+	unsigned r = s->remainder_bits, code = 0;
+
+	for (unsigned j = 0; j < s->code_bits; j++)
+		code |= (unsigned)bits_get(w, s->slots * (r + j) + slot, 1) << j;
+	return entry_pack(s, (uint32_t)bits_get(w, slot * r, r), code);
+}
+
+/* Free slots, too: what is wrong with them is for the check to find. */
+static void convert_line(const struct ink_compact_shape *s, uint64_t *w)
+{
+	uint64_t old[COMPACT_WORDS];
+
+	memcpy(old, w, sizeof old);
+	for (unsigned slot = 0; slot < s->slots; slot++)
+		any_packed_put(s, w, slot, old_packed(s, old, slot));
+}
+
+static void compact_convert(struct ink_table *t)
+{
+	for (uint32_t line = 0; line < t->plan.geometry.b; line++)
+		convert_line(ink_compact_shape_of(t), ((struct compact_line *)t->body + line)->word);
+}
+
 /* ------------------------------------------------------------------- variants */
+
+#ifdef INK_HAVE_AVX2
+
+/* The variant that knows most of the shape: family.h. */
+static const struct ink_ops *vector_ops(const struct ink_plan *plan)
+{
+	struct ink_compact_shape s = compact_shape(&plan->geometry, plan->state_bits + plan->age_bits);
+
+	if (compact_is_shape(plan, &compact_common))
+		return ink_compact_common_avx2;
+	if (compact_is_shape(plan, &compact_default_error))
+		return ink_compact_common_default_error_avx2;
+	if (!s.has_vectors)
+		return ink_compact_avx2;
+	if (s.columns == 1)
+		return s.slots > 32 ? ink_compact_columns_1_many_slots_avx2 : ink_compact_columns_1_avx2;
+	return s.columns == 2   ? ink_compact_columns_2_avx2
+	       : s.columns == 3 ? ink_compact_columns_3_avx2
+				: ink_compact_avx2;
+}
+
+#endif
 
 static const struct ink_ops *compact_ops(const struct ink_plan *plan, unsigned writers, int avx2)
 {
 	(void)writers;
 #ifdef INK_HAVE_AVX2
 	if (avx2)
-		return compact_is_common(plan) ? ink_compact_common_avx2 : ink_compact_avx2;
+		return vector_ops(plan);
 #endif
 	(void)plan;
 	(void)avx2;
@@ -94,6 +150,8 @@ const struct ink_kind_def ink_kind_compact = {
 	.stripes = INK_STRIPES,
 	.plan = compact_plan,
 	.cells_bytes = compact_cells_bytes,
+	.version = INK_FILE_COLUMNS,
+	.convert = compact_convert,
 	.ranges = {.writers = {1, 1},
 		   .full = {INK_UNSURE, INK_REPLACE},
 		   .d = {2, 2},

@@ -15,7 +15,7 @@
 
 #include <stddef.h>
 
-#include "kinds/compact/compact.h"
+#include "kinds/compact/family.h"
 
 /* A word, and a line, that another thread may be changing. */
 static inline uint64_t word_glance(const uint64_t *word)
@@ -86,16 +86,21 @@ INK_HOT void compact_places(const struct ink_compact_shape *s, uint32_t lines, c
 		places[i] = compact_place(s, lines, ids[i]);
 }
 
-static inline uint32_t remainder_get(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot)
+static inline uint64_t packed_get(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot)
 {
-	return any_remainder_get(s, w, slot);
+	return any_packed_get(s, w, slot);
+}
+
+static inline void packed_put(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, uint64_t packed)
+{
+	any_packed_put(s, w, slot, packed);
 }
 
 /* Without vectors it is quicker to look only at the entries of the bucket. */
-static inline int remainders_are_vectors(const struct ink_compact_shape *s)
+static inline enum search search_of(const struct ink_compact_shape *s)
 {
 	(void)s;
-	return 0;
+	return SEARCH_BUCKET;
 }
 
 static inline uint64_t remainder_slots(const struct ink_compact_shape *s, const uint64_t *w,
@@ -104,14 +109,26 @@ static inline uint64_t remainder_slots(const struct ink_compact_shape *s, const 
 	return any_remainder_match(s, w, remainder, low_bits(s->slots));
 }
 
-static inline unsigned code_get(const struct ink_compact_shape *s, const uint64_t *w, unsigned slot)
+/* Eight bits that are `stride` apart, side by side: their distances halve three times. */
+static inline unsigned bits_gather(uint64_t bits, unsigned stride)
 {
-	return any_code_get(s, w, slot);
+	unsigned apart = stride - 1;
+
+	bits &= stride_bits[stride];
+	bits = (bits | bits >> apart) & stride_pairs[stride];
+	bits = (bits | bits >> 2 * apart) & stride_fours[stride];
+	return (unsigned)(bits | bits >> 4 * apart) & 255;
 }
 
-static inline void code_put(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, unsigned code)
+/* And back. */
+static inline uint64_t bits_scatter(unsigned byte, unsigned stride)
 {
-	any_code_put(s, w, slot, code);
+	uint64_t bits = byte;
+	unsigned apart = stride - 1;
+
+	bits = (bits | bits << 4 * apart) & stride_fours[stride];
+	bits = (bits | bits << 2 * apart) & stride_pairs[stride];
+	return (bits | bits << apart) & stride_bits[stride];
 }
 
 static inline void entry_open(const struct ink_compact_shape *s, uint64_t *w, unsigned slot, struct entry e)

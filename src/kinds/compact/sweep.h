@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The time of `compact`: what a tick does to a line. The codes of a line are bit
- * planes, so a tick ages all its entries at once.
+ * The time of `compact`: what a tick does to a line. It takes the codes of a line as bit
+ * planes, plane j with bit j of every slot's code, and so ages all entries at once.
  */
 #ifndef INKLING_KINDS_COMPACT_SWEEP_H
 #define INKLING_KINDS_COMPACT_SWEEP_H
+
+#include <string.h>
 
 #include "kinds/compact/cells.h"
 
@@ -17,6 +19,88 @@ static uint32_t cells_in_unit(const struct ink_table *t)
 {
 	return shape_of(t)->slots;
 }
+
+/* ---------------------------------------------------------------------- planes */
+
+/* A bit of an entry as one of a row's numbers: 0 if it is below them, their width if it is above. */
+static inline unsigned bit_in_row(struct row row, unsigned bit)
+{
+	unsigned in_row = bit > row.first ? bit - row.first : 0;
+
+	return in_row < row.width ? in_row : row.width;
+}
+
+/* Those of the planes that a row holds, as bits of its numbers; none: from = to. */
+static inline struct plane_range range_in_row(const struct ink_compact_shape *s, struct row row,
+					      struct plane_range range)
+{
+	return (struct plane_range){bit_in_row(row, s->remainder_bits + range.from),
+				    bit_in_row(row, s->remainder_bits + range.to)};
+}
+
+/* The plane of bit j of a row's numbers. */
+static inline unsigned plane_of(const struct ink_compact_shape *s, struct row row, unsigned j)
+{
+	return row.first + j - s->remainder_bits;
+}
+
+/* The bits of eight numbers of a row, or of those that are left, from a slot on. */
+static inline unsigned eight_bits(const struct ink_compact_shape *s, struct row row, unsigned slot)
+{
+	unsigned left = s->slots - slot;
+
+	return (left < 8 ? left : 8) * row.width;
+}
+
+static inline void row_planes_get(const struct ink_compact_shape *s, const uint64_t *w, struct row row,
+				  struct plane_range bits, uint64_t *planes)
+{
+	for (unsigned slot = 0; slot < s->slots && bits.from < bits.to; slot += 8) {
+		uint64_t eight = bits_get(w, row.at + slot * row.width, eight_bits(s, row, slot));
+
+		for (unsigned j = bits.from; j < bits.to; j++)
+			planes[plane_of(s, row, j)] |= (uint64_t)bits_gather(eight >> j, row.width) << slot;
+	}
+}
+
+/* Numbers keep their other bits. */
+static inline void row_planes_put(const struct ink_compact_shape *s, uint64_t *w, struct row row,
+				  struct plane_range bits, const uint64_t *planes)
+{
+	for (unsigned slot = 0; slot < s->slots && bits.from < bits.to; slot += 8) {
+		unsigned at = row.at + slot * row.width, n = eight_bits(s, row, slot);
+		uint64_t eight = bits_get(w, at, n);
+
+		for (unsigned j = bits.from; j < bits.to; j++) {
+			eight &= ~(stride_bits[row.width] << j);
+			eight |= bits_scatter(planes[plane_of(s, row, j)] >> slot & 255, row.width) << j;
+		}
+		bits_put(w, at, n, eight & low_bits(n));
+	}
+}
+
+static void planes_get(const struct ink_compact_shape *s, const uint64_t *w, struct plane_range range,
+		       uint64_t *planes)
+{
+	memset(planes + range.from, 0, (range.to - range.from) * sizeof *planes);
+	for (unsigned k = 0; k < compact_rows(s); k++) {
+		struct row row = compact_row(s, k);
+
+		row_planes_get(s, w, row, range_in_row(s, row, range), planes);
+	}
+}
+
+static void planes_put(const struct ink_compact_shape *s, uint64_t *w, struct plane_range range,
+		       const uint64_t *planes)
+{
+	for (unsigned k = 0; k < compact_rows(s); k++) {
+		struct row row = compact_row(s, k);
+
+		row_planes_put(s, w, row, range_in_row(s, row, range), planes);
+	}
+}
+
+/* ---------------------------------------------------------------------- changes */
 
 /* What a tick does to the entries with one code. */
 struct change {
@@ -33,7 +117,7 @@ struct changes {
 static void list_changes(const struct ink_table *t, struct changes *c)
 {
 	c->n = 0;
-	for (unsigned code = 0; code < 1u << shape_of(t)->planes; code++) {
+	for (unsigned code = 0; code < 1u << shape_of(t)->code_bits; code++) {
 		unsigned after = t->aging.after[code];
 		int gone = after == (INK_EXPIRES | INK_GONE);
 
@@ -63,8 +147,8 @@ static void split_by(const uint64_t *planes, unsigned n, uint64_t slots, uint64_
  */
 static uint64_t age_planes(struct ink_table *t, const struct changes *c, uint64_t *planes, uint64_t slots)
 {
-	unsigned all = shape_of(t)->planes, lower = all / 2;
-	uint64_t low[1u << COMPACT_MAX_PLANES / 2], high[1u << COMPACT_MAX_PLANES / 2], dead = 0;
+	unsigned all = shape_of(t)->code_bits, lower = all / 2;
+	uint64_t low[1u << COMPACT_MAX_CODE / 2], high[1u << COMPACT_MAX_CODE / 2], dead = 0;
 
 	split_by(planes, lower, slots, low);
 	split_by(planes + lower, all - lower, slots, high);
@@ -95,13 +179,12 @@ static void close_slots(const struct ink_compact_shape *s, uint64_t *w, uint64_t
 static void age_line(struct ink_table *t, const struct changes *c, uint64_t *w)
 {
 	const struct ink_compact_shape *s = shape_of(t);
-	uint64_t planes[COMPACT_MAX_PLANES], dead;
+	struct plane_range all = {0, s->code_bits};
+	uint64_t planes[COMPACT_MAX_CODE], dead;
 
-	for (unsigned j = 0; j < s->planes; j++)
-		planes[j] = bits_get(w, s->planes_at + j * s->slots, s->slots);
+	planes_get(s, w, all, planes);
 	dead = age_planes(t, c, planes, low_bits(line_count(s, w)));
-	for (unsigned j = 0; j < s->planes; j++)
-		bits_put(w, s->planes_at + j * s->slots, s->slots, planes[j]);
+	planes_put(s, w, all, planes);
 	close_slots(s, w, dead);
 }
 
@@ -109,14 +192,13 @@ static void age_line(struct ink_table *t, const struct changes *c, uint64_t *w)
 static uint64_t due_slots(const struct ink_table *t, const uint64_t *w)
 {
 	const struct ink_compact_shape *s = shape_of(t);
-	unsigned n = s->planes - 1, lower = n / 2;
-	uint64_t planes[COMPACT_MAX_PLANES], low[1u << COMPACT_MAX_PLANES / 2],
-		high[1u << COMPACT_MAX_PLANES / 2], due = 0;
+	unsigned n = s->code_bits - 1, lower = n / 2;
+	uint64_t planes[COMPACT_MAX_CODE], low[1u << COMPACT_MAX_CODE / 2], high[1u << COMPACT_MAX_CODE / 2],
+		due = 0;
 
-	for (unsigned j = 0; j < n; j++)
-		planes[j] = bits_get(w, s->planes_at + (j + 1) * s->slots, s->slots);
-	split_by(planes, lower, ~0ull, low);
-	split_by(planes + lower, n - lower, ~0ull, high);
+	planes_get(s, w, (struct plane_range){1, s->code_bits}, planes);
+	split_by(planes + 1, lower, ~0ull, low);
+	split_by(planes + 1 + lower, n - lower, ~0ull, high);
 	for (unsigned state = 0; state < 1u << n; state++)
 		if (ink_looks_at(&t->aging, state))
 			due |= low[state & low_bits(lower)] & high[state >> lower];
@@ -146,10 +228,13 @@ static void expire_slots(struct ink_table *t, uint64_t *w, uint64_t slots)
 static void look_at_line(struct ink_table *t, uint64_t *w)
 {
 	const struct ink_compact_shape *s = shape_of(t);
-	uint64_t marks = bits_get(w, s->planes_at, s->slots), taken = low_bits(line_count(s, w));
-	uint64_t due = t->aging.all_due ? ~0ull : due_slots(t, w), over = taken & due & ~marks;
+	struct plane_range mark = {0, 1};
+	uint64_t due = t->aging.all_due ? ~0ull : due_slots(t, w), marks, left, over;
 
-	bits_put(w, s->planes_at, s->slots, marks & ~due);
+	planes_get(s, w, mark, &marks);
+	over = low_bits(line_count(s, w)) & due & ~marks;
+	left = marks & ~due;
+	planes_put(s, w, mark, &left);
 	if (over)
 		expire_slots(t, w, over);
 }
