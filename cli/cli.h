@@ -39,6 +39,9 @@ __attribute__((format(printf, 1, 2))) int cli_failed(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void cli_say(const char *format, ...);
 
 /* Messages of plan and of run, about a kind. */
+/* The fields of kinds whose geometries differ in speed: --smallest is for these. */
+#define CLI_SHAPES_DIFFER (INK_GEOMETRY_H | INK_GEOMETRY_Q)
+
 #define CLI_NO_AGE_BITS "--age-bits is for kinds that count time in bits, and %s keeps whole times"
 #define CLI_NO_ERROR "--error is for kinds that make errors, and %s makes none"
 

@@ -23,6 +23,7 @@ static const char help[] = "usage: inkling plan --states S (--flows N | --memory
 			   "  --kind K          line, compact, dleft, exact, stateful, direct, kbf, or all\n"
 			   "                    (default all)\n"
 			   "  --age-bits N      0 = no time-outs, 1 or 2 (default 1)\n"
+			   "  --smallest        compact: the fewest bits, though 2 % more may be faster\n"
 			   "  --writers N       threads that change the table (line only; default 1)\n"
 			   "  --hashes K        stateful, direct, kbf: cells of a flow (default: the best)\n"
 			   "  --counter-bits N  stateful: 2 to 8 or none (default 4, none with age bits);\n"
@@ -62,6 +63,7 @@ static const struct cli_option options[] = {
 	{.name = "error", .how = CLI_SHARE, .at = AT(options.error)},
 	{.name = "kind", .how = CLI_CHOICE, .at = AT(kind), .words = cli_kinds_and_all, .least = 1},
 	{.name = "age-bits", .how = CLI_SMALL, .at = AT(options.age_bits), .most = 2},
+	{.name = "smallest", .how = CLI_FLAG, .at = AT(options.smallest)},
 	{.name = "writers", .how = CLI_SMALL, .at = AT(options.writers), .least = 1, .most = MOST_WRITERS},
 	{.name = "hashes", .how = CLI_SMALL, .at = AT(options.geometry.k), .least = 1, .most = MOST_HASHES},
 	{.name = "counter-bits",
@@ -77,15 +79,20 @@ static const struct cli_option options[] = {
 	{.name = "blocked", .how = CLI_FLAG, .at = AT(blocked)},
 };
 
-/* Options for the kinds whose geometry has these fields. The library checks the number of writers. */
+/*
+ * Options for the kinds whose geometry has these fields, and whether they may be given for
+ * all kinds. The library checks the number of writers.
+ */
 static const struct purpose {
 	const char *option;
 	unsigned geometry;
+	int also_for_all;
 } purposes[] = {
-	{"hashes", INK_GEOMETRY_K},
-	{"counter-bits", INK_GEOMETRY_COUNTER_BITS},
-	{"threshold", INK_GEOMETRY_THRESHOLD},
-	{"blocked", INK_GEOMETRY_BLOOM_FLAGS | INK_GEOMETRY_THRESHOLD}, /* direct has another flag */
+	{"hashes", INK_GEOMETRY_K, 0},
+	{"counter-bits", INK_GEOMETRY_COUNTER_BITS, 0},
+	{"threshold", INK_GEOMETRY_THRESHOLD, 0},
+	{"blocked", INK_GEOMETRY_BLOOM_FLAGS | INK_GEOMETRY_THRESHOLD, 0}, /* direct has another flag */
+	{"smallest", CLI_SHAPES_DIFFER, 1},
 };
 
 static int check_purposes(const struct cli_line *line, unsigned kind)
@@ -95,7 +102,7 @@ static int check_purposes(const struct cli_line *line, unsigned kind)
 	char names[100];
 
 	for (unsigned i = 0; i < sizeof purposes / sizeof purposes[0]; i++)
-		if (cli_given(line, purposes[i].option) &&
+		if (cli_given(line, purposes[i].option) && (kind || !purposes[i].also_for_all) &&
 		    (geometry & purposes[i].geometry) != purposes[i].geometry) {
 			cli_kinds_with(purposes[i].geometry, names, sizeof names);
 			return cli_usage(&cli_plan, "--%s is for --kind %s", purposes[i].option, names);
@@ -186,6 +193,20 @@ static void show_price(const struct ink_options *o, const struct ink_plan *p)
 	put_behind_row("as many cells, not in lines", 1 + LOAD);
 }
 
+/* Below this, a difference in time is not worth a word. */
+#define AS_FAST 1.05
+
+/* How fast a geometry is, where geometries of the kind differ; valid until the next call. */
+static const char *speed_of(const struct ink_plan *p)
+{
+	static char text[60];
+
+	if (p->time < AS_FAST)
+		return p->time > 0 ? ", the fastest" : "";
+	snprintf(text, sizeof text, ", %.1f times as long as the fastest", p->time);
+	return text;
+}
+
 /* The fields that a kind takes tell its shape: cells, subtables of buckets, quotiented lines, or lines. */
 static void describe_geometry(FILE *to, const struct ink_plan *p)
 {
@@ -200,8 +221,8 @@ static void describe_geometry(FILE *to, const struct ink_plan *p)
 		fprintf(to, "%u x %u bucket%s of %u, fingerprints of %u bit%s", g->d, g->b, cli_plural(g->b),
 			g->h, g->f, cli_plural(g->f));
 	else if (fields & INK_GEOMETRY_Q)
-		fprintf(to, "%u line%s of %u, %u bucket%s, remainders of %u bit%s", g->b, cli_plural(g->b),
-			g->h, g->q, cli_plural(g->q), g->f, cli_plural(g->f));
+		fprintf(to, "%u line%s of %u, %u bucket%s, remainders of %u bit%s%s", g->b, cli_plural(g->b),
+			g->h, g->q, cli_plural(g->q), g->f, cli_plural(g->f), speed_of(p));
 	else
 		fprintf(to, "%u line%s of %u, fingerprints of %u bit%s", g->b, cli_plural(g->b), g->h, g->f,
 			cli_plural(g->f));

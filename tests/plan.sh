@@ -24,6 +24,9 @@ each exits <<'end'
 2 --hashes is for --kind stateful, direct or kbf | plan --states 3 --flows 1M --hashes 3 --kind line
 2 --counter-bits is for --kind stateful or direct | plan --states 3 --flows 1M --counter-bits none --kind kbf
 2 --threshold is for --kind stateful | plan --states 3 --flows 1M --threshold 2 --kind direct
+2 --smallest is for --kind compact | plan --states 3 --flows 1M --smallest --kind line
+0 remainders | plan --states 3 --flows 1M --smallest --kind compact
+0 kbf | plan --states 3 --flows 1M --smallest
 2 --blocked is for --kind stateful | plan --states 3 --flows 1M --blocked --kind all
 2 --age-bits is for kinds that count time in bits, and exact keeps whole times | plan --states 3 --flows 1M --kind exact --age-bits 2
 2 --error is for kinds that make errors, and exact makes none | plan --states 3 --flows 1M --kind exact --error 1%

@@ -26,6 +26,7 @@ static const struct cli_option options[] = {
 	{.name = "flows", .how = CLI_NUMBER, .at = AT(table.flows), .least = 1},
 	{.name = "memory", .how = CLI_SIZE, .at = AT(table.bytes), .least = 1},
 	{.name = "error", .how = CLI_SHARE, .at = AT(table.error)},
+	{.name = "smallest", .how = CLI_FLAG, .at = AT(table.smallest)},
 	{.name = "full", .how = CLI_CHOICE, .at = AT(table.full), .words = policies, .least = INK_UNSURE},
 	{.name = "seed", .how = CLI_NUMBER, .at = AT(table.seed), .least = 1},
 	{.name = "age-bits", .how = CLI_SMALL, .at = AT(table.age_bits), .least = 1, .most = 2},
@@ -71,6 +72,8 @@ static int check_effects(const struct request *r)
 
 	if (r->table.full && !cli_has_room_for_some(kind))
 		return cli_usage(&cli_run, "--full is for tables that can be full, and %s never is", name);
+	if (r->table.smallest && (cli_kind(kind).geometry & CLI_SHAPES_DIFFER) != CLI_SHAPES_DIFFER)
+		return cli_usage(&cli_run, "--smallest is for --kind compact");
 	if (exact && r->exact_for_unsure)
 		return cli_usage(&cli_run, "--exact-for is for tables that can be unsure, and %s never is",
 				 name);

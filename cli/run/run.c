@@ -25,6 +25,7 @@ static const char help[] =
 	"  --memory SIZE     memory for the whole table\n"
 	"  --error P         highest share of strangers answered (default 1/1024)\n"
 	"  --kind K          line (default), compact, dleft, exact, stateful, direct, kbf\n"
+	"  --smallest        compact: the fewest bits, though 2 % more may be faster\n"
 	"  --full POLICY     when there is no room: unsure (default), refuse, replace\n"
 	"  --age-bits N      1 or 2, for time-outs (default 1)\n"
 	"  --seed N          a number from 1: fixes the secret and every random choice\n"

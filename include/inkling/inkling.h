@@ -339,6 +339,7 @@ struct ink_options {
 	const struct ink_rules *rules;
 	struct ink_geometry geometry;
 	const struct ink_allocator *allocator; /* NULL = the library's own */
+	unsigned smallest; /* `compact`: 1 = the fewest bits; 0 = the fastest of those with up to 2 % more */
 };
 
 /* The table that these options give. */
@@ -354,11 +355,14 @@ struct ink_plan {
 	unsigned state_bits;  /* in a cell, the don't-know code included */
 	unsigned age_bits;
 	struct ink_geometry geometry;
+	double time; /* of an operation, that of the kind's fastest geometry being 1; 0: not known */
 };
 
 /*
  * Plans a table. Flows and error give the fewest bytes; bytes and error give the most
- * flows; flows and bytes give the smallest error. `unsure` is computed for `stateful`
+ * flows; flows and bytes give the smallest error. In `compact`, up to 2 % more bytes or
+ * fewer flows are accepted if the table is faster then, unless `smallest` is set; `time`
+ * estimates a lookup, a delete and an insert with AVX2. `unsure` is computed for `stateful`
  * and `direct`, for flows that were only inserted, and for `kbf`, also under churn. It
  * assumes that states are equally frequent, and `error` bounds it, too. In `dleft` it
  * is not computed; in the other kinds it is 0. `plan->size` must be set. -EINVAL: the

@@ -10,6 +10,7 @@ struct ink_bucket_shape {
 	struct ink_geometry g; /* b is not yet known */
 	double values;         /* V: stored values that a bucket tells apart */
 	double load;           /* the highest at which it does not overflow */
+	double time;           /* of an operation, the kind's fastest shape being 1; 0: not known */
 };
 
 typedef void ink_shape_visitor(void *search, const struct ink_bucket_shape *shape);

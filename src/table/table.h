@@ -85,11 +85,11 @@ struct ink_table {
 	uint8_t is_far;         /* ink_is_far, for batches */
 	uint8_t has_windows;    /* as its program */
 	uint32_t locks;         /* with many writers: ink_locks */
+	int body_is_mapped;     /* from a file */
 	uint64_t secret[2];
 	void *body;
 	uint8_t *groups; /* of kinds of lines: groups.h */
 	uint64_t body_bytes;
-	int body_is_mapped;          /* from a file */
 	struct ink_program *program; /* NULL without rules */
 	struct ink_allocator allocator;
 	uint64_t shape[INK_SHAPE_BYTES / sizeof(uint64_t)];
