@@ -426,7 +426,7 @@ static const struct field wrong_fields[] = {
 	{AT_WRITERS, 0, "writers"},
 	{AT_FULL, 0, "full policy"},
 	{AT_FULL, 4, "full policy"},
-	{AT_FLAGS, 2, "flags"},
+	{AT_FLAGS, 4, "flags"},
 	{AT_STATE_BITS, 64, "state bits"},
 	{AT_STATE_BITS, UINT32_MAX, "state bits"},
 	{AT_D, 9, "d (byte 44)"},

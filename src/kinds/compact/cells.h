@@ -261,15 +261,25 @@ INK_HOT struct hint cell_look(const struct ink_table *t, const struct place *p)
 			  line_open(place_line(t, p, 1), &copy[1]), p);
 }
 
-/* Takes the next candidate: its slot, and 64 more if it is in the second line, which cannot be predicted. */
-INK_HOT unsigned hint_next(const struct ink_compact_shape *s, struct hint *h)
+/* The next candidate: its slot, and 64 more if it is in the second line, which cannot be predicted. */
+INK_HOT unsigned hint_next(const struct ink_compact_shape *s, const struct hint *h)
 {
 	uint64_t mask = 0 - (uint64_t)(h->first == 0);
-	unsigned next = (unsigned)__builtin_ctzll(h->first | (h->second & mask));
+	unsigned next;
 
-	h->second &= h->second + mask;
-	h->first &= h->first - (h->first != 0);
-	return hint_is_one(s) ? (next & 31) + (next & 32) * 2 : next + (64 & (unsigned)mask);
+	if (!hint_is_one(s))
+		return (unsigned)__builtin_ctzll(choose(h->first, h->second, mask)) + (64 & (unsigned)mask);
+	next = (unsigned)__builtin_ctzll(h->first);
+	return (next & 31) + (next & 32) * 2;
+}
+
+/* Drops it: rarely, because the first candidate usually is the entry. */
+INK_HOT void hint_drop(const struct ink_compact_shape *s, struct hint *h)
+{
+	if (hint_is_one(s) || h->first)
+		h->first &= h->first - 1;
+	else
+		h->second &= h->second - 1;
 }
 
 INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct hint *h, struct spot *spot)
@@ -277,7 +287,7 @@ INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct 
 	const struct ink_compact_shape *s = shape_of(t);
 	struct hint left = *h;
 
-	while (left.first | left.second) {
+	for (; left.first | left.second; hint_drop(s, &left)) {
 		unsigned next = hint_next(s, &left), slot = next % 64;
 		struct compact_line copy, *line = place_line(t, p, next / 64);
 		const uint64_t *w = line_open(line, &copy);
@@ -305,7 +315,7 @@ INK_HOT int cell_peek(const struct ink_table *t, const struct place *p, struct s
 	line_copy(place_line(t, p, 0), &copies[0]);
 	line_copy(place_line(t, p, 1), &copies[1]);
 	left = lines_look(s, copies[0].word, copies[1].word, p);
-	while (left.first | left.second) {
+	for (; left.first | left.second; hint_drop(s, &left)) {
 		unsigned next = hint_next(s, &left), slot = next % 64;
 
 		if (__builtin_expect(slot_holds(s, copies[next / 64].word, slot, p, &spot->code), 1))
