@@ -112,11 +112,20 @@ struct change {
 struct changes {
 	unsigned n;
 	struct change at[INK_CODES];
+	uint64_t marks[COMPACT_WORDS]; /* of a line: the lowest bit of every slot's code */
 };
+
+static void list_marks(const struct ink_compact_shape *s, uint64_t *marks)
+{
+	memset(marks, 0, sizeof(struct compact_line));
+	for (unsigned slot = 0; slot < s->slots; slot++)
+		any_packed_put(s, marks, slot, entry_pack(s, 0, 1));
+}
 
 static void list_changes(const struct ink_table *t, struct changes *c)
 {
 	c->n = 0;
+	list_marks(shape_of(t), c->marks);
 	for (unsigned code = 0; code < 1u << shape_of(t)->code_bits; code++) {
 		unsigned after = t->aging.after[code];
 		int gone = after == (INK_EXPIRES | INK_GONE);
@@ -225,11 +234,11 @@ static void expire_slots(struct ink_table *t, uint64_t *w, uint64_t slots)
 }
 
 /* A single tick: marks are taken away in their plane; entries that have none to lose expire. */
-static void look_at_line(struct ink_table *t, uint64_t *w)
+static void look_at_due(struct ink_table *t, uint64_t *w)
 {
 	const struct ink_compact_shape *s = shape_of(t);
 	struct plane_range mark = {0, 1};
-	uint64_t due = t->aging.all_due ? ~0ull : due_slots(t, w), marks, left, over;
+	uint64_t due = due_slots(t, w), marks, left, over;
 
 	planes_get(s, w, mark, &marks);
 	over = low_bits(line_count(s, w)) & due & ~marks;
@@ -239,14 +248,33 @@ static void look_at_line(struct ink_table *t, uint64_t *w)
 		expire_slots(t, w, over);
 }
 
+/* The same if every state is looked at: marks go all at once, and are counted to see whether one is missing. */
+static void look_at_all(struct ink_table *t, const struct changes *c, uint64_t *w)
+{
+	const struct ink_compact_shape *s = shape_of(t);
+	unsigned entries = line_count(s, w), marked = 0;
+	uint64_t marks = low_bits(entries);
+
+	for (unsigned i = 0; i < COMPACT_WORDS; i++)
+		marked += (unsigned)__builtin_popcountll(w[i] & c->marks[i]);
+	if (marked < entries)
+		planes_get(s, w, (struct plane_range){0, 1}, &marks);
+	for (unsigned i = 0; i < COMPACT_WORDS; i++)
+		w[i] &= ~c->marks[i];
+	if (marked < entries)
+		expire_slots(t, w, low_bits(entries) & ~marks);
+}
+
 static void sweep_line(struct ink_table *t, const struct changes *changes, uint32_t number)
 {
 	struct compact_line *line = line_at(t, number), copy;
 	uint64_t *w = line_open(line, &copy);
 
 	ink_seq_write_begin(t, number);
-	if (t->aging.single)
-		look_at_line(t, w);
+	if (t->aging.single && t->aging.all_due)
+		look_at_all(t, changes, w);
+	else if (t->aging.single)
+		look_at_due(t, w);
 	else
 		age_line(t, changes, w);
 	if (t->aging.flags_due)
