@@ -25,6 +25,8 @@ static const char help[] = "usage: inkling plan --states S (--flows N | --memory
 			   "  --age-bits N      0 = no time-outs, 1 or 2 (default 1)\n"
 			   "  --smallest        compact: the fewest bits, though 2 % more may be faster\n"
 			   "  --writers N       threads that change the table (line only; default 1)\n"
+			   "  --part BYTES      line: bytes of a line that a flow can be in: 64, 32, 16, 8\n"
+			   "                    (default: the best)\n"
 			   "  --hashes K        stateful, direct, kbf: cells of a flow (default: the best)\n"
 			   "  --counter-bits N  stateful: 2 to 8 or none (default 4, none with age bits);\n"
 			   "                    direct: 1 to 8 or none (default 2)\n"
@@ -65,6 +67,7 @@ static const struct cli_option options[] = {
 	{.name = "age-bits", .how = CLI_SMALL, .at = AT(options.age_bits), .most = 2},
 	{.name = "smallest", .how = CLI_FLAG, .at = AT(options.smallest)},
 	{.name = "writers", .how = CLI_SMALL, .at = AT(options.writers), .least = 1, .most = MOST_WRITERS},
+	{.name = "part", .how = CLI_SMALL, .at = AT(options.part), .least = 8, .most = 64},
 	{.name = "hashes", .how = CLI_SMALL, .at = AT(options.geometry.k), .least = 1, .most = MOST_HASHES},
 	{.name = "counter-bits",
 	 .how = CLI_OWN,
@@ -107,6 +110,8 @@ static int check_purposes(const struct cli_line *line, unsigned kind)
 			cli_kinds_with(purposes[i].geometry, names, sizeof names);
 			return cli_usage(&cli_plan, "--%s is for --kind %s", purposes[i].option, names);
 		}
+	if (cli_given(line, "part") && kind != INK_LINE)
+		return cli_usage(&cli_plan, "--part is for --kind line");
 	if (kind && cli_is_exact(kind) && cli_given(line, "age-bits"))
 		return cli_usage(&cli_plan, CLI_NO_AGE_BITS, info.name);
 	if (kind && cli_is_exact(kind) && cli_given(line, "error"))
@@ -207,6 +212,37 @@ static const char *speed_of(const struct ink_plan *p)
 	return text;
 }
 
+/* What entries of 21 bits would reach in fewer bytes: the error must be less, if those of 31 bits are planned. */
+static void describe_long_entries(FILE *to, const struct ink_plan *p)
+{
+	struct ink_options shorter = {.size = sizeof shorter,
+				      .kind = p->kind,
+				      .states = (1u << p->state_bits) - 1,
+				      .age_bits = p->age_bits,
+				      .flows = p->flows,
+				      .geometry = {.h = 24},
+				      .error = .5,
+				      .part = 8};
+	struct ink_plan plan = {.size = sizeof plan};
+	char error[16];
+
+	if (ink_plan(&shorter, &plan, NULL) == 0 && plan.bytes < p->bytes)
+		fprintf(to, "; entries of 31 bits, with 21 the error would be %s",
+			cli_show_share(plan.error, error, sizeof error));
+}
+
+static void describe_lines(FILE *to, const struct ink_plan *p)
+{
+	const struct ink_geometry *g = &p->geometry;
+
+	fprintf(to, "%u line%s of %u", g->b, cli_plural(g->b), g->h);
+	if (p->part)
+		fprintf(to, " in parts of %u", g->h * p->part / 64);
+	fprintf(to, ", fingerprints of %u bit%s", g->f, cli_plural(g->f));
+	if (g->h == 16)
+		describe_long_entries(to, p);
+}
+
 /* The fields that a kind takes tell its shape: cells, subtables of buckets, quotiented lines, or lines. */
 static void describe_geometry(FILE *to, const struct ink_plan *p)
 {
@@ -224,8 +260,7 @@ static void describe_geometry(FILE *to, const struct ink_plan *p)
 		fprintf(to, "%u line%s of %u, %u bucket%s, remainders of %u bit%s%s", g->b, cli_plural(g->b),
 			g->h, g->q, cli_plural(g->q), g->f, cli_plural(g->f), speed_of(p));
 	else
-		fprintf(to, "%u line%s of %u, fingerprints of %u bit%s", g->b, cli_plural(g->b), g->h, g->f,
-			cli_plural(g->f));
+		describe_lines(to, p);
 	if (g->side)
 		fprintf(to, "; side table of %u", g->side);
 }

@@ -28,17 +28,17 @@ uint32_t ink_bpf_expires(const struct plane *plane, uint64_t *word, uint32_t col
 			 uint64_t now);
 
 /* An index taken from arithmetic: the verifier wants to see that it is inside. */
-static inline struct ink_line *line_at(const struct plane *plane, uint32_t line)
+static inline uint64_t *part_at(const struct plane *plane, uint32_t part)
 {
-	return line < plane->shape.lines ? &plane->lines[line] : plane->lines;
+	return plane->lines->word + (part < plane->shape.parts ? part * plane->shape.words : 0);
 }
 
 static inline int find(const struct plane *plane, const struct ink_line_place *p, struct ink_line_spot *spot)
 {
 	const struct ink_line_shape *s = &plane->shape;
 
-	return ink_line_find(s, line_at(plane, p->first), p->fingerprint, spot) ||
-	       ink_line_find(s, line_at(plane, p->second), p->fingerprint, spot);
+	return ink_line_find(s, part_at(plane, p->first), p->fingerprint, spot) ||
+	       ink_line_find(s, part_at(plane, p->second), p->fingerprint, spot);
 }
 
 /* The entry after the row: none, in another state, or touched. */
@@ -66,7 +66,7 @@ static inline int decide(const struct plane *plane, uint32_t entry, uint32_t eve
 	return !ink_program_begins(&plane->program, *row, event);
 }
 
-/* One packet: id, place, both lines, the row, one swap. 0: the flow is absent, unsure, or under dispute. */
+/* One packet: id, place, both parts, the row, one swap. 0: the flow is absent, unsure, or under dispute. */
 int ink_bpf_packet(const struct plane *plane, const uint8_t key[16], uint32_t event, struct ink_move *move)
 {
 	const struct ink_line_shape *s = &plane->shape;

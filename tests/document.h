@@ -56,7 +56,7 @@ enum {
 	AT_D = 44, AT_B = 48, AT_H = 52, AT_F = 56, AT_Q = 60, AT_SIDE = 64, AT_DLEFT_FLAGS = 68, AT_FLOWS = 72,
 	AT_ERROR = 80, AT_LOAD = 88, AT_SECRET = 96, AT_NOW = 112, AT_COUNTERS = 120, AT_CELLS_LENGTH = 176,
 	AT_CLOCK_HAND = 208, AT_K = 212, AT_M = 216, AT_COUNTER_BITS = 220, AT_THRESHOLD = 224, AT_BLOOM_FLAGS = 228,
-	AT_UNSURE = 232, AT_SIDE_ID = 240, AT_EPOCH = 244, AT_RESERVED = 500
+	AT_UNSURE = 232, AT_SIDE_ID = 240, AT_EPOCH = 244, AT_PART = 500, AT_RESERVED = 500
 };
 /* clang-format on */
 
@@ -213,13 +213,30 @@ static inline ink_answer read_side(const struct image *i, uint32_t home, uint64_
 	return read_words(i, home, id);
 }
 
-/* The other line, from either; `mixed` comes of what is stored. */
-static inline uint32_t other_line(const struct image *i, uint32_t line, uint32_t mixed)
+/* The other of so many lines or parts, from either; `mixed` comes of what is stored. */
+static inline uint32_t other_of(uint64_t lines, uint32_t line, uint32_t mixed)
 {
-	uint32_t lines = FIELD(B);
-	uint64_t sum = ((uint64_t)mixed * lines) >> 32;
+	uint64_t sum = (mixed * lines) >> 32;
 
 	return (uint32_t)((sum + lines - line) % lines);
+}
+
+static inline uint32_t other_line(const struct image *i, uint32_t line, uint32_t mixed)
+{
+	return other_of(FIELD(B), line, mixed);
+}
+
+/* `line`: the parts of a line, and the other part of an entry. */
+static inline uint32_t parts_of_line(const struct image *i)
+{
+	uint32_t part = FIELD(PART);
+
+	return part ? 64 / part : 1;
+}
+
+static inline uint32_t other_part(const struct image *i, uint32_t part, uint32_t mixed)
+{
+	return other_of((uint64_t)FIELD(B) * parts_of_line(i), part, mixed);
 }
 
 static inline uint32_t line_mixed(uint64_t fingerprint)
@@ -238,9 +255,11 @@ static inline unsigned line_low_bits(const struct image *i)
 	return FIELD(H) == 16 ? 31 : FIELD(H) == 24 ? 16 : 15;
 }
 
-static inline uint64_t line_entry(const struct image *i, uint32_t line, unsigned slot)
+static inline uint64_t line_entry(const struct image *i, uint32_t part, unsigned slot)
 {
-	unsigned lanes = FIELD(H) / 8, lane = slot % lanes, word = slot / lanes * 64;
+	unsigned parts = parts_of_line(i), lanes = FIELD(H) / 8, lane = slot % lanes;
+	unsigned word = (part % parts * (8 / parts) + slot / lanes) * 64;
+	uint32_t line = part / parts;
 	uint64_t low = bits(i, line_base(line), word + lane * (lanes == 2 ? 32 : 16), line_low_bits(i));
 
 	return lanes == 3 ? low | bits(i, line_base(line), word + 48 + lane * 5, 5) << 16 : low;
@@ -256,15 +275,15 @@ static inline uint64_t line_fingerprint(const struct image *i, uint64_t id)
 
 static inline uint32_t line_first(const struct image *i, uint64_t id)
 {
-	return (uint32_t)(((id >> 32) * FIELD(B)) >> 32);
+	return (uint32_t)(((id >> 32) * FIELD(B) * parts_of_line(i)) >> 32);
 }
 
-static inline ink_answer read_line(const struct image *i, uint32_t line, uint64_t fingerprint)
+static inline ink_answer read_line(const struct image *i, uint32_t part, uint64_t fingerprint)
 {
 	unsigned f = FIELD(F);
 
-	for (unsigned slot = 0; slot < FIELD(H); slot++) {
-		uint64_t entry = line_entry(i, line, slot);
+	for (unsigned slot = 0; slot < FIELD(H) / parts_of_line(i); slot++) {
+		uint64_t entry = line_entry(i, part, slot);
 
 		if ((entry & ((1ull << f) - 1)) == fingerprint)
 			return answer_of(i, entry >> f);
@@ -276,8 +295,8 @@ static inline ink_answer read_line(const struct image *i, uint32_t line, uint64_
 static inline int read_age(const struct image *i, uint64_t id)
 {
 	uint64_t fingerprint = line_fingerprint(i, id), f = FIELD(F), entry;
-	uint32_t ages = 1u << FIELD(AGE_BITS), first = line_first(i, id), h = FIELD(H);
-	uint32_t second = other_line(i, first, line_mixed(fingerprint));
+	uint32_t ages = 1u << FIELD(AGE_BITS), first = line_first(i, id), h = FIELD(H) / parts_of_line(i);
+	uint32_t second = other_part(i, first, line_mixed(fingerprint));
 
 	for (unsigned slot = 0; slot < 2 * h; slot++) {
 		entry = line_entry(i, slot < h ? first : second, slot % h);
@@ -297,16 +316,21 @@ static inline ink_answer first_answer(const ink_answer answers[3], uint64_t over
 	return overflows ? INK_DONT_KNOW : INK_ABSENT;
 }
 
+static inline uint64_t part_overflowed(const struct image *i, uint32_t part)
+{
+	uint32_t parts = parts_of_line(i);
+
+	return bits(i, line_base(part / parts), (4 + part % parts % 4) * 64 + 63, 1);
+}
+
 static inline ink_answer read_as_line(const struct image *i, uint64_t id)
 {
 	uint64_t fingerprint = line_fingerprint(i, id);
-	uint32_t first = line_first(i, id), second = other_line(i, first, line_mixed(fingerprint));
-	const ink_answer answers[] = {read_side(i, first, id), read_line(i, first, fingerprint),
-				      read_line(i, second, fingerprint)};
-	const unsigned overflow = 4 * 64 + 63;
+	uint32_t first = line_first(i, id), second = other_part(i, first, line_mixed(fingerprint));
+	const ink_answer answers[] = {read_side(i, first / parts_of_line(i), id),
+				      read_line(i, first, fingerprint), read_line(i, second, fingerprint)};
 
-	return first_answer(answers,
-			    bits(i, line_base(first), overflow, 1) & bits(i, line_base(second), overflow, 1));
+	return first_answer(answers, part_overflowed(i, first) & part_overflowed(i, second));
 }
 
 /* Remainder, and the code above it: whole bytes in columns, the bits above in fields. */

@@ -42,6 +42,7 @@ enum {
 	AT_FLOWS = 72,
 	AT_MORE_GEOMETRY = 212, /* from k on */
 	AT_SIDE_ID = 240,       /* but for this */
+	AT_PART = 500,
 	AT_CELLS_LENGTH = 176
 };
 
@@ -119,6 +120,12 @@ static uint32_t state_bits_of(uint32_t kind, uint32_t states, uint32_t counter_b
 	return k->state_bits ? k->state_bits(states, counter_bits) : ink_coding(states, 0).state_bits;
 }
 
+/* Of `line`; 0 in other kinds, and for whole lines. */
+static uint32_t choose_part(const uint8_t *choice, const struct ink_header_ranges *ranges)
+{
+	return ranges->part.most && choice[2] / 3 % 4 ? 4u << choice[2] / 3 % 4 : 0;
+}
+
 enum { CHOICES = 12 };
 
 static void make_of_choices(struct image *i, const uint8_t *choice, const uint8_t *body, size_t size)
@@ -135,9 +142,11 @@ static void make_of_choices(struct image *i, const uint8_t *choice, const uint8_
 		.kind = (enum ink_kind)kind,
 		.state_bits = state_bits,
 		.age_bits = ages,
-		.geometry = choose_geometry(choice + 6, kind, state_bits + ages + counter_bits + plain)};
-	const uint32_t begin[] = {INK_FILE_VERSION, AT_BODY, kind,          states,    ages,
-				  writers,          full,    choice[5] % 2, state_bits};
+		.geometry = choose_geometry(choice + 6, kind, state_bits + ages + counter_bits + plain),
+		.part = choose_part(choice + 6, ranges)};
+	uint32_t version = p.part ? INK_FILE_BODIES : INK_FILE_VERSION;
+	const uint32_t begin[] = {version, AT_BODY, kind,          states,    ages,
+				  writers, full,    choice[5] % 2, state_bits};
 
 	image_resize(i, MOST_IMAGE);
 	memset(i->bytes, 0, i->size);
@@ -148,6 +157,7 @@ static void make_of_choices(struct image *i, const uint8_t *choice, const uint8_
 	memcpy(i->bytes + AT_MORE_GEOMETRY, &p.geometry.k,
 	       offsetof(struct ink_geometry, side_id) - offsetof(struct ink_geometry, k));
 	memcpy(i->bytes + AT_SIDE_ID, &p.geometry.side_id, sizeof p.geometry.side_id);
+	memcpy(i->bytes + AT_PART, &p.part, sizeof p.part);
 	i->bytes[AT_FLOWS] = 1;
 	put_lengths(i, &p, (enum ink_full)full);
 	memcpy(i->bytes + AT_BODY, body, size < i->size - AT_BODY ? size : i->size - AT_BODY);
@@ -169,6 +179,7 @@ static const struct ink_options kinds[] = {
 	{.kind = INK_LINE, .states = 10, .age_bits = 1, .geometry = {.b = 5, .h = 32, .side = 20}},
 	{.kind = INK_LINE, .states = 15, .age_bits = 1, .full = INK_REPLACE, .geometry = {.b = 3, .h = 24, .side = 9}},
 	{.kind = INK_LINE, .states = 200, .age_bits = 2, .writers = 3, .geometry = {.b = 2, .h = 16, .side = 5}},
+	{.kind = INK_LINE, .states = 15, .age_bits = 1, .geometry = {.b = 3, .h = 24, .side = 9}, .part = 8},
 	{.kind = INK_COMPACT, .states = 15, .age_bits = 1, .geometry = {.b = 3, .h = 32, .f = 8, .side = 20}},
 	{.kind = INK_COMPACT, .states = 15, .age_bits = 1, .geometry = {.b = 3, .h = 32, .f = 8, .side = 20, .side_id = 16}},
 	{.kind = INK_COMPACT, .states = 5, .full = INK_REPLACE, .geometry = {.b = 3, .h = 20, .f = 16, .side = 9}},

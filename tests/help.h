@@ -311,9 +311,10 @@ static inline void assert_change(const struct change *c, int line)
 
 static inline int line_is_flagged(uint64_t id)
 {
+	const struct ink_line_shape *s = ink_line_shape_of(t);
 	const struct ink_line *line = t->body;
 
-	line += ink_line_place(ink_line_shape_of(t), id).first;
+	line += ink_line_place(s, id).first * s->words / INK_LINE_WORDS;
 	return (line->word[INK_LINE_SIDE + ink_side_class(id) % 4] & INK_LINE_FLAG) != 0;
 }
 

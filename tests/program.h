@@ -60,13 +60,15 @@ static inline void call_both(struct program *p, const struct call *c)
 
 /* --------------------------------------------------------------------- batches */
 
-static inline int is_full(const struct ink_table *t, uint32_t number)
+/* A part of `line`. */
+static inline int is_full(const struct ink_table *t, uint32_t part)
 {
-	const struct ink_line *line = (const struct ink_line *)t->body + number;
+	const struct ink_line_shape *s = ink_line_shape_of(t);
+	const uint64_t *words = (const uint64_t *)t->body + part * s->words;
 	int full = 1;
 
-	for (unsigned i = 0; i < INK_LINE_WORDS; i++)
-		full &= !ink_line_columns(ink_line_shape_of(t), line->word[i], 0);
+	for (unsigned i = 0; i < s->words; i++)
+		full &= !ink_line_columns(s, words[i], 0);
 	return full;
 }
 

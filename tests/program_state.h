@@ -89,6 +89,13 @@ static inline uint64_t flow_id(unsigned i)
 	       i; /* four lines, four fingerprints */
 }
 
+/* Entries of a line, and the part: whole, 8, 16 or 32 bytes. */
+static inline void choose_line(struct program *p, unsigned byte)
+{
+	p->options.geometry.h = 16 + 8 * (byte % 3);
+	p->options.part = byte / 3 % 4 ? 4u << byte / 3 % 4 : 0;
+}
+
 static inline void choose_geometry(struct program *p)
 {
 	struct ink_geometry *g = &p->options.geometry;
@@ -104,7 +111,7 @@ static inline void choose_geometry(struct program *p)
 	} else if (p->info.geometry & INK_GEOMETRY_Q)
 		g->f = 4 + next_byte(p) % 21;
 	else
-		g->h = 16 + 8 * (next_byte(p) % 3);
+		choose_line(p, next_byte(p));
 }
 
 static inline int is_filter(const struct program *p)

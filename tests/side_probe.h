@@ -18,9 +18,10 @@ static inline struct two_lines sorted(uint32_t a, uint32_t b)
 
 static inline struct two_lines of_line(const struct ink_table *table, uint64_t id)
 {
-	struct ink_line_place p = ink_line_place(ink_line_shape_of(table), id);
+	const struct ink_line_shape *s = ink_line_shape_of(table);
+	struct ink_line_place p = ink_line_place(s, id);
 
-	return sorted(p.first, p.second);
+	return sorted(p.first * s->words / INK_LINE_WORDS, p.second * s->words / INK_LINE_WORDS);
 }
 
 static inline struct two_lines of_compact(const struct ink_table *table, uint64_t id)

@@ -5,9 +5,7 @@
  */
 #include "tests/simd_probe.h"
 
-#define half_of line_half_of /* `compact` has another */
 #include "kinds/line/find_avx2.h"
-#undef half_of
 #include "kinds/line/find_portable.h"
 
 #include "kinds/compact/check.h"
@@ -33,7 +31,9 @@ const struct simd_probe PROBE = {
 	.places = line_places,
 	.others = word_others,
 	.slots = line_slots,
+	.part_slots = part_slots,
 	.pair_slots = pair_slots,
+	.words_free = words_free,
 	.pair_may_have = pair_may_have,
 	.look = look,
 	.select = select_bit,

@@ -15,12 +15,14 @@ struct simd_probe {
 	/* line */
 	void (*places)(const struct ink_line_shape *s, const uint64_t *ids, size_t n,
 		       struct line_place *places);
-	void (*others)(const struct ink_line_shape *s, uint32_t line, uint64_t word, uint64_t others[4]);
+	void (*others)(const struct ink_line_shape *s, uint32_t part, uint64_t word, uint64_t others[4]);
 	uint32_t (*slots)(const struct ink_line_shape *s, const struct ink_line *line, uint32_t fingerprint);
-	uint64_t (*pair_slots)(const struct ink_line_shape *s, const struct ink_line *first,
-			       const struct ink_line *second, uint32_t fingerprint);
-	int (*pair_may_have)(const struct ink_line_shape *s, const struct ink_line *first,
-			     const struct ink_line *second, uint32_t fingerprint);
+	uint32_t (*part_slots)(const struct ink_line_shape *s, const uint64_t *part, uint32_t fingerprint);
+	uint64_t (*pair_slots)(const struct ink_line_shape *s, const uint64_t *first, const uint64_t *second,
+			       uint32_t fingerprint);
+	uint32_t (*words_free)(const struct ink_line_shape *s, const uint64_t *all, const uint64_t parts[4]);
+	int (*pair_may_have)(const struct ink_line_shape *s, const uint64_t *first, const uint64_t *second,
+			     uint32_t fingerprint);
 	uint32_t (*look)(const struct ink_line_shape *s, const struct ink_line_looks *l,
 			 const struct ink_line *line);
 	/* compact */

@@ -44,6 +44,7 @@ static struct ink_table *make_table(struct ink_options o, const struct ink_alloc
 
 MAKE(line, .kind = INK_LINE)
 MAKE(shared_line, .kind = INK_LINE, .writers = 2)
+MAKE(line_in_parts, .kind = INK_LINE, .part = 8)
 MAKE(compact, .kind = INK_COMPACT)
 MAKE(dleft, .kind = INK_DLEFT, .geometry.side = 20)
 MAKE(exact, .kind = INK_EXACT)
@@ -97,6 +98,7 @@ CALLS(table, ink, POINTER_AND_LENGTH, )
 static const struct object tables[] = {
 	ROW("line", 5, line),
 	ROW("shared-line", 5, shared_line),
+	ROW("line-in-parts", 7, line_in_parts),
 	ROW("compact", 7, compact),
 	ROW("dleft", 5, dleft),
 	ROW("exact", 5, exact),
@@ -258,6 +260,26 @@ TEST_THAT(a_tick_under_way_goes_on_in_a_loaded_table_and_in_a_copy)
 			}
 }
 
+/* 16 and 32 are other tables with the same lines, which the body may happen to fit. */
+TEST_THAT(a_part_that_no_line_has_is_refused)
+{
+	static const uint64_t parts[] = {1, 4, 7, 12, 24, 33, 64, UINT32_MAX};
+	struct ink_table *t = line_in_parts(NULL);
+	struct image *good = image_of(&tables[0], t, NULL), bad = {0};
+
+	ink_free(t);
+	for (size_t i = 0; i < COUNT(parts); i++) {
+		struct ink_why why = {""};
+
+		image_copy(&bad, good);
+		image_put(&bad, 500, 4, parts[i]);
+		image_seal(&bad);
+		assert_null(ink_load_buffer(bad.bytes, bad.size, NULL, &why));
+		assert_non_null(strstr(why.text, "part"));
+	}
+	free(bad.bytes);
+}
+
 /* A field of the header, what is written there, and a word of the reason. */
 TEST_THAT(a_forged_tick_is_refused)
 {
@@ -272,7 +294,7 @@ TEST_THAT(a_forged_tick_is_refused)
 		{2568, 1, 2, NULL},          {2568, STATES + 1, 2, NULL}, {2568, STATES + 2, 2, "states"},
 		{2568 + 10, 1, 2, "states"}, {2568 + 14, 1, 2, NULL},     {2568 + 14, 2, 2, "states"},
 		{3080, 2, 4, "flags"},       {3084, 1, 4, "flags"},       {3088, 1, 4, "reserved"},
-		{500, 1, 4, "reserved"},     {36, 0, 4, "reserved"},      {8, 5, 4, "version 5"},
+		{500, 1, 4, "part"},         {36, 0, 4, "reserved"},      {8, 5, 4, "version 5"},
 		{4056, 1, 8, "too short"},   {4056, ~0ull, 8, "extra"},   {4064, 1, 8, "extra"},
 	};
 	struct ink_table *t = line_in_tick(NULL);

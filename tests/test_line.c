@@ -30,14 +30,19 @@ static uint32_t random_entry(const struct ink_line_shape *s)
 	return (uint32_t)(random_word() & ((1u << ink_line_entry_bits(s->lanes)) - 1));
 }
 
+static const uint32_t part_sizes[] = {0, 32, 16, 8};
+
+enum { PARTS = sizeof part_sizes / sizeof part_sizes[0] };
+
 /* Every layout, so many times, with another number of lines each time. */
 static void for_all_line_shapes(void (*check)(const struct ink_line_shape *s, uint64_t i), uint64_t times)
 {
-	for (uint32_t lanes = 2; lanes <= 4; lanes++)
+	for (uint32_t shape = 0; shape < 3 * PARTS; shape++)
 		for (uint32_t code = 1; code <= 10; code++)
 			for (uint64_t i = 0; i < times; i++) {
-				struct ink_line_shape s =
-					ink_line_shape(lanes, code, line_numbers[i % LINE_NUMBERS]);
+				struct ink_line_shape s = ink_line_shape(2 + shape / PARTS, code,
+									 line_numbers[i % LINE_NUMBERS],
+									 part_sizes[shape % PARTS]);
 
 				check(&s, i);
 			}
@@ -143,7 +148,7 @@ TEST_THAT(every_pair_of_short_tags_is_compared_right_between_any_neighbours)
 	for (uint32_t lanes = 2; lanes <= 4; lanes++)
 		for (uint32_t fp_bits = 2; fp_bits <= (test_scale() < 1 ? 5 : 8); fp_bits++) {
 			struct ink_line_shape s =
-				ink_line_shape(lanes, ink_line_entry_bits(lanes) - fp_bits, 100);
+				ink_line_shape(lanes, ink_line_entry_bits(lanes) - fp_bits, 100, 0);
 
 			for (uint32_t pair = 0; pair < 1u << 2 * fp_bits; pair++)
 				for (uint32_t lane = 0; lane < lanes; lane++)
@@ -159,7 +164,7 @@ TEST_THAT(every_long_tag_is_compared_right_between_random_neighbours)
 	static const uint32_t patterns[] = {1, 0x8000, 0x7fff, 0xffff, 0xfffe, 0x5555, 0, 0x10001};
 
 	for (uint32_t code = 1; code <= 6; code++) {
-		struct ink_line_shape s = ink_line_shape(3, code, 100);
+		struct ink_line_shape s = ink_line_shape(3, code, 100, 0);
 		uint32_t step = test_scale() < 1 ? 17 : 1;
 
 		for (uint32_t tag = 0; tag <= s.tag_mask; tag += step)
@@ -184,18 +189,32 @@ FOR_ALL_LINES(words_like_the_pattern_are_compared_right, scaled(20000))
 
 /* ------------------------------------------------------------------ places */
 
-TEST_THAT(the_other_line_of_the_other_line_is_the_line)
+TEST_THAT(the_other_part_of_the_other_part_is_the_part)
 {
-	for (unsigned k = 0; k < LINE_NUMBERS; k++)
-		for (uint64_t i = 0; i < scaled(200000); i++) {
-			struct ink_line_shape s = ink_line_shape(3, 5, line_numbers[k]);
-			uint32_t line = i ? random_below(s.lines) : s.lines - 1;
-			uint32_t fingerprint = i < 65536 ? (uint32_t)i : random_below(1u << 31);
-			uint32_t other = ink_line_other(&s, line, fingerprint);
+	for (unsigned k = 0; k < LINE_NUMBERS * PARTS; k++)
+		for (uint64_t i = 0; i < scaled(50000); i++) {
+			struct ink_line_shape s =
+				ink_line_shape(3, 5, line_numbers[k / PARTS], part_sizes[k % PARTS]);
+			uint32_t part = i ? random_below(s.parts) : s.parts - 1;
+			uint32_t fingerprint = i % 2 ? (uint32_t)i % 65536 : random_below(1u << 31);
+			uint32_t other = ink_line_other(&s, part, fingerprint);
 
-			assert_true(other < s.lines);
-			assert_int_equal(ink_line_other(&s, other, fingerprint), line);
+			assert_true(other < s.parts);
+			assert_int_equal(ink_line_other(&s, other, fingerprint), part);
 		}
+}
+
+/* The side table's home of a flow, and its flags, are those of the line that its first part is in. */
+FOR_ALL_LINES(the_first_part_is_in_the_first_of_whole_lines, 2000)
+{
+	struct ink_line_shape whole = ink_line_shape(s->lanes, s->code_bits, s->lines, 0);
+	uint64_t id = random_word();
+
+	(void)i;
+	assert_int_equal(s->parts * s->words, s->lines * INK_LINE_WORDS);
+	assert_int_equal(ink_line_place(s, id).first / (INK_LINE_WORDS / s->words),
+			 ink_line_place(&whole, id).first);
+	assert_int_equal(ink_line_place(s, id).fingerprint, ink_line_place(&whole, id).fingerprint);
 }
 
 FOR_ALL_LINES(a_place_lies_in_the_table_and_its_tag_is_not_zero, 5000)
@@ -204,7 +223,7 @@ FOR_ALL_LINES(a_place_lies_in_the_table_and_its_tag_is_not_zero, 5000)
 	struct ink_line_place p =
 		ink_line_place(s, i / LINE_NUMBERS < 7 ? ids[i / LINE_NUMBERS] : random_word());
 
-	assert_true(p.first < s->lines && p.second < s->lines);
+	assert_true(p.first < s->parts && p.second < s->parts);
 	assert_int_equal(p.second, ink_line_other(s, p.first, p.fingerprint));
 	assert_true((p.fingerprint & s->tag_mask) != 0);
 	assert_true((uint64_t)p.fingerprint >> s->fp_bits == 0);
@@ -216,7 +235,7 @@ TEST_THAT(all_fingerprints_are_equally_likely)
 	static unsigned counts[1 << 17];
 
 	for (uint32_t code = 4; code <= 10; code++) {
-		struct ink_line_shape s = ink_line_shape(3, code, 100);
+		struct ink_line_shape s = ink_line_shape(3, code, 100, 0);
 		uint32_t above = s.fp_bits - s.tag_bits, values = s.tag_mask << above, each = 64;
 
 		memset(counts, 0, sizeof counts);
@@ -244,13 +263,12 @@ static void random_line(const struct ink_line_shape *s, struct ink_line *line, u
 		}
 }
 
-static int find_slowly(const struct ink_line_shape *s, const struct ink_line *line, uint32_t fingerprint)
+static int find_slowly(const struct ink_line_shape *s, const uint64_t *part, uint32_t fingerprint)
 {
-	for (int i = 0; i < INK_LINE_WORDS; i++)
+	for (uint32_t i = 0; i < s->words; i++)
 		for (uint32_t lane = 0; lane < s->lanes; lane++)
-			if ((ink_line_entry(s, line->word[i], lane * s->column_bits) & s->fp_mask) ==
-			    fingerprint)
-				return i * 64 + (int)(lane * s->column_bits);
+			if ((ink_line_entry(s, part[i], lane * s->column_bits) & s->fp_mask) == fingerprint)
+				return (int)(i * 64 + lane * s->column_bits);
 	return -1;
 }
 
@@ -271,45 +289,112 @@ static uint32_t slots_slowly(const struct ink_line_shape *s, const struct ink_li
 	return slots;
 }
 
-FOR_ALL_LINES(a_fingerprint_is_found_in_a_line, scaled(2000))
+/* A part of a line, any of them. */
+static uint64_t *some_part(const struct ink_line_shape *s, struct ink_line *line)
+{
+	return line->word + random_below(INK_LINE_WORDS / s->words) * s->words;
+}
+
+FOR_ALL_LINES(a_fingerprint_is_found_in_a_part, scaled(2000))
 {
 	uint32_t fp = ink_line_fingerprint(s, (uint32_t)random_word());
 	struct ink_line line;
 	struct ink_line_spot spot;
+	uint64_t *part = some_part(s, &line);
 	int at;
 
 	random_line(s, &line, i % 4 ? fp ^ (i % 4 == 1 ? 1u << (s->fp_bits - 1) : 0) : 0);
-	at = find_slowly(s, &line, fp);
-	assert_int_equal(ink_line_find(s, &line, fp, &spot), at >= 0);
+	at = find_slowly(s, part, fp);
+	assert_int_equal(ink_line_find(s, part, fp, &spot), at >= 0);
 	if (at < 0)
 		return;
-	assert_ptr_equal(spot.word, &line.word[at / 64]);
-	assert_int_equal(spot.seen, line.word[at / 64]);
+	assert_ptr_equal(spot.word, &part[at / 64]);
+	assert_int_equal(spot.seen, part[at / 64]);
 	assert_int_equal(spot.column, at % 64);
+}
+
+/* Where each word of two parts has its four slots, in the order of slots.h; the second part's words follow. */
+static const unsigned pair_order[PARTS][2 * INK_LINE_WORDS] = {
+	{0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15}, /* whole lines */
+	{0, 1, 4, 5, 2, 3, 6, 7},                               /* halves */
+	{0, 1, 2, 3},                                           /* quarters */
+	{0, 1},                                                 /* words */
+};
+
+static uint64_t pair_slowly(const struct ink_line_shape *s, const uint64_t *first, const uint64_t *second,
+			    uint32_t fingerprint)
+{
+	const unsigned *order = pair_order[s->words == 8 ? 0 : s->words == 4 ? 1 : s->words == 2 ? 2 : 3];
+	uint64_t slots = 0;
+
+	for (unsigned i = 0; i < 2 * s->words; i++) {
+		uint64_t word = i < s->words ? first[i] : second[i - s->words];
+
+		for (uint32_t lane = 0; lane < s->lanes; lane++)
+			if (columns_slowly(s, word, fingerprint) >> lane * s->column_bits & 1)
+				slots |= 1ull << (4 * order[i] + lane * s->column_bits / 16);
+	}
+	return slots;
+}
+
+/* Each slot leads back to its part, word and column. */
+static void assert_slots_lead_back(const struct ink_line_shape *s, const uint64_t *parts[2], uint64_t slots,
+				   uint32_t fingerprint)
+{
+	for (; slots; slots &= slots - 1) {
+		unsigned slot = (unsigned)__builtin_ctzll(slots);
+		const uint64_t *word = parts[slot_part(s, slot)] + slot_part_word(s, slot);
+
+		assert_true(slot_part_word(s, slot) < s->words);
+		assert_true(columns_slowly(s, *word, fingerprint) >> slot_column(slot) & 1);
+	}
 }
 
 FOR_ALL_LINES(all_instruction_sets_find_the_same_slots, scaled(2000))
 {
-	uint32_t fp = i % 4 ? ink_line_fingerprint(s, (uint32_t)random_word()) : 0, below, above;
+	uint32_t fp = i % 4 ? ink_line_fingerprint(s, (uint32_t)random_word()) : 0;
 	struct ink_line first, second;
+	const uint64_t *parts[2] = {some_part(s, &first), some_part(s, &second)};
+	uint64_t pair;
 
 	random_line(s, &first, fp);
 	random_line(s, &second, fp);
-	below = slots_slowly(s, &first, fp);
-	above = slots_slowly(s, &second, fp);
+	pair = pair_slowly(s, parts[0], parts[1], fp);
+	assert_slots_lead_back(s, parts, pair, fp);
 	for (unsigned k = 0; k < probe_count; k++) {
-		assert_int_equal(probes[k]->slots(s, &first, fp), below);
-		assert_int_equal(probes[k]->pair_slots(s, &first, &second, fp),
-				 below | (uint64_t)above << 32);
-		if (below || above)
-			assert_true(probes[k]->pair_may_have(s, &first, &second, fp));
+		assert_int_equal(probes[k]->slots(s, &first, fp), slots_slowly(s, &first, fp));
+		assert_int_equal(probes[k]->pair_slots(s, parts[0], parts[1], fp), pair);
+		assert_int_equal(probes[k]->part_slots(s, parts[0], fp), pair & first_slots(s));
+		assert_int_equal(probes[k]->part_slots(s, parts[1], fp),
+				 pair >> second_slots_at(s) & first_slots(s));
+		if (pair)
+			assert_true(probes[k]->pair_may_have(s, parts[0], parts[1], fp));
 	}
+}
+
+/* Parts of one word: the free slots of those where the entries of a word could go. */
+FOR_ALL_LINES(all_instruction_sets_find_the_same_free_words, scaled(1000))
+{
+	struct ink_line line;
+	uint64_t parts[4];
+	uint32_t free = 0;
+
+	(void)i;
+	if (s->words != 1)
+		return;
+	random_line(s, &line, 0);
+	for (uint32_t lane = 0; lane < 4; lane++)
+		parts[lane] = random_below(INK_LINE_WORDS);
+	for (uint32_t lane = 0; lane < s->lanes; lane++)
+		free |= (uint32_t)pair_slowly(s, &line.word[parts[lane]], &line.word[0], 0) % 16 << 4 * lane;
+	for (unsigned k = 0; k < probe_count; k++)
+		assert_int_equal(probes[k]->words_free(s, line.word, parts), free);
 }
 
 /* Where it is quicker, the rests of entries are taken for tags: it may say yes in vain, but seldom. */
 TEST_THAT(most_lines_are_known_not_to_have_a_fingerprint)
 {
-	struct ink_line_shape s = ink_line_shape(3, 5, 100);
+	struct ink_line_shape s = ink_line_shape(3, 5, 100, 0);
 
 	for (unsigned k = 0; k < probe_count; k++) {
 		unsigned taken = 0;
@@ -319,7 +404,7 @@ TEST_THAT(most_lines_are_known_not_to_have_a_fingerprint)
 
 			random_line(&s, &first, 0);
 			random_line(&s, &second, 0);
-			taken += (unsigned)probes[k]->pair_may_have(&s, &first, &second,
+			taken += (unsigned)probes[k]->pair_may_have(&s, first.word, second.word,
 								    1 + random_below(65535));
 		}
 		assert_in_range(taken, 0, 20);
@@ -344,17 +429,17 @@ FOR_ALL_LINES(all_instruction_sets_place_alike, 40 * LINE_NUMBERS)
 	}
 }
 
-FOR_ALL_LINES(all_instruction_sets_find_the_other_lines_of_a_word_alike, 40 * LINE_NUMBERS)
+FOR_ALL_LINES(all_instruction_sets_find_the_other_parts_of_a_word_alike, 40 * LINE_NUMBERS)
 {
-	uint32_t line = random_below(s->lines);
+	uint32_t part = random_below(s->parts);
 	uint64_t word = random_word(), others[4];
 
 	for (unsigned k = 0; k < probe_count; k++) {
-		probes[k]->others(s, line, word, others);
+		probes[k]->others(s, part, word, others);
 		for (uint32_t lane = 0; lane < s->lanes; lane++) {
 			uint32_t entry = ink_line_entry(s, word, lane * s->column_bits);
 
-			assert_int_equal(others[lane], ink_line_other(s, line, ink_line_entry_fp(s, entry)));
+			assert_int_equal(others[lane], ink_line_other(s, part, ink_line_entry_fp(s, entry)));
 		}
 	}
 }
@@ -432,7 +517,8 @@ FOR_ALL_LINES(all_instruction_sets_look_alike, scaled(1000))
 
 TEST_THAT(the_usual_line_is_that_of_its_plan)
 {
-	struct ink_line_shape usual = {LINE_COMMON, .lines = 43403}, s = ink_line_shape(3, 5, 43403);
+	struct ink_line_shape usual = {LINE_COMMON, .lines = 43403, .parts = 43403},
+			      s = ink_line_shape(3, 5, 43403, 0);
 	const uint64_t lanes[] = {LINE_COMMON_LANES}, states[] = {LINE_COMMON_STATES};
 
 	assert_memory_equal(&s, &usual, offsetof(struct ink_line_shape, code_step) + sizeof s.code_step);

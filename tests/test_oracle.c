@@ -22,33 +22,47 @@ struct shape {
 	unsigned writers, states, age_bits;
 	double error;
 	struct ink_geometry geometry;
+	unsigned part; /* of `line` */
 };
 
 static const struct shape shapes[] = {
-	{"line of 16", INK_LINE, 1, 15, 1, .1, {.h = 16}},
-	{"line of 24", INK_LINE, 1, 15, 1, .1, {.h = 24}},
-	{"line of 32", INK_LINE, 1, 15, 1, .1, {.h = 32}},
-	{"line of 16, 200 states", INK_LINE, 1, 200, 2, .1, {.h = 16}},
-	{"line of 24, 3 states", INK_LINE, 1, 3, 0, .1, {.h = 24}},
-	{"line of 24, 100 states", INK_LINE, 1, 100, 2, .1, {.h = 24}},
-	{"line of 32, 1 state", INK_LINE, 1, 1, 0, .1, {.h = 32}},
-	{"line of 16, many writers", INK_LINE, 2, 31, 2, .1, {.h = 16}},
-	{"line of 24, many writers", INK_LINE, 2, 15, 1, .1, {.h = 24}},
-	{"line of 24, 3 states, many writers", INK_LINE, 2, 3, 0, .1, {.h = 24}},
-	{"line of 32, many writers", INK_LINE, 2, 7, 0, .1, {.h = 32}},
-	{"compact of 4 bits", INK_COMPACT, 1, 3, 1, .3, {.f = 4}},
-	{"compact of 5 bits", INK_COMPACT, 1, 255, 0, .3, {.f = 5}},
-	{"compact of 7 bits", INK_COMPACT, 1, 15, 2, .1, {.f = 7}},
-	{"compact of 8 bits", INK_COMPACT, 1, 15, 1, .1, {.f = 8}},
-	{"compact of 8 bits, 200 states", INK_COMPACT, 1, 200, 2, .1, {.f = 8}},
-	{"compact of 8 bits, 1 state", INK_COMPACT, 1, 1, 0, .1, {.f = 8}},
-	{"compact of 11 bits", INK_COMPACT, 1, 31, 1, .1, {.f = 11}},
-	{"compact of 16 bits", INK_COMPACT, 1, 7, 1, .1, {.f = 16}},
-	{"compact of 16 bits, 100 states", INK_COMPACT, 1, 100, 2, .1, {.f = 16}},
-	{"compact of 20 bits", INK_COMPACT, 1, 63, 0, .1, {.f = 20}},
-	{"compact of 24 bits", INK_COMPACT, 1, 2, 2, .1, {.f = 24}},
-	{"dleft", INK_DLEFT, 1, 15, 1, .1, {.f = 8, .side = 40}},
-	{"exact", INK_EXACT, 1, 15, 1, 0, {.b = 0}},
+	{"line of 16", INK_LINE, 1, 15, 1, .1, {.h = 16}, 0},
+	{"line of 24", INK_LINE, 1, 15, 1, .1, {.h = 24}, 0},
+	{"line of 32", INK_LINE, 1, 15, 1, .1, {.h = 32}, 0},
+	{"line of 16, 200 states", INK_LINE, 1, 200, 2, .1, {.h = 16}, 0},
+	{"line of 24, 3 states", INK_LINE, 1, 3, 0, .1, {.h = 24}, 0},
+	{"line of 24, 100 states", INK_LINE, 1, 100, 2, .1, {.h = 24}, 0},
+	{"line of 32, 1 state", INK_LINE, 1, 1, 0, .1, {.h = 32}, 0},
+	{"line of 16, many writers", INK_LINE, 2, 31, 2, .1, {.h = 16}, 0},
+	{"line of 24, many writers", INK_LINE, 2, 15, 1, .1, {.h = 24}, 0},
+	{"line of 24, 3 states, many writers", INK_LINE, 2, 3, 0, .1, {.h = 24}, 0},
+	{"line of 32, many writers", INK_LINE, 2, 7, 0, .1, {.h = 32}, 0},
+	{"line of 24, 7 states", INK_LINE, 1, 7, 1, .1, {.h = 24}, 0},
+	{"line of 24, halves", INK_LINE, 1, 15, 1, .1, {.h = 24}, 32},
+	{"line of 24, halves, 31 states", INK_LINE, 1, 31, 1, .1, {.h = 24}, 32},
+	{"line of 24, halves, 100 states", INK_LINE, 1, 100, 2, .1, {.h = 24}, 32},
+	{"line of 32, halves", INK_LINE, 1, 15, 1, .1, {.h = 32}, 32},
+	{"line of 24, quarters", INK_LINE, 1, 7, 1, .1, {.h = 24}, 16},
+	{"line of 16, quarters", INK_LINE, 1, 31, 2, .1, {.h = 16}, 16},
+	{"line of 24, words", INK_LINE, 1, 15, 1, .1, {.h = 24}, 8},
+	{"line of 16, words", INK_LINE, 1, 15, 1, .1, {.h = 16}, 8},
+	{"line of 32, words", INK_LINE, 1, 2, 0, .1, {.h = 32}, 8},
+	{"line of 24, halves, many writers", INK_LINE, 2, 15, 2, .1, {.h = 24}, 32},
+	{"line of 24, quarters, many writers", INK_LINE, 2, 15, 1, .1, {.h = 24}, 16},
+	{"line of 32, words, many writers", INK_LINE, 2, 7, 0, .1, {.h = 32}, 8},
+	{"compact of 4 bits", INK_COMPACT, 1, 3, 1, .3, {.f = 4}, 0},
+	{"compact of 5 bits", INK_COMPACT, 1, 255, 0, .3, {.f = 5}, 0},
+	{"compact of 7 bits", INK_COMPACT, 1, 15, 2, .1, {.f = 7}, 0},
+	{"compact of 8 bits", INK_COMPACT, 1, 15, 1, .1, {.f = 8}, 0},
+	{"compact of 8 bits, 200 states", INK_COMPACT, 1, 200, 2, .1, {.f = 8}, 0},
+	{"compact of 8 bits, 1 state", INK_COMPACT, 1, 1, 0, .1, {.f = 8}, 0},
+	{"compact of 11 bits", INK_COMPACT, 1, 31, 1, .1, {.f = 11}, 0},
+	{"compact of 16 bits", INK_COMPACT, 1, 7, 1, .1, {.f = 16}, 0},
+	{"compact of 16 bits, 100 states", INK_COMPACT, 1, 100, 2, .1, {.f = 16}, 0},
+	{"compact of 20 bits", INK_COMPACT, 1, 63, 0, .1, {.f = 20}, 0},
+	{"compact of 24 bits", INK_COMPACT, 1, 2, 2, .1, {.f = 24}, 0},
+	{"dleft", INK_DLEFT, 1, 15, 1, .1, {.f = 8, .side = 40}, 0},
+	{"exact", INK_EXACT, 1, 15, 1, 0, {.b = 0}, 0},
 };
 
 enum { SHAPES = COUNT(shapes), NEVER_WRONG = SHAPES - 2 };
@@ -64,7 +78,8 @@ static struct ink_options options_of(const struct shape *s, uint64_t flows, enum
 				    .writers = s->writers,
 				    .simd = simd,
 				    .seed = 1,
-				    .geometry = s->geometry};
+				    .geometry = s->geometry,
+				    .part = s->part};
 }
 
 /* ------------------------------------------------------------------- proper use */
@@ -105,6 +120,11 @@ TEST_THAT(a_million_flows_are_never_wrong)
 	many.writers = 2;
 	many.flows /= 5;
 	assert_never_wrong(&line, 8 * line.flows, "line");
+	line.error = .0001;
+	assert_never_wrong(&line, 8 * line.flows, "line, error 1e-4");
+	line.error = .001;
+	line.age_bits = 2;
+	assert_never_wrong(&line, 8 * line.flows, "line, two age bits");
 	assert_never_wrong(&compact, 8 * compact.flows, "compact");
 	assert_never_wrong(&many, 8 * many.flows, "line, many writers");
 }
@@ -461,7 +481,7 @@ static int is_in_its_first_line(const struct ink_table *t, uint64_t id)
 	struct ink_line_place p = ink_line_place(s, id);
 	struct ink_line_spot spot;
 
-	return ink_line_find(s, (struct ink_line *)t->body + p.first, p.fingerprint, &spot) != 0;
+	return ink_line_find(s, (uint64_t *)t->body + p.first * s->words, p.fingerprint, &spot) != 0;
 }
 
 enum { IN_A_BATCH = 70 }; /* more than are under way at once */

@@ -133,6 +133,44 @@ TEST_THAT(the_promised_bits_are_planned)
 	}
 }
 
+/* Where a whole line would have to be half empty, or to have longer entries, a part of it will do. */
+TEST_THAT(the_promised_bits_of_parts_are_planned)
+{
+	struct ink_options rare = options_for(INK_LINE, 1000000, .0001), ages = rare, many = rare;
+
+	ages.error = many.error = .001;
+	ages.age_bits = 2;
+	many.states = 31;
+	assert_int_equal(plan_of(&rare).part, 8);
+	assert_true(plan_of(&rare).bits_per_flow <= 25);
+	assert_true(plan_of(&ages).bits_per_flow <= 23.5);
+	assert_true(plan_of(&many).bits_per_flow <= 23.5);
+	rare.error = .00005;
+	assert_int_equal(plan_of(&rare).geometry.h, 16);
+}
+
+/* A geometry alone is one of whole lines, as it was before there were parts. */
+TEST_THAT(a_part_is_chosen_unless_a_geometry_or_a_part_is_given)
+{
+	struct ink_options o = options_for(INK_LINE, 100000, .0001), good = o;
+
+	assert_int_equal(plan_of(&o).part, 8);
+	o.part = 16;
+	assert_int_equal(plan_of(&o).part, 16);
+	o.part = 64;
+	assert_int_equal(plan_of(&o).part, 0);
+	o.part = 0;
+	o.geometry.h = 16;
+	assert_int_equal(plan_of(&o).part, 0);
+	o.part = 32;
+	assert_int_equal(plan_of(&o).part, 32);
+	REFUSED(-EINVAL, part = 4);
+	REFUSED(-EINVAL, part = 48);
+	REFUSED(-EINVAL, part = 128);
+	good.kind = INK_COMPACT;
+	REFUSED(-ENOTSUP, part = 32);
+}
+
 /* -------------------------------------------------------------------- measuring */
 
 enum { ENOUGH = 2000, MOST_LOOKUPS = 30000000, AT_ONCE = 1000 };
@@ -311,6 +349,7 @@ static void try_all_shapes(const struct ink_options *o, const struct ink_plan *p
 		}
 	for (uint32_t percent = 1; percent <= 40; percent += 3) {
 		pinned.geometry = plan->geometry;
+		pinned.part = plan->part;
 		pinned.geometry.side = 0;
 		pinned.geometry.b += pinned.geometry.b * percent / 100;
 		assert_not_fewer(&pinned, plan->bytes);

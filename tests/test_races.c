@@ -120,34 +120,46 @@ static struct holding *hold_entry(const struct crowd *c, struct holding *h, stru
 	return &h[set];
 }
 
-static void hold_word(const struct crowd *c, struct holding *h, uint32_t line, uint64_t word)
+static void hold_word(const struct crowd *c, struct holding *h, uint32_t part, uint64_t word)
 {
 	const struct ink_line_shape *s = ink_line_shape_of(table);
 
 	for (uint32_t lane = 0; lane < s->lanes; lane++) {
 		uint32_t entry = ink_line_entry(s, word, lane * s->column_bits);
 		uint32_t fingerprint = ink_line_entry_fp(s, entry);
-		struct ink_line_place p = {line, ink_line_other(s, line, fingerprint), fingerprint};
+		struct ink_line_place p = {part, ink_line_other(s, part, fingerprint), fingerprint};
 
 		if (entry)
 			hold_entry(c, h, p, ink_line_entry_code(s, entry))->cells++;
 	}
 }
 
+/*
+ * The place of a side entry. It knows the line of its flow's first part, but not the part; the lower half
+ * of its id tells the flow, or its twin.
+ */
+static struct ink_line_place side_place(const struct crowd *c, uint32_t e)
+{
+	uint64_t id = ink_side_id(&table->side, e);
+	size_t i = 0;
+
+	while (i < c->n && (uint32_t)c->ids[i] != (uint32_t)id)
+		i++;
+	return i < c->n ? c->places[i] : ink_line_place(ink_line_shape_of(table), id);
+}
+
 /* The caller has the table alone. */
 static void hold_all(const struct crowd *c, struct holding *h)
 {
-	const struct ink_line *lines = table->body;
+	const struct ink_line_shape *s = ink_line_shape_of(table);
+	const uint64_t *words = table->body;
 	const struct ink_side *side = &table->side;
 
-	for (uint32_t line = 0; line < ink_line_shape_of(table)->lines; line++)
-		for (unsigned i = 0; i < INK_LINE_WORDS; i++)
-			hold_word(c, h, line, lines[line].word[i]);
+	for (uint32_t i = 0; i < s->lines * INK_LINE_WORDS; i++)
+		hold_word(c, h, i / s->words, words[i]);
 	for (uint32_t e = 1; e <= ink_side_last(side); e++)
 		if (ink_side_used(side, e))
-			hold_entry(c, h, ink_line_place(ink_line_shape_of(table), ink_side_id(side, e)),
-				   ink_side_code(side, e))
-				->aside++;
+			hold_entry(c, h, side_place(c, e), ink_side_code(side, e))->aside++;
 }
 
 /* ---------------------------------------------------- two step and delete the same */
@@ -159,6 +171,7 @@ struct round_case {
 	uint64_t operations;
 	unsigned tickers;
 	int doubles; /* now and then a flow is inserted, be it there or not */
+	unsigned part;
 };
 
 enum { WRITERS = 2, TICKERS = 2, CHECKS = 32 };
@@ -207,7 +220,8 @@ static struct ring *ring_new(const struct round_case *c)
 				.age_bits = 1,
 				.writers = WRITERS,
 				.simd = c->simd,
-				.geometry = c->geometry};
+				.geometry = c->geometry,
+				.part = c->part};
 	struct ring *r = keep_new(1, sizeof *r);
 
 	machine_table(&o, starts);
@@ -492,6 +506,7 @@ struct twice_case {
 	enum way way;
 	struct ink_geometry geometry;
 	int twins; /* one thread takes flows that the cells cannot tell from those of the other */
+	unsigned part;
 };
 
 struct twice {
@@ -610,13 +625,13 @@ static void *do_the_same(void *with)
 	return NULL;
 }
 
-/* The same fingerprint, and the lines the other way round. */
+/* The same fingerprint, and the parts the other way round. */
 static uint64_t twin_of(const struct ink_table *t, uint64_t id)
 {
-	uint64_t lines = ink_line_shape_of(t)->lines,
+	uint64_t parts = ink_line_shape_of(t)->parts,
 		 second = ink_line_place(ink_line_shape_of(t), id).second;
 
-	return ((second << 32) + lines - 1) / lines << 32 | (id & 0xffffffff);
+	return ((second << 32) + parts - 1) / parts << 32 | (id & 0xffffffff);
 }
 
 static void twice_name_flows(struct twice *b, int twins)
@@ -634,8 +649,12 @@ static void twice_name_flows(struct twice *b, int twins)
 static void two_threads_do_the_same_to_the_same_flows(void **state)
 {
 	const struct twice_case *c = *state;
-	struct ink_options o = {
-		.states = M_STATES, .flows = TWICE, .writers = 2, .simd = c->simd, .geometry = c->geometry};
+	struct ink_options o = {.states = M_STATES,
+				.flows = TWICE,
+				.writers = 2,
+				.simd = c->simd,
+				.geometry = c->geometry,
+				.part = c->part};
 	struct twice b = {.way = c->way, .rounds = scaled(500)};
 	struct one_of_two threads[2] = {{&b, 0, 1}, {&b, 1, 2}};
 
@@ -708,27 +727,33 @@ static void flows_that_a_narrow_side_table_cannot_tell_apart_are_there_once(void
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		STEP("best", INK_SIMD_BEST, M_STATES, {0}, 50 * M, 0, 0),
-		STEP("portable", INK_SIMD_NONE, M_STATES, {0}, 4 * M, 0, 0),
-		STEP("beyond the caches, best", INK_SIMD_BEST, M_STATES, {LARGE}, 2 * M, 0, 0),
-		STEP("beyond the caches, portable", INK_SIMD_NONE, M_STATES, {LARGE}, 1 * M, 0, 0),
-		STEP("crowded, best", INK_SIMD_BEST, M_STATES, {CROWDED}, 2 * M, 0, 0),
-		STEP("crowded, portable", INK_SIMD_NONE, M_STATES, {CROWDED}, 2 * M, 0, 0),
-		STEP("confused, best", INK_SIMD_BEST, 250, {CONFUSED}, 2 * M, 0, 1),
-		STEP("confused, portable", INK_SIMD_NONE, 250, {CONFUSED}, 2 * M, 0, 1),
-		TICK("wide, best", INK_SIMD_BEST, M_STATES, {WIDE}, 4 * M, TICKERS, 0),
-		TICK("crowded, portable", INK_SIMD_NONE, M_STATES, {CROWDED}, 2 * M, TICKERS, 0),
+		STEP("best", INK_SIMD_BEST, M_STATES, {0}, 50 * M, 0, 0, 0),
+		STEP("portable", INK_SIMD_NONE, M_STATES, {0}, 4 * M, 0, 0, 0),
+		STEP("beyond the caches, best", INK_SIMD_BEST, M_STATES, {LARGE}, 2 * M, 0, 0, 0),
+		STEP("beyond the caches, portable", INK_SIMD_NONE, M_STATES, {LARGE}, 1 * M, 0, 0, 0),
+		STEP("crowded, best", INK_SIMD_BEST, M_STATES, {CROWDED}, 2 * M, 0, 0, 0),
+		STEP("crowded, portable", INK_SIMD_NONE, M_STATES, {CROWDED}, 2 * M, 0, 0, 0),
+		STEP("halves, best", INK_SIMD_BEST, M_STATES, {CROWDED}, 2 * M, 0, 0, 32),
+		STEP("quarters, portable", INK_SIMD_NONE, M_STATES, {CROWDED}, 1 * M, 0, 0, 16),
+		STEP("words, best", INK_SIMD_BEST, M_STATES, {CROWDED}, 2 * M, 0, 0, 8),
+		STEP("confused, best", INK_SIMD_BEST, 250, {CONFUSED}, 2 * M, 0, 1, 0),
+		STEP("confused, portable", INK_SIMD_NONE, 250, {CONFUSED}, 2 * M, 0, 1, 0),
+		TICK("wide, best", INK_SIMD_BEST, M_STATES, {WIDE}, 4 * M, TICKERS, 0, 0),
+		TICK("crowded, portable", INK_SIMD_NONE, M_STATES, {CROWDED}, 2 * M, TICKERS, 0, 0),
+		TICK("words, wide, best", INK_SIMD_BEST, M_STATES, {WIDE}, 2 * M, TICKERS, 0, 8),
 		ALONE(a_tick_beside_another_is_busy),
-		BOTH("insert", INK_SIMD_BEST, BY_INSERT, {ROOM_ASIDE}, 0),
-		BOTH("insert, crowded, portable", INK_SIMD_NONE, BY_INSERT, {CROWDED}, 0),
-		BOTH("insert, twins", INK_SIMD_BEST, BY_INSERT, {ROOM_ASIDE}, 1),
-		BOTH("insert, twins, portable", INK_SIMD_NONE, BY_INSERT, {ROOM_ASIDE}, 1),
-		BOTH("set", INK_SIMD_BEST, BY_SET, {0}, 0),
-		BOTH("set, twins", INK_SIMD_BEST, BY_SET, {0}, 1),
-		BOTH("set, crowded, portable", INK_SIMD_NONE, BY_SET, {CROWDED}, 0),
-		BOTH("step, portable", INK_SIMD_NONE, BY_STEP, {0}, 0),
-		BOTH("step, twins, portable", INK_SIMD_NONE, BY_STEP, {0}, 1),
-		BOTH("step, crowded", INK_SIMD_BEST, BY_STEP, {CROWDED}, 0),
+		BOTH("insert", INK_SIMD_BEST, BY_INSERT, {ROOM_ASIDE}, 0, 0),
+		BOTH("insert, crowded, portable", INK_SIMD_NONE, BY_INSERT, {CROWDED}, 0, 0),
+		BOTH("insert, twins", INK_SIMD_BEST, BY_INSERT, {ROOM_ASIDE}, 1, 0),
+		BOTH("insert, twins, portable", INK_SIMD_NONE, BY_INSERT, {ROOM_ASIDE}, 1, 0),
+		BOTH("insert, words, twins", INK_SIMD_BEST, BY_INSERT, {ROOM_ASIDE}, 1, 8),
+		BOTH("insert, halves, crowded", INK_SIMD_NONE, BY_INSERT, {CROWDED}, 0, 32),
+		BOTH("set", INK_SIMD_BEST, BY_SET, {0}, 0, 0),
+		BOTH("set, twins", INK_SIMD_BEST, BY_SET, {0}, 1, 0),
+		BOTH("set, crowded, portable", INK_SIMD_NONE, BY_SET, {CROWDED}, 0, 0),
+		BOTH("step, portable", INK_SIMD_NONE, BY_STEP, {0}, 0, 0),
+		BOTH("step, twins, portable", INK_SIMD_NONE, BY_STEP, {0}, 1, 0),
+		BOTH("step, crowded", INK_SIMD_BEST, BY_STEP, {CROWDED}, 0, 0),
 		ALONE(flows_that_a_narrow_side_table_cannot_tell_apart_are_there_once),
 	};
 

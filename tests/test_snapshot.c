@@ -45,6 +45,14 @@ static const struct sort sorts[] = {
 	SORT("line, many writers, portable, without side table", SMALL(.b = 8, .h = 24, .side = INK_NO_SIDE),
 	     .kind = INK_LINE, .states = 7, .writers = 2, .simd = INK_SIMD_NONE,
 	     .geometry = {.side = INK_NO_SIDE}),
+	SORT("line, 3 lanes, halves", SMALL(.b = 13, .h = 24, .side = 40), .kind = INK_LINE, .states = 31,
+	     .age_bits = 1, .geometry = {.h = 24}, .part = 32),
+	SORT("line, 2 lanes, quarters", SMALL(.b = 12, .h = 16, .side = 30), .kind = INK_LINE, .states = 31,
+	     .age_bits = 2, .full = INK_REPLACE, .geometry = {.h = 16}, .part = 16),
+	SORT("line, 3 lanes, words", SMALL(.b = 13, .h = 24, .side = 40), .kind = INK_LINE, .states = 15,
+	     .age_bits = 1, .geometry = {.h = 24}, .part = 8),
+	SORT("line, 4 lanes, words, many writers", SMALL(.b = 13, .h = 32, .side = 40), .kind = INK_LINE,
+	     .states = 3, .error = .05, .writers = 2, .geometry = {.h = 32}, .part = 8),
 	SORT("compact, 8 bits", SMALL(.b = 10, .h = 32, .f = 8, .side = 60), .kind = INK_COMPACT,
 	     .states = 15, .age_bits = 1, .error = .01, .geometry = {.f = 8}),
 	SORT("compact, 8 bits, portable", SMALL(.b = 10, .h = 32, .f = 8, .side = 60), .kind = INK_COMPACT,
@@ -449,8 +457,8 @@ static const struct field wrong_fields[] = {
 	{AT_SIDE_ID, 1, "byte 240"},
 	{AT_EPOCH, 4, "the epoch of state 0 (byte 244)"},
 	{AT_RESERVED - 8, 4ull << 56, "the epoch of state 255 (byte 499)"},
-	{AT_RESERVED, 1, "byte 500"},
-	{AT_HEADER_SUM - 8, 1ull << 63, "byte 4079"},
+	{AT_RESERVED, 65, "byte 500"},
+	{AT_HEADER_SUM - 8, 1ull << 63, "byte 40"},
 };
 
 TEST_THAT(fields_out_of_range_are_named)

@@ -71,6 +71,7 @@ struct table_case {
 	int coarse; /* so many collisions that the side table is in use all the time */
 	uint64_t changes;
 	uint8_t far; /* batches take the ways of large tables */
+	unsigned part;
 };
 
 /* An own flow may blink as well, or tire. */
@@ -140,7 +141,8 @@ static void scene_table(const struct table_case *c)
 				.simd = c->simd,
 				.seed = 1,
 				.rules = &rules,
-				.geometry = c->geometry};
+				.geometry = c->geometry,
+				.part = c->part};
 
 	skip_without(c->simd);
 	scene_rules(c->states, rows, timings);
@@ -559,7 +561,7 @@ static void a_peek_needs_no_side_table(void **state)
 #define SCENE(about, ...)                                                                                    \
 	CASE(every_thread_reads_flows_as_the_writers_left_them, about, table_case, __VA_ARGS__)
 #define TURN(about, ...)                                                                                     \
-	CASE(a_peek_does_not_read_the_flow_that_took_the_place, about, table_case, __VA_ARGS__, 0)
+	CASE(a_peek_does_not_read_the_flow_that_took_the_place, about, table_case, __VA_ARGS__, 0, 0)
 
 /* Flows, kind, states, error, geometry, whether it is coarse. */
 #define LINE 400, INK_LINE, S_ALL, .001, {0}, 0
@@ -575,38 +577,46 @@ static void a_peek_needs_no_side_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCENE("line, portable", 1, INK_SIMD_NONE, FULL_LINE, 500 * K, 0),
-		SCENE("line, portable, large", 1, INK_SIMD_NONE, FULL_LINE, 500 * K, 1),
-		SCENE("line, AVX2", 1, INK_SIMD_AVX2, FULL_LINE, 1500 * K, 0),
-		SCENE("line, AVX2, large", 1, INK_SIMD_AVX2, FULL_LINE, 1500 * K, 1),
-		SCENE("line, coarse, portable", 1, INK_SIMD_NONE, COARSE_LINE, 300 * K, 0),
-		SCENE("line, coarse, AVX2, large", 1, INK_SIMD_AVX2, COARSE_LINE, 300 * K, 1),
+		SCENE("line, portable", 1, INK_SIMD_NONE, FULL_LINE, 500 * K, 0, 0),
+		SCENE("line, portable, large", 1, INK_SIMD_NONE, FULL_LINE, 500 * K, 1, 0),
+		SCENE("line, AVX2", 1, INK_SIMD_AVX2, FULL_LINE, 1500 * K, 0, 0),
+		SCENE("line, AVX2, large", 1, INK_SIMD_AVX2, FULL_LINE, 1500 * K, 1, 0),
+		SCENE("line, halves, AVX2", 1, INK_SIMD_AVX2, FULL_LINE, 500 * K, 0, 32),
+		SCENE("line, quarters, portable", 1, INK_SIMD_NONE, FULL_LINE, 200 * K, 0, 16),
+		SCENE("line, words, portable, large", 1, INK_SIMD_NONE, FULL_LINE, 200 * K, 1, 8),
+		SCENE("line, words, AVX2", 1, INK_SIMD_AVX2, FULL_LINE, 500 * K, 0, 8),
+		SCENE("line, coarse, portable", 1, INK_SIMD_NONE, COARSE_LINE, 300 * K, 0, 0),
+		SCENE("line, coarse, AVX2, large", 1, INK_SIMD_AVX2, COARSE_LINE, 300 * K, 1, 0),
 		SCENE("compact of 8 bits, portable, large", 1, INK_SIMD_NONE, FULL_COMPACT(8, 32, 13),
-		      150 * K, 1),
-		SCENE("compact of 8 bits, AVX2", 1, INK_SIMD_AVX2, FULL_COMPACT(8, 32, 13), 250 * K, 0),
-		SCENE("compact of 8 bits, AVX2, large", 1, INK_SIMD_AVX2, FULL_COMPACT(8, 32, 13), 250 * K,
-		      1),
-		SCENE("compact of 24 bits, portable", 1, INK_SIMD_NONE, FULL_COMPACT(24, 15, 27), 150 * K, 0),
+		      150 * K, 1, 0),
+		SCENE("compact of 8 bits, AVX2", 1, INK_SIMD_AVX2, FULL_COMPACT(8, 32, 13), 250 * K, 0, 0),
+		SCENE("compact of 8 bits, AVX2, large", 1, INK_SIMD_AVX2, FULL_COMPACT(8, 32, 13), 250 * K, 1,
+		      0),
+		SCENE("compact of 24 bits, portable", 1, INK_SIMD_NONE, FULL_COMPACT(24, 15, 27), 150 * K, 0,
+		      0),
 		SCENE("compact of 16 bits, AVX2, large", 1, INK_SIMD_AVX2, FULL_COMPACT(16, 18, 23), 300 * K,
-		      1),
-		SCENE("compact of 12 bits, AVX2", 1, INK_SIMD_AVX2, FULL_COMPACT(12, 23, 18), 300 * K, 0),
-		SCENE("compact, coarse, portable", 1, INK_SIMD_NONE, COARSE_COMPACT, 150 * K, 0),
-		SCENE("compact, coarse, AVX2, large", 1, INK_SIMD_AVX2, COARSE_COMPACT, 300 * K, 1),
+		      1, 0),
+		SCENE("compact of 12 bits, AVX2", 1, INK_SIMD_AVX2, FULL_COMPACT(12, 23, 18), 300 * K, 0, 0),
+		SCENE("compact, coarse, portable", 1, INK_SIMD_NONE, COARSE_COMPACT, 150 * K, 0, 0),
+		SCENE("compact, coarse, AVX2, large", 1, INK_SIMD_AVX2, COARSE_COMPACT, 300 * K, 1, 0),
 		TURN("line, portable", 1, INK_SIMD_NONE, LINE, 0),
 		TURN("line, AVX2", 1, INK_SIMD_AVX2, LINE, 0),
 		TURN("compact, AVX2", 1, INK_SIMD_AVX2, FULL_COMPACT(8, 32, 13), 0),
 		ALONE(a_peek_needs_no_side_table),
-		SCENE("line, many writers, portable", 3, INK_SIMD_NONE, LINE, 700 * K, 0),
-		SCENE("line, many writers, portable, large", 3, INK_SIMD_NONE, LINE, 300 * K, 1),
-		SCENE("line, many writers, best", 3, INK_SIMD_BEST, LINE, 700 * K, 0),
-		SCENE("line, many writers, best, large", 3, INK_SIMD_BEST, LINE, 300 * K, 1),
-		SCENE("line, many writers, medium, portable", 3, INK_SIMD_NONE, MEDIUM_LINE, 500 * K, 1),
-		SCENE("line, many writers, medium, best", 3, INK_SIMD_BEST, MEDIUM_LINE, 1000 * K, 1),
-		SCENE("line, many writers, coarse, portable", 3, INK_SIMD_NONE, COARSE_LINE, 200 * K, 0),
+		SCENE("line, many writers, portable", 3, INK_SIMD_NONE, LINE, 700 * K, 0, 0),
+		SCENE("line, many writers, portable, large", 3, INK_SIMD_NONE, LINE, 300 * K, 1, 0),
+		SCENE("line, many writers, best", 3, INK_SIMD_BEST, LINE, 700 * K, 0, 0),
+		SCENE("line, many writers, best, large", 3, INK_SIMD_BEST, LINE, 300 * K, 1, 0),
+		SCENE("line, many writers, halves, portable", 3, INK_SIMD_NONE, LINE, 200 * K, 0, 32),
+		SCENE("line, many writers, words, best", 3, INK_SIMD_BEST, LINE, 300 * K, 0, 8),
+		SCENE("line, many writers, medium, portable", 3, INK_SIMD_NONE, MEDIUM_LINE, 500 * K, 1, 0),
+		SCENE("line, many writers, medium, best", 3, INK_SIMD_BEST, MEDIUM_LINE, 1000 * K, 1, 0),
+		SCENE("line, many writers, coarse, portable", 3, INK_SIMD_NONE, COARSE_LINE, 200 * K, 0, 0),
 		SCENE("line, many writers, coarse, portable, large", 3, INK_SIMD_NONE, COARSE_LINE, 200 * K,
-		      1),
-		SCENE("line, many writers, coarse, best", 3, INK_SIMD_BEST, COARSE_LINE, 200 * K, 0),
-		SCENE("line, many writers, coarse, best, large", 3, INK_SIMD_BEST, COARSE_LINE, 200 * K, 1),
+		      1, 0),
+		SCENE("line, many writers, coarse, best", 3, INK_SIMD_BEST, COARSE_LINE, 200 * K, 0, 0),
+		SCENE("line, many writers, coarse, best, large", 3, INK_SIMD_BEST, COARSE_LINE, 200 * K, 1,
+		      0),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

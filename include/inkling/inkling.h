@@ -339,6 +339,11 @@ struct ink_options {
 	const struct ink_rules *rules;
 	struct ink_geometry geometry;
 	const struct ink_allocator *allocator; /* NULL = the library's own */
+	/*
+	 * `line`: bytes of a line that a flow's entry can be in, 64 (all), 32, 16 or 8. Smaller
+	 * parts err less and hold fewer flows. 0 = the plan chooses; 64 if geometry has b, h or f.
+	 */
+	unsigned part;
 	unsigned smallest; /* `compact`: 1 = the fewest bits; 0 = the fastest of those with up to 2 % more */
 };
 
@@ -355,6 +360,7 @@ struct ink_plan {
 	unsigned state_bits;  /* in a cell, the don't-know code included */
 	unsigned age_bits;
 	struct ink_geometry geometry;
+	unsigned part; /* as in the options; 0 = whole lines, and in kinds that have no parts */
 	double time; /* of an operation, that of the kind's fastest geometry being 1; 0: not known */
 };
 

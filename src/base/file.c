@@ -200,7 +200,8 @@ static int save_buffer(const struct ink_file *f, const struct parts *p, struct i
 
 	b->used = INK_FILE_PAGE + p->header->body_bytes + p->options->extra_bytes;
 	if (b->room < b->used)
-		return ink_file_wrong(f, -ENOSPC, "takes %zu bytes, and the buffer has %zu", b->used, b->room);
+		return ink_file_wrong(f, -ENOSPC, "takes %zu bytes, and the buffer has %zu", b->used,
+				      b->room);
 	if (!at)
 		return ink_file_wrong(f, -EINVAL, "the buffer is NULL");
 	return write_parts(p, &(struct ink_sink){write_memory, &at});
@@ -357,15 +358,18 @@ static int read_all(struct ink_file *f, void *into, uint64_t length)
 
 /* ----------------------------------------------------------- loading: the header */
 
-/* Another version may have its checksum elsewhere, so the version comes first. */
+/* Another version may have its checksum elsewhere, so the version comes first. Only tables have version 7. */
 static int check_head(const struct ink_file *f, const struct ink_file_head *h)
 {
+	int is_no_table = h->kind >= INK_FILE_COUNT_DLEFT && h->kind <= INK_FILE_KBF_DICT;
+	uint32_t newest = is_no_table ? INK_FILE_EXTRA : INK_FILE_BODIES;
+
 	if (memcmp(h->magic, MAGIC, sizeof h->magic) != 0)
 		return ink_file_wrong(f, -EBADMSG,
 				      "is no snapshot: its first 8 bytes (the magic) are others");
-	if (h->version < INK_FILE_VERSION || h->version > INK_FILE_NEWEST)
-		return ink_file_wrong(f, -ENOTSUP, "has format version %u; this library knows %d to %d",
-				      h->version, INK_FILE_VERSION, INK_FILE_NEWEST);
+	if (h->version < INK_FILE_VERSION || h->version > newest)
+		return ink_file_wrong(f, -ENOTSUP, "has format version %u; this library knows %d to %u",
+				      h->version, INK_FILE_VERSION, newest);
 	if (!sum_is(h, offsetof(struct ink_file_head, header_sum), h->header_sum))
 		return ink_file_wrong(f, -EBADMSG, "the header is damaged: its checksum is wrong");
 	if (h->header_bytes != INK_FILE_PAGE)
@@ -442,7 +446,8 @@ static int read_body(struct ink_file *f, struct ink_body *body)
 {
 	body->at = ink_alloc_unset(&f->allocator, body->bytes);
 	if (!body->at)
-		return ink_file_wrong(f, -ENOMEM, "no memory for %llu bytes", (unsigned long long)body->bytes);
+		return ink_file_wrong(f, -ENOMEM, "no memory for %llu bytes",
+				      (unsigned long long)body->bytes);
 	return read_all(f, body->at, body->bytes);
 }
 

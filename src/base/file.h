@@ -11,7 +11,7 @@
  *
  * The header has a page of its own, so the body begins on one and can be mapped
  * instead of read. The extra bytes are the caller's. A file that uses nothing that
- * version 5 does not have says 5.
+ * version 5 does not have says 5, and so on.
  *
  * How a kind of file uses it.
  *
@@ -61,8 +61,7 @@ enum ink_file_kind {
 enum {
 	INK_FILE_VERSION = 5, /* the oldest that is read */
 	INK_FILE_EXTRA = 6,   /* has extra bytes, or a table with a tick under way */
-	INK_FILE_COLUMNS = 7, /* has a `compact` table with its entries in columns */
-	INK_FILE_NEWEST = INK_FILE_COLUMNS
+	INK_FILE_BODIES = 7   /* has a body of another layout: `compact` in columns, `line` in parts */
 };
 
 /* --------------------------------------------------------------------- the header */

@@ -2,8 +2,8 @@
 /*
  * Twins: two entries that no search could tell apart. A sound table has none.
  *
- * Twins have the same two candidate lines, so every entry of a table has to be
- * searched for in its other line, which is anywhere in memory. Taken
+ * Twins have the same two candidate lines (in `line`, parts of lines), so every entry
+ * of a table has to be searched for in its other line, which is anywhere in memory. Taken
  * one by one, each search would wait for a cache miss. So an entry enters a ring
  * when its line is checked, which prefetches its other line, and is searched for
  * there when the ring comes round:
@@ -26,6 +26,9 @@ struct twins {
 	int found;
 };
 
+/* Is its second line behind the first? */
+static int place_ascends(const struct place *p);
+
 /* Does the place's second line hold an entry that a search for the place would find? */
 static int place_has_second(const struct ink_table *t, const struct place *p);
 
@@ -40,7 +43,7 @@ INK_HOT void twins_look_for(const struct ink_table *t, struct twins *w, const st
 {
 	struct place *slot = &w->entries[w->seen % TWINS_AHEAD];
 
-	if (second_line(p) <= first_line(p))
+	if (!place_ascends(p))
 		return;
 	if (w->seen++ >= TWINS_AHEAD)
 		twins_search(t, w, slot);

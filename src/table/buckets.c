@@ -83,7 +83,8 @@ static struct ink_plan plan_for(const struct search *q, const struct ink_bucket_
 			     .load = (double)n / (buckets * s->g.h),
 			     .state_bits = q->req->coding.state_bits,
 			     .age_bits = q->req->coding.age_bits,
-			     .geometry = s->g};
+			     .geometry = s->g,
+			     .part = s->part};
 
 	p.time = s->time;
 	p.geometry.b = (uint32_t)b;
@@ -123,9 +124,10 @@ static int is_faster(const struct ink_plan *p, const struct ink_plan *best)
 	return p->time * more * more < best->time;
 }
 
+/* Small tables take the same bytes in all shapes; parts, which cost time, must save some. */
 static int takes_fewer(const struct ink_plan *p, const struct ink_plan *best)
 {
-	return p->bytes < best->bytes || (p->bytes == best->bytes && p->error < best->error);
+	return p->bytes < best->bytes || (p->bytes == best->bytes && p->error < best->error && !p->part);
 }
 
 static void fewest_bytes(void *to, const struct ink_bucket_shape *s)

@@ -11,6 +11,7 @@ struct ink_bucket_shape {
 	double values;         /* V: stored values that a bucket tells apart */
 	double load;           /* the highest at which it does not overflow */
 	double time;           /* of an operation, the kind's fastest shape being 1; 0: not known */
+	unsigned part;         /* as in struct ink_plan; values and h are those of whole lines all the same */
 };
 
 typedef void ink_shape_visitor(void *search, const struct ink_bucket_shape *shape);

@@ -84,7 +84,7 @@ struct ink_bounds {
 struct ink_header_ranges {
 	struct ink_bounds writers, full;
 	struct ink_bounds d, b, h, f, q, side, dleft_flags;
-	struct ink_bounds k, m, counter_bits, threshold, bloom_flags, side_id;
+	struct ink_bounds k, m, counter_bits, threshold, bloom_flags, side_id, part;
 };
 
 /* Traits: what the shared code must know of the cells. */

@@ -37,6 +37,9 @@ static int check_options(const struct ink_options *o, struct ink_why *why)
 		return ink_fail(why, -EINVAL, "options: error %g; it must lie between 0 and 1", o->error);
 	if (!o->flows && !o->bytes && !o->geometry.b && !o->geometry.m)
 		return ink_fail(why, -EINVAL, "options: neither flows nor bytes are given");
+	if (o->part && o->part != 64 && o->part != 32 && o->part != 16 && o->part != 8)
+		return ink_fail(why, -EINVAL, "options: part is %u; 64, 32, 16 or 8 bytes are possible, or 0",
+				o->part);
 	if (o->flows > INK_MOST_FLOWS)
 		return ink_fail(why, -ERANGE, "options: %llu flows; 2^40 are possible",
 				(unsigned long long)o->flows);
@@ -137,6 +140,9 @@ static int check_abilities(const struct ink_options *o, struct ink_why *why)
 				o->writers, list_kinds(INK_CAN_MANY_WRITERS).text);
 	if (o->full == INK_REPLACE && !(kind->info.can & INK_CAN_REPLACE))
 		return ink_fail(why, -ENOTSUP, "options: %s cannot replace; it always finds room",
+				kind->info.name);
+	if (o->part && !kind->ranges.part.most)
+		return ink_fail(why, -ENOTSUP, "options: part is %u; %s has no parts, only line has", o->part,
 				kind->info.name);
 	return kind->accept ? kind->accept(o, why) : 0;
 }

@@ -51,8 +51,8 @@ struct header {
 	double unsure; /* planned */
 	uint32_t side_id;
 	unsigned char epoch[INK_STATE_CODES]; /* by state: epoch.h */
-	uint32_t zero;
-	struct ink_paused paused; /* version 6 */
+	uint32_t part;                        /* version 7 */
+	struct ink_paused paused;             /* version 6 */
 	unsigned char reserved[968];
 	INK_FILE_LAST;
 };
@@ -76,7 +76,7 @@ STANDS_AT(k, 212);
 STANDS_AT(unsure, 232);
 STANDS_AT(side_id, 240);
 STANDS_AT(epoch, 244);
-STANDS_AT(zero, 500);
+STANDS_AT(part, 500);
 STANDS_AT(paused, 504);
 STANDS_AT(reserved, 3088);
 
@@ -106,6 +106,7 @@ static struct header header_of(const struct ink_table *t)
 			       .threshold = g->threshold,
 			       .bloom_flags = g->bloom_flags,
 			       .side_id = g->side_id,
+			       .part = t->plan.part,
 			       .flows = t->plan.flows,
 			       .error = t->plan.error,
 			       .unsure = t->plan.unsure,
@@ -124,7 +125,7 @@ static int save(const struct ink_table *t, const struct ink_file_target *to)
 
 	for (unsigned state = 0; ink_has_epochs(t) && state <= t->coding.unsure; state++)
 		h.epoch[state] = (unsigned char)ink_epoch_of(t, state);
-	h.version = t->kind->version;
+	h.version = h.part ? INK_FILE_BODIES : t->kind->version;
 	if (ink_is_paused(t)) {
 		h.version = h.version < INK_FILE_EXTRA ? INK_FILE_EXTRA : h.version;
 		h.flags |= PAUSED;
@@ -188,6 +189,7 @@ static const struct field {
 	{"threshold", BY_KIND(threshold)},
 	{"side id bits", BY_KIND(side_id)},
 	{"bloom flags", BY_KIND(bloom_flags)},
+	{"part", BY_KIND(part)},
 };
 
 _Static_assert(sizeof fields / sizeof fields[0] ==
@@ -240,7 +242,8 @@ static struct ink_plan plan_of(const struct header *h)
 			     .unsure = h->unsure,
 			     .load = h->load,
 			     .state_bits = h->state_bits,
-			     .age_bits = h->age_bits};
+			     .age_bits = h->age_bits,
+			     .part = h->part};
 
 	p.geometry = (struct ink_geometry){h->d,         h->b,           h->h,      h->f, h->q,
 					   h->side,      h->dleft_flags, h->k,      h->m, h->counter_bits,
@@ -255,9 +258,9 @@ static int no_such_shape(const struct ink_file *f, const struct header *h)
 {
 	return ink_file_wrong(f, -EBADMSG,
 			      "no table has the geometry d %u b %u h %u f %u q %u k %u m %u counter bits %u "
-			      "threshold %u bloom flags %u with %u states and codes of %u bits",
+			      "threshold %u bloom flags %u part %u with %u states and codes of %u bits",
 			      h->d, h->b, h->h, h->f, h->q, h->k, h->m, h->counter_bits, h->threshold,
-			      h->bloom_flags, h->states, h->state_bits + h->age_bits);
+			      h->bloom_flags, h->part, h->states, h->state_bits + h->age_bits);
 }
 
 static int check_state_bits(const struct ink_file *f, const struct header *h)
@@ -339,16 +342,18 @@ static int check_lengths(const struct ink_file *f, const struct header *h)
 	return 0;
 }
 
-/* Up to version 5, and where no tick is under way, there is nothing behind the epochs. */
+/* Up to version 5, and where no tick is under way, there is nothing behind the epochs; but for the part of version 7. */
 static int check_reserved(const struct ink_file *f, const struct header *h)
 {
 	if (h->version < INK_FILE_EXTRA && h->flags & PAUSED)
 		return ink_file_wrong(f, -EBADMSG, "flags (byte 36) are %u; version %u has no tick under way",
 				      h->flags, h->version);
-	if (h->zero)
-		return ink_file_wrong(f, -EBADMSG, "byte 500 of the header is reserved and must be 0");
-	return ink_file_reserved(
-		f, h, h->flags & PAUSED ? offsetof(struct header, reserved) : offsetof(struct header, zero));
+	if (h->version < INK_FILE_BODIES && h->part)
+		return ink_file_wrong(f, -EBADMSG, "part (byte 500) is %u; version %u has none", h->part,
+				      h->version);
+	return ink_file_reserved(f, h,
+				 h->flags & PAUSED ? offsetof(struct header, reserved)
+						   : offsetof(struct header, paused));
 }
 
 static int check_header(const struct ink_file *f, const struct header *h)

@@ -87,6 +87,11 @@ static int line_is_clean(const struct ink_compact_shape *s, const uint64_t *w, u
 	return !junk;
 }
 
+INK_HOT int place_ascends(const struct place *p)
+{
+	return second_line(p) > first_line(p);
+}
+
 INK_HOT int place_has_second(const struct ink_table *t, const struct place *p)
 {
 	const struct ink_compact_shape *s = shape_of(t);

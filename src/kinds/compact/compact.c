@@ -206,7 +206,7 @@ const struct ink_kind_def ink_kind_compact = {
 	.stripes = INK_STRIPES,
 	.plan = compact_plan,
 	.cells_bytes = compact_cells_bytes,
-	.version = INK_FILE_COLUMNS,
+	.version = INK_FILE_BODIES,
 	.convert = compact_convert,
 	.ranges = {.writers = {1, 1},
 		   .full = {INK_UNSURE, INK_REPLACE},

@@ -8,10 +8,10 @@
  *     every change is made to the state it was decided on: no step is lost.
  *  2. An entry is added only by a thread that holds the lock of the lower of the
  *     flow's two lines. It looks again once it holds the lock. All flows that
- *     could be confused have the same two lines, so they wait for the same lock,
- *     and no flow is ever stored twice.
- *  3. Entries are never moved from line to line. A flow that is missed in one
- *     line and then in the other was therefore absent at some moment between.
+ *     could be confused have the same two parts of lines, so they wait for the
+ *     same lock, and no flow is ever stored twice.
+ *  3. Entries are never moved from part to part. A flow that is missed in one
+ *     part and then in the other was therefore absent at some moment between.
  *  4. Lookups, peeks, modifies and deletes take no lock, except that of the side
  *     table if a line's flag requires a side probe. Inserts wait for inserts with
  *     the same lock (1 of up to 512). While an insert holds its lock, it waits for
@@ -44,24 +44,25 @@
 #include "kinds/line/find_avx2.h"
 #include "kinds/line/find_portable.h"
 #include "kinds/line/kind.h"
+#include "kinds/line/known.h"
 #include "table/epoch.h"
 #include "table/groups.h"
 #include "table/seqlock.h"
 
 /* ---------------------------------------------------------------- the shape */
 
-/* In the common shape all but the number of lines is a constant. */
+/* In variants for some shapes, what these have in common is constants (known.h). */
 #define shape_of(t)                                                                                          \
-	(IS_COMMON_SHAPE ? &(const struct ink_line_shape){LINE_COMMON, .lines = ink_line_shape_of(t)->lines} \
-			 : ink_line_shape_of(t))
+	(KNOWS_SHAPE ? &(const struct ink_line_shape[]){known_shape(ink_line_shape_of(t))}[0]                \
+		     : ink_line_shape_of(t))
 
-/* In the common shape a small table by column is quicker than shifts. */
+/* With three lanes a small table by column is quicker than shifts. */
 static const uint64_t common_lanes[] = {LINE_COMMON_LANES}, common_states[] = {LINE_COMMON_STATES};
 
 /* The bits of a lane. */
 static inline uint64_t lane_bits(const struct ink_table *t, uint32_t column)
 {
-	return IS_COMMON_SHAPE ? common_lanes[column / 16] : ink_line_lane(shape_of(t), column);
+	return KNOWS_THREE_LANES ? common_lanes[column / 16] : ink_line_lane(shape_of(t), column);
 }
 
 /* The bits of the state in a lane. */
@@ -89,7 +90,7 @@ struct spot {
 	uint64_t view; /* many writers: from before its word was read */
 };
 
-/* The slots of both lines that have the tag, or had it when they were looked at. */
+/* The slots of both parts that have the tag, or had it when they were looked at. */
 struct hint {
 	uint64_t slots;
 };
@@ -126,12 +127,30 @@ INK_HOT struct place place_of(const struct ink_table *t, uint64_t id)
 	return (struct place){line_place(shape_of(t), id)};
 }
 
-/* Its lines; and their numbers, for code that is not hot. */
-INK_HOT struct ink_line *place_line(const struct ink_table *t, const struct place *p, unsigned which)
+INK_HOT int parts_are_lines(const struct ink_table *t)
 {
-	return (struct ink_line *)(void *)((uint64_t *)t->body + p->at.words[which]);
+	return shape_of(t)->words == INK_LINE_WORDS;
 }
 
+/* The words of a part, by its number; of one of the place's parts; and the line that this is in. */
+INK_HOT uint64_t *part_at(const struct ink_table *t, uint32_t part)
+{
+	return (uint64_t *)t->body + part * shape_of(t)->words;
+}
+
+INK_HOT uint64_t *place_part(const struct ink_table *t, const struct place *p, unsigned which)
+{
+	return (uint64_t *)t->body + p->at.words[which];
+}
+
+INK_HOT struct ink_line *place_line(const struct ink_table *t, const struct place *p, unsigned which)
+{
+	uint32_t word = p->at.words[which] & (parts_are_lines(t) ? ~0u : ~(INK_LINE_WORDS - 1u));
+
+	return (struct ink_line *)(void *)((uint64_t *)t->body + word);
+}
+
+/* The numbers of its lines, for code that is not hot. */
 static inline uint32_t first_line(const struct place *p)
 {
 	return p->at.words[0] / INK_LINE_WORDS;
@@ -160,15 +179,15 @@ INK_HOT void places_of(const struct ink_table *t, const uint64_t *ids, size_t n,
  * flows takes two of them 6.5 instead of 8.4 ns, and one alone 12 instead of 16; two
  * threads on different dies take 18.6 instead of 10.6.
  */
-INK_HOT void line_fetch(const struct ink_line *line, enum ink_intent how)
+INK_HOT void part_fetch(const uint64_t *part, enum ink_intent how)
 {
-	ink_prefetch_line(line, how == FETCH_TO_CHANGE && !IS_SHARED ? FETCH_TO_READ : how);
+	ink_prefetch_line(part, how == FETCH_TO_CHANGE && !IS_SHARED ? FETCH_TO_READ : how);
 }
 
 INK_HOT void place_fetch_line(const struct ink_table *t, const struct place *p, unsigned which,
 			      enum ink_intent how)
 {
-	line_fetch(place_line(t, p, which), how);
+	part_fetch(place_part(t, p, which), how);
 }
 
 /* The seqlock stripe of a fingerprint. With one writer, a peek can miss only entries that move. */
@@ -261,16 +280,31 @@ static int is_flagged_for(const struct ink_table *t, uint32_t home, unsigned cla
 	return flags == flags_for(classes);
 }
 
+/* How many words of a line have an overflow flag; and the one that has that of a part of the place. */
+static inline unsigned overflow_flags(const struct ink_table *t)
+{
+	unsigned parts = INK_LINE_WORDS / shape_of(t)->words;
+
+	return parts < INK_LINE_OVERFLOWS ? parts : INK_LINE_OVERFLOWS;
+}
+
+static inline unsigned overflow_flag(const struct ink_table *t, const struct place *p, unsigned which)
+{
+	unsigned part = p->at.words[which] % INK_LINE_WORDS / shape_of(t)->words;
+
+	return INK_LINE_OVERFLOW + part % INK_LINE_OVERFLOWS;
+}
+
 static inline int overflowed(const struct ink_table *t, const struct place *p)
 {
-	return flag_is_set(place_line(t, p, 0), INK_LINE_OVERFLOW) &&
-	       flag_is_set(place_line(t, p, 1), INK_LINE_OVERFLOW);
+	return flag_is_set(place_line(t, p, 0), overflow_flag(t, p, 0)) &&
+	       flag_is_set(place_line(t, p, 1), overflow_flag(t, p, 1));
 }
 
 static void flag_overflow(struct ink_table *t, const struct place *p)
 {
-	flag_write(place_line(t, p, 0), INK_LINE_OVERFLOW, INK_LINE_FLAG);
-	flag_write(place_line(t, p, 1), INK_LINE_OVERFLOW, INK_LINE_FLAG);
+	flag_write(place_line(t, p, 0), overflow_flag(t, p, 0), INK_LINE_FLAG);
+	flag_write(place_line(t, p, 1), overflow_flag(t, p, 1), INK_LINE_FLAG);
 	ink_groups_note(t, first_line(p));
 	ink_groups_note(t, second_line(p));
 	__atomic_store_n(&t->aging.flagged, 1, __ATOMIC_RELAXED);
@@ -301,7 +335,7 @@ INK_HOT void insert_leave(uint32_t *lock)
 
 /* ------------------------------------------------------------ find and change */
 
-/* The word of a slot, and its column: in a line, or in the two of a place, the first in the lower half. */
+/* The word of a slot, and its column: in a line, in a part, or in the two parts of a place. */
 INK_HOT struct ink_line_spot slot_spot(uint64_t *word, unsigned slot)
 {
 	return (struct ink_line_spot){word, word_read(word), slot_column(slot)};
@@ -312,15 +346,22 @@ INK_HOT struct ink_line_spot line_spot(struct ink_line *line, unsigned slot)
 	return slot_spot(&line->word[slot_word(slot)], slot);
 }
 
-/* Loads the line from the place: a branch would be mispredicted half the time. */
+INK_HOT struct ink_line_spot part_spot(const struct ink_table *t, uint64_t *part, unsigned slot)
+{
+	return slot_spot(part + slot_part_word(shape_of(t), slot), slot);
+}
+
+/* Loads the part from the place: a branch would be mispredicted half the time. */
 INK_HOT struct ink_line_spot place_spot(const struct ink_table *t, const struct place *p, unsigned slot)
 {
-	return slot_spot((uint64_t *)t->body + p->at.words[slot >> 5] + slot_word(slot), slot);
+	const struct ink_line_shape *s = shape_of(t);
+
+	return part_spot(t, (uint64_t *)t->body + p->at.words[slot_part(s, slot)], slot);
 }
 
 static inline void spot_read(const struct ink_line_shape *s, struct spot *spot)
 {
-	spot->code = ink_line_code(s, spot->at.seen, spot->at.column);
+	spot->code = word_code(s, spot->at.seen, spot->at.column);
 }
 
 /*
@@ -333,8 +374,8 @@ __attribute__((noinline)) static struct spot find_slowly(const struct ink_table 
 	const struct ink_line_shape *s = shape_of(t);
 	struct spot spot = {.at = {.word = NULL}, .view = ink_view(t)};
 
-	if (ink_line_find(s, place_line(t, p, 0), p->at.fingerprint, &spot.at) ||
-	    ink_line_find(s, place_line(t, p, 1), p->at.fingerprint, &spot.at))
+	if (ink_line_find(s, place_part(t, p, 0), p->at.fingerprint, &spot.at) ||
+	    ink_line_find(s, place_part(t, p, 1), p->at.fingerprint, &spot.at))
 		spot_read(s, &spot);
 	return spot;
 }
@@ -342,12 +383,21 @@ __attribute__((noinline)) static struct spot find_slowly(const struct ink_table 
 INK_HOT struct hint cell_look(const struct ink_table *t, const struct place *p)
 {
 	return (struct hint){
-		pair_slots(shape_of(t), place_line(t, p, 0), place_line(t, p, 1), p->at.fingerprint)};
+		pair_slots(shape_of(t), place_part(t, p, 0), place_part(t, p, 1), p->at.fingerprint)};
 }
 
 INK_HOT int cell_may_match(struct ink_table *t, const struct place *p)
 {
-	return pair_may_have(shape_of(t), place_line(t, p, 0), place_line(t, p, 1), p->at.fingerprint);
+	return pair_may_have(shape_of(t), place_part(t, p, 0), place_part(t, p, 1), p->at.fingerprint);
+}
+
+/* Does the entry agree with the fingerprint in the bits above the tag? */
+INK_HOT int has_fingerprint_above(const struct ink_line_shape *s, const struct ink_line_spot *at,
+				  uint32_t fingerprint)
+{
+	uint32_t rest = (uint32_t)(at->seen >> ink_line_rest_at(s, at->column));
+
+	return !((rest ^ fingerprint >> s->tag_bits) & s->above_mask);
 }
 
 INK_HOT int has_fingerprint(const struct ink_line_shape *s, const struct ink_line_spot *at,
@@ -355,8 +405,7 @@ INK_HOT int has_fingerprint(const struct ink_line_shape *s, const struct ink_lin
 {
 	if (((uint32_t)(at->seen >> at->column) ^ fingerprint) & s->tag_mask)
 		return 0;
-	return s->fp_bits == s->tag_bits ||
-	       ink_line_entry_fp(s, ink_line_entry(s, at->seen, at->column)) == fingerprint;
+	return s->fp_bits == s->tag_bits || has_fingerprint_above(s, at, fingerprint);
 }
 
 /*
@@ -376,9 +425,11 @@ INK_HOT int cell_found(struct ink_table *t, const struct place *p, const struct 
 		spot->view = ink_view(t);
 	spot->at = place_spot(t, p, slot);
 	spot_read(s, spot);
-	if (!IS_SHARED && s->fp_bits == s->tag_bits)
+	if (!IS_SHARED && !INK_FEW && s->fp_bits == s->tag_bits)
 		return 1;
-	if (__builtin_expect(has_fingerprint(s, &spot->at, p->at.fingerprint), 1))
+	if (__builtin_expect(IS_SHARED ? has_fingerprint(s, &spot->at, p->at.fingerprint)
+				       : has_fingerprint_above(s, &spot->at, p->at.fingerprint),
+			     1))
 		return 1;
 	*spot = find_slowly(t, p);
 	return spot->at.word != NULL;
@@ -434,7 +485,7 @@ __attribute__((noinline, unused)) static void touch_again(struct ink_table *t, s
 		fresh = cell_code(t, &s, state);
 	} while (fresh == OUTDATED ||
 		 !word_swap(s.at.word, s.at.seen,
-			    ink_line_recode(shape, s.at.seen, s.at.column, s.code ^ fresh)) ||
+			    word_recode(shape, s.at.seen, s.at.column, s.code ^ fresh)) ||
 		 ink_view(t) != s.view);
 }
 
@@ -450,7 +501,7 @@ INK_HOT int cell_recode(struct ink_table *t, struct spot *spot, unsigned code)
 	if (IS_SHARED && __builtin_expect(code == OUTDATED, 0))
 		return 0;
 	if (!word_swap(spot->at.word, spot->at.seen,
-		       ink_line_recode(shape_of(t), spot->at.seen, spot->at.column, spot->code ^ code)))
+		       word_recode(shape_of(t), spot->at.seen, spot->at.column, spot->code ^ code)))
 		return 0;
 	if (IS_SHARED && __builtin_expect(ink_view(t) != spot->view, 0))
 		recoded_late(t, spot, ink_code_state(coding_of(t), code));
@@ -516,8 +567,8 @@ static void cells_shape(struct ink_table *t)
 {
 	const struct ink_geometry *g = &t->plan.geometry;
 
-	*ink_line_shape_of(t) =
-		ink_line_shape(g->h / INK_LINE_WORDS, t->coding.state_bits + t->coding.age_bits, g->b);
+	*ink_line_shape_of(t) = ink_line_shape(g->h / INK_LINE_WORDS,
+					       t->coding.state_bits + t->coding.age_bits, g->b, t->plan.part);
 }
 
 #endif

@@ -3,8 +3,8 @@
  * Walks over all lines of `line`: the census, and the check. Part of cells.h.
  *
  * The check trusts no bit. Of every word it knows what each bit is for: an entry
- * whose tag is not 0 and whose state the table has, an empty lane of zeros, one
- * of the five flags, or a spare bit, which is 0. And it finds entries that cannot
+ * whose tag is not 0 and whose state the table has, an empty lane of zeros, a
+ * flag, or a spare bit, which is 0. And it finds entries that cannot
  * be told apart (engine/twins.h): with one of them each search would be right,
  * with two of them none.
  */
@@ -31,16 +31,16 @@ static void cells_count(const struct ink_table *t, struct ink_counts *counts)
 	}
 }
 
-/* How often a line holds this fingerprint, all of its bits. */
-static unsigned count_fingerprint(const struct ink_table *t, const struct ink_line *line,
-				  uint32_t fingerprint, uint32_t slots)
+/* How often these slots of a part hold this fingerprint, all of its bits. */
+static unsigned count_fingerprint(const struct ink_table *t, uint64_t *part, uint32_t fingerprint,
+				  uint32_t slots)
 {
 	const struct ink_line_shape *s = shape_of(t);
 	unsigned count = 0;
 
 	for (; slots; slots &= slots - 1) {
-		unsigned slot = (unsigned)__builtin_ctz(slots);
-		uint32_t entry = ink_line_entry(s, line->word[slot_word(slot)], slot_column(slot));
+		struct ink_line_spot at = part_spot(t, part, (unsigned)__builtin_ctz(slots));
+		uint32_t entry = ink_line_entry(s, at.seen, at.column);
 
 		count += ink_line_entry_fp(s, entry) == fingerprint;
 	}
@@ -51,12 +51,17 @@ static unsigned count_fingerprint(const struct ink_table *t, const struct ink_li
 INK_HOT unsigned place_matches(const struct ink_table *t, const struct place *p, unsigned which)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	const struct ink_line *line = place_line(t, p, which);
-	uint32_t slots = line_slots(s, line, p->at.fingerprint);
+	uint64_t *part = place_part(t, p, which);
+	uint32_t slots = part_slots(s, part, p->at.fingerprint);
 
 	if (s->fp_bits == s->tag_bits)
 		return (unsigned)__builtin_popcount(slots);
-	return count_fingerprint(t, line, p->at.fingerprint, slots);
+	return count_fingerprint(t, part, p->at.fingerprint, slots);
+}
+
+INK_HOT int place_ascends(const struct place *p)
+{
+	return p->at.words[1] > p->at.words[0];
 }
 
 INK_HOT int place_has_second(const struct ink_table *t, const struct place *p)
@@ -79,7 +84,7 @@ INK_HOT const char *check_entry(const struct ink_table *t, uint32_t entry)
 /* The bits of a word that no lane has. */
 INK_HOT uint64_t spare_bits(const struct ink_table *t, unsigned i)
 {
-	uint64_t spare = i <= INK_LINE_OVERFLOW ? ~INK_LINE_FLAG : ~0ull;
+	uint64_t spare = i < INK_LINE_OVERFLOW + overflow_flags(t) ? ~INK_LINE_FLAG : ~0ull;
 
 #pragma GCC unroll 4
 	for (uint32_t lane = 0; lane < shape_of(t)->lanes; lane++)
@@ -91,13 +96,14 @@ INK_HOT const char *check_word(const struct ink_table *t, uint32_t line, unsigne
 {
 	const struct ink_line_shape *s = shape_of(t);
 	uint64_t word = line_at(t, line)->word[i], others[4];
+	uint32_t part = (line * INK_LINE_WORDS + i) / s->words;
 	const char *wrong = NULL;
 
-	word_others(s, line, word, others);
+	word_others(s, part, word, others);
 #pragma GCC unroll 4
 	for (uint32_t lane = 0; lane < s->lanes; lane++) {
 		uint32_t entry = ink_line_entry(s, word, lane * s->column_bits);
-		struct place p = {{{line * INK_LINE_WORDS, (uint32_t)others[lane] * INK_LINE_WORDS},
+		struct place p = {{{part * s->words, (uint32_t)others[lane] * s->words},
 				   ink_line_entry_fp(s, entry),
 				   LINE_NOT_SEEN}};
 

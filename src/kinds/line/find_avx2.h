@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Searching lines with AVX2: half a line at a time, all columns at once.
+ * Searching lines with AVX2: half a line at a time, all columns at once; of smaller
+ * parts, both parts of a flow at once.
  *
- * Threads: C has no atomic loads of vectors, so the load is an instruction of its
+ * Threads: C has no atomic loads of vectors, so the loads are instructions of their
  * own, about which the compiler takes nothing for granted. Processors with AVX2
  * never tear an aligned 8-byte word, and a word is all that an entry needs.
  */
@@ -16,16 +17,38 @@
 #include <immintrin.h>
 #include <stddef.h>
 
+#include "kinds/line/known.h"
 #include "kinds/line/slots.h"
 #include "table/table.h"
 
-INK_HOT __m256i half_of(const struct ink_line *line, unsigned half)
+/* Four words: half a line. */
+INK_HOT __m256i half_at(const uint64_t *words)
 {
-	const __m256i *halves = (const __m256i *)(const void *)line;
-	__m256i words;
+	const __m256i *half = (const __m256i *)(const void *)words;
+	__m256i four;
 
-	__asm__("vmovdqa %1, %0" : "=x"(words) : "m"(halves[half]));
-	return words;
+	__asm__("vmovdqa %1, %0" : "=x"(four) : "m"(*half));
+	return four;
+}
+
+/* Two words: a quarter. */
+INK_HOT __m128i quarter_at(const uint64_t *words)
+{
+	const __m128i *quarter = (const __m128i *)(const void *)words;
+	__m128i two;
+
+	__asm__("vmovdqa %1, %0" : "=x"(two) : "m"(*quarter));
+	return two;
+}
+
+/* Two words that may stand anywhere. */
+INK_HOT __m128i two_words(const uint64_t *first, const uint64_t *second)
+{
+	__m128i one, two;
+
+	__asm__("vmovq %1, %0" : "=x"(one) : "m"(*first));
+	__asm__("vpinsrq $1, %2, %1, %0" : "=x"(two) : "x"(one), "m"(*second));
+	return two;
 }
 
 INK_HOT __m256i every_word(uint64_t bits)
@@ -53,23 +76,23 @@ INK_HOT __m256i four_fingerprints(const struct ink_line_shape *s, __m256i ids)
 	return _mm256_add_epi64(tags, _mm256_sll_epi64(above, _mm_cvtsi32_si128((int)s->tag_bits)));
 }
 
-INK_HOT __m256i four_others(const struct ink_line_shape *s, __m256i lines, __m256i fingerprints)
+INK_HOT __m256i four_others(const struct ink_line_shape *s, __m256i parts, __m256i fingerprints)
 {
-	__m256i sums = scaled(_mm256_mul_epu32(fingerprints, every_word(INK_LINE_MIX)), s->lines);
-	__m256i wraps = _mm256_and_si256(_mm256_cmpgt_epi64(lines, sums), every_word(s->lines));
+	__m256i sums = scaled(_mm256_mul_epu32(fingerprints, every_word(INK_LINE_MIX)), s->parts);
+	__m256i wraps = _mm256_and_si256(_mm256_cmpgt_epi64(parts, sums), every_word(s->parts));
 
-	return _mm256_add_epi64(_mm256_sub_epi64(sums, lines), wraps);
+	return _mm256_add_epi64(_mm256_sub_epi64(sums, parts), wraps);
 }
 
-/* The other lines of the entries of a word, if they stood in that line; of a lane that is not there, any line. */
-INK_HOT void word_others(const struct ink_line_shape *s, uint32_t line, uint64_t word, uint64_t others[4])
+/* The other parts of the entries of a word, if they stood in that part; of a lane that is not there, any part. */
+INK_HOT void word_others(const struct ink_line_shape *s, uint32_t part, uint64_t word, uint64_t others[4])
 {
 	__m256i columns = _mm256_cvtepu16_epi64(_mm_cvtsi64_si128((long long)word));
 
 	if (s->column_bits == 16 && s->fp_bits == 16)
-		_mm256_storeu_si256((__m256i *)(void *)others, four_others(s, every_word(line), columns));
+		_mm256_storeu_si256((__m256i *)(void *)others, four_others(s, every_word(part), columns));
 	else
-		word_others_one_by_one(s, line, word, others);
+		word_others_one_by_one(s, part, word, others);
 }
 
 /* line_place for four ids. */
@@ -77,9 +100,9 @@ INK_HOT void four_places(const struct ink_line_shape *s, const uint64_t *ids, st
 {
 	__m256i four = _mm256_loadu_si256((const __m256i *)(const void *)ids);
 	__m256i fingerprints = four_fingerprints(s, four),
-		first = scaled(_mm256_srli_epi64(four, 32), s->lines);
+		first = scaled(_mm256_srli_epi64(four, 32), s->parts);
 	__m256i both = _mm256_or_si256(first, _mm256_slli_epi64(four_others(s, first, fingerprints), 32));
-	__m256i words = _mm256_slli_epi64(both, 3); /* times INK_LINE_WORDS */
+	__m256i words = _mm256_mullo_epi32(both, _mm256_set1_epi32((int)s->words));
 	__m256i rest = _mm256_or_si256(fingerprints, every_word((uint64_t)LINE_NOT_SEEN << 32));
 	__m256i even = _mm256_unpacklo_epi64(words, rest), odd = _mm256_unpackhi_epi64(words, rest);
 	__m256i *to = (__m256i *)(void *)places;
@@ -111,7 +134,19 @@ INK_HOT __m256i equal_columns(const struct ink_line_shape *s, __m256i words, uin
 	return _mm256_cmpeq_epi16(tags, _mm256_set1_epi16((short)fingerprint));
 }
 
-/* The first of some slots of two lines, or LINE_NO_ROOM. */
+/* The same in two words. */
+INK_HOT __m128i equal_in_two(const struct ink_line_shape *s, __m128i words, uint32_t fingerprint)
+{
+	__m128i tags = words;
+
+	if (s->tag_bits < s->column_bits)
+		tags = _mm_and_si128(words, _mm_set1_epi64x((long long)s->tags));
+	if (s->column_bits == 32)
+		return _mm_cmpeq_epi32(tags, _mm_set1_epi32((int)fingerprint));
+	return _mm_cmpeq_epi16(tags, _mm_set1_epi16((short)fingerprint));
+}
+
+/* The first of some slots of two parts, or LINE_NO_ROOM. */
 INK_HOT uint32_t first_slot(uint64_t slots)
 {
 	return (uint32_t)_tzcnt_u64(slots);
@@ -121,8 +156,8 @@ INK_HOT uint32_t first_slot(uint64_t slots)
 INK_HOT uint32_t line_matches(const struct ink_line_shape *s, const struct ink_line *line,
 			      uint32_t fingerprint)
 {
-	__m256i low = equal_columns(s, half_of(line, 0), fingerprint);
-	__m256i high = equal_columns(s, half_of(line, 1), fingerprint);
+	__m256i low = equal_columns(s, half_at(line->word), fingerprint);
+	__m256i high = equal_columns(s, half_at(line->word + 4), fingerprint);
 
 	return (uint32_t)_mm256_movemask_epi8(_mm256_packs_epi16(low, high));
 }
@@ -132,25 +167,148 @@ INK_HOT uint32_t line_slots(const struct ink_line_shape *s, const struct ink_lin
 	return line_matches(s, line, fingerprint) & (uint32_t)s->slots;
 }
 
-INK_HOT uint64_t pair_slots(const struct ink_line_shape *s, const struct ink_line *first,
-			    const struct ink_line *second, uint32_t fingerprint)
-{
-	uint64_t above = line_matches(s, second, fingerprint);
+/* ----------------------------------------------------------- searching two parts */
 
-	return (line_matches(s, first, fingerprint) | above << 32) & s->slots;
+INK_HOT const struct ink_line *as_line(const uint64_t *words)
+{
+	return (const struct ink_line *)(const void *)words;
 }
 
-/* Could the fingerprint be in either line? For most that are not, what decides is one test. */
-INK_HOT int pair_may_have(const struct ink_line_shape *s, const struct ink_line *first,
-			  const struct ink_line *second, uint32_t fingerprint)
+INK_HOT uint64_t pair_of_lines(const struct ink_line_shape *s, const uint64_t *first, const uint64_t *second,
+			       uint32_t fingerprint)
 {
-	__m256i in_first = _mm256_or_si256(equal_columns(s, half_of(first, 0), fingerprint),
-					   equal_columns(s, half_of(first, 1), fingerprint));
-	__m256i in_second = _mm256_or_si256(equal_columns(s, half_of(second, 0), fingerprint),
-					    equal_columns(s, half_of(second, 1), fingerprint));
+	uint64_t above = line_matches(s, as_line(second), fingerprint);
+
+	return line_matches(s, as_line(first), fingerprint) | above << 32;
+}
+
+INK_HOT uint64_t pair_of_halves(const struct ink_line_shape *s, const uint64_t *first, const uint64_t *second,
+				uint32_t fingerprint)
+{
+	__m256i in_first = equal_columns(s, half_at(first), fingerprint);
+	__m256i in_second = equal_columns(s, half_at(second), fingerprint);
+
+	return (uint32_t)_mm256_movemask_epi8(_mm256_packs_epi16(in_first, in_second));
+}
+
+INK_HOT uint64_t pair_of_quarters(const struct ink_line_shape *s, const uint64_t *first,
+				  const uint64_t *second, uint32_t fingerprint)
+{
+	__m128i in_first = equal_in_two(s, quarter_at(first), fingerprint);
+	__m128i in_second = equal_in_two(s, quarter_at(second), fingerprint);
+
+	return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(in_first, in_second));
+}
+
+INK_HOT uint64_t pair_of_words(const struct ink_line_shape *s, const uint64_t *first, const uint64_t *second,
+			       uint32_t fingerprint)
+{
+	__m128i in_both = equal_in_two(s, two_words(first, second), fingerprint);
+
+	return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(in_both, _mm_setzero_si128()));
+}
+
+/* The slots of both parts with the tag of that fingerprint; of 0: the free ones. */
+INK_HOT uint64_t pair_slots(const struct ink_line_shape *s, const uint64_t *first, const uint64_t *second,
+			    uint32_t fingerprint)
+{
+	if (s->words == 8)
+		return pair_of_lines(s, first, second, fingerprint) & s->slots;
+	if (s->words == 4)
+		return pair_of_halves(s, first, second, fingerprint) & s->slots;
+	if (s->words == 2)
+		return pair_of_quarters(s, first, second, fingerprint) & s->slots;
+	return pair_of_words(s, first, second, fingerprint) & s->slots;
+}
+
+/* Those of one part, as if it were the first of two. */
+INK_HOT uint32_t part_slots(const struct ink_line_shape *s, const uint64_t *part, uint32_t fingerprint)
+{
+	if (s->words == 8)
+		return line_slots(s, as_line(part), fingerprint);
+	return (uint32_t)(pair_slots(s, part, part, fingerprint) & first_slots(s));
+}
+
+INK_HOT int pair_of_lines_may_have(const struct ink_line_shape *s, const uint64_t *first,
+				   const uint64_t *second, uint32_t fingerprint)
+{
+	__m256i in_first = _mm256_or_si256(equal_columns(s, half_at(first), fingerprint),
+					   equal_columns(s, half_at(first + 4), fingerprint));
+	__m256i in_second = _mm256_or_si256(equal_columns(s, half_at(second), fingerprint),
+					    equal_columns(s, half_at(second + 4), fingerprint));
 	__m256i in_any = _mm256_or_si256(in_first, in_second);
 
 	return !_mm256_testz_si256(in_any, in_any);
+}
+
+INK_HOT int pair_of_halves_may_have(const struct ink_line_shape *s, const uint64_t *first,
+				    const uint64_t *second, uint32_t fingerprint)
+{
+	__m256i in_any = _mm256_or_si256(equal_columns(s, half_at(first), fingerprint),
+					 equal_columns(s, half_at(second), fingerprint));
+
+	return !_mm256_testz_si256(in_any, in_any);
+}
+
+/* Of quarters and of words. */
+INK_HOT int pair_of_small_may_have(const struct ink_line_shape *s, const uint64_t *first,
+				   const uint64_t *second, uint32_t fingerprint)
+{
+	__m128i in_any;
+
+	if (s->words == 1)
+		in_any = equal_in_two(s, two_words(first, second), fingerprint);
+	else
+		in_any = _mm_or_si128(equal_in_two(s, quarter_at(first), fingerprint),
+				      equal_in_two(s, quarter_at(second), fingerprint));
+	return !_mm_testz_si128(in_any, in_any);
+}
+
+/* The free slots of parts of one word, one for each lane, by their numbers: four for each. */
+INK_HOT uint32_t words_free(const struct ink_line_shape *s, const uint64_t *all, const uint64_t parts[4])
+{
+	__m128i low = equal_in_two(s, two_words(all + parts[0], all + parts[1]), 0);
+	uint32_t third = s->lanes > 2 ? 2 : 0, fourth = s->lanes > 3 ? 3 : 0; /* or any */
+	__m128i high = equal_in_two(s, two_words(all + parts[third], all + parts[fourth]), 0);
+	uint32_t free = (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high));
+
+	return free & (s->lanes == 4 ? 0xffff : s->lanes == 3 ? 0x777 : 0x55);
+}
+
+/* Could the fingerprint be in either part? For most that are not, what decides is one test. */
+INK_HOT int pair_may_have(const struct ink_line_shape *s, const uint64_t *first, const uint64_t *second,
+			  uint32_t fingerprint)
+{
+	if (s->words == 8)
+		return pair_of_lines_may_have(s, first, second, fingerprint);
+	if (s->words == 4)
+		return pair_of_halves_may_have(s, first, second, fingerprint);
+	return pair_of_small_may_have(s, first, second, fingerprint);
+}
+
+/* --------------------------------------------------------------------- codes */
+
+/* The bits of the code in a lane, if it has 6 of them. */
+static const uint64_t six_codes[] = {0x001f000000008000, 0x03e0000080000000, 0x7c00800000000000};
+
+/*
+ * As ink_line_code and ink_line_recode. What takes a split code of 6 bits many shifts is
+ * one instruction; a code of few bits is the upper end of the rest, of which the lower
+ * end is compared with the fingerprint.
+ */
+INK_HOT uint32_t word_code(const struct ink_line_shape *s, uint64_t word, uint32_t column)
+{
+	if (INK_SIX)
+		return (uint32_t)_pext_u64(word, six_codes[column / 16]);
+	if (INK_FEW)
+		return ((uint32_t)(word >> ink_line_rest_at(s, column)) & s->rest_mask) >> s->above_bits;
+	return ink_line_code(s, word, column);
+}
+
+INK_HOT uint64_t word_recode(const struct ink_line_shape *s, uint64_t word, uint32_t column, uint32_t change)
+{
+	return INK_SIX ? word ^ _pdep_u64(change, six_codes[column / 16])
+		       : ink_line_recode(s, word, column, change);
 }
 
 /* --------------------------------------------------------------------- marks */
@@ -260,7 +418,7 @@ static inline __m256i four_dead(const struct line_looker *k, __m256i codes)
 
 static inline __m256i half_look(const struct line_looker *k, const struct ink_line *line, unsigned half)
 {
-	__m256i words = half_of(line, half);
+	__m256i words = half_at(line->word + 4 * half);
 
 	return _mm256_andnot_si256(equal_columns(k->s, words, 0), four_dead(k, four_codes(k, words)));
 }

@@ -19,11 +19,11 @@ static inline void line_places(const struct ink_line_shape *s, const uint64_t *i
 		places[i] = line_place(s, ids[i]);
 }
 
-/* The other lines of the entries of a word, if they stood in that line. */
-static inline void word_others(const struct ink_line_shape *s, uint32_t line, uint64_t word,
+/* The other parts of the entries of a word, if they stood in that part. */
+static inline void word_others(const struct ink_line_shape *s, uint32_t part, uint64_t word,
 			       uint64_t others[4])
 {
-	word_others_one_by_one(s, line, word, others);
+	word_others_one_by_one(s, part, word, others);
 }
 
 /* The lowest bits of the columns, brought together. */
@@ -32,36 +32,71 @@ static inline uint32_t column_slots(uint64_t columns)
 	return (uint32_t)(columns | columns >> 15 | columns >> 30 | columns >> 45) & 0xf;
 }
 
-/* The first of some slots of two lines, or LINE_NO_ROOM. */
+/* The first of some slots of two parts, or LINE_NO_ROOM. */
 static inline uint32_t first_slot(uint64_t slots)
 {
 	return slots ? (uint32_t)__builtin_ctzll(slots) : LINE_NO_ROOM;
 }
 
-/* The slots of a line with the tag of that fingerprint; of 0: the free ones. */
-static inline uint32_t line_slots(const struct ink_line_shape *s, const struct ink_line *line,
-				  uint32_t fingerprint)
+/* The slots of so many words with the tag of that fingerprint; of 0: the free ones. */
+static inline uint32_t words_slots(const struct ink_line_shape *s, const uint64_t *words, uint32_t n,
+				   uint32_t fingerprint)
 {
 	uint32_t slots = 0;
 
-	for (unsigned i = 0; i < INK_LINE_WORDS; i++)
-		slots |= column_slots(ink_line_columns(s, ink_line_read(&line->word[i]), fingerprint))
+	for (uint32_t i = 0; i < n; i++)
+		slots |= column_slots(ink_line_columns(s, ink_line_read(&words[i]), fingerprint))
 			 << 4 * line_word_order[i];
 	return slots;
 }
 
-/* The same for two lines, the first in the lower half. */
-static inline uint64_t pair_slots(const struct ink_line_shape *s, const struct ink_line *first,
-				  const struct ink_line *second, uint32_t fingerprint)
+/* The same for a whole line; for a part, as if it were the first of two; and for two parts. */
+static inline uint32_t line_slots(const struct ink_line_shape *s, const struct ink_line *line,
+				  uint32_t fingerprint)
 {
-	return line_slots(s, first, fingerprint) | (uint64_t)line_slots(s, second, fingerprint) << 32;
+	return words_slots(s, line->word, INK_LINE_WORDS, fingerprint);
 }
 
-/* Could the fingerprint be in either line? */
-static inline int pair_may_have(const struct ink_line_shape *s, const struct ink_line *first,
-				const struct ink_line *second, uint32_t fingerprint)
+static inline uint32_t part_slots(const struct ink_line_shape *s, const uint64_t *part, uint32_t fingerprint)
+{
+	return words_slots(s, part, s->words, fingerprint);
+}
+
+static inline uint64_t pair_slots(const struct ink_line_shape *s, const uint64_t *first,
+				  const uint64_t *second, uint32_t fingerprint)
+{
+	return part_slots(s, first, fingerprint) | (uint64_t)part_slots(s, second, fingerprint)
+							   << second_slots_at(s);
+}
+
+/* The free slots of parts of one word, one for each lane, by their numbers: four for each. */
+static inline uint32_t words_free(const struct ink_line_shape *s, const uint64_t *all,
+				  const uint64_t parts[4])
+{
+	uint32_t free = 0;
+
+	for (uint32_t lane = 0; lane < 4 && lane < s->lanes; lane++)
+		free |= part_slots(s, all + parts[lane], 0) << 4 * lane;
+	return free;
+}
+
+/* Could the fingerprint be in either part? */
+static inline int pair_may_have(const struct ink_line_shape *s, const uint64_t *first, const uint64_t *second,
+				uint32_t fingerprint)
 {
 	return pair_slots(s, first, second, fingerprint) != 0;
+}
+
+/* The code of a lane, and the word with that code changed. */
+static inline uint32_t word_code(const struct ink_line_shape *s, uint64_t word, uint32_t column)
+{
+	return ink_line_code(s, word, column);
+}
+
+static inline uint64_t word_recode(const struct ink_line_shape *s, uint64_t word, uint32_t column,
+				   uint32_t change)
+{
+	return ink_line_recode(s, word, column, change);
 }
 
 /* What is needed to look at line after line. */

@@ -3,7 +3,7 @@
  * Batches of inserts into `line`, with one writer.
  *
  * At full load one insert in seven finds both candidate lines full and must displace
- * an entry. Done inline, that takes five times as long as a plain insert. It is a chain
+ * an entry; in parts of lines, two or three in seven. Done inline, that takes five times as long as a plain insert. It is a chain
  * of dependent loads: the victim, its other line, the free slot there. While the chain
  * is outstanding, the reorder buffer fills and later inserts stall. So inserts without
  * room are deferred, and each step is taken for dozens of them together:
@@ -14,7 +14,7 @@
  *
  * Deferred inserts complete after later ones. They keep their order among inserts of
  * the same flow, and of flows that the lines cannot tell from it: those have the same
- * two lines, and full lines stay full while the batch runs, because an insert that
+ * two parts, and full parts stay full while the batch runs, because an insert that
  * makes room takes it.
  */
 #ifndef INKLING_KINDS_LINE_INSERT_H
@@ -114,19 +114,70 @@ INK_HOT void store_roomy(struct ink_table *t, const struct ink_batch *b, const s
 
 /* ------------------------------------------------------------------- deferred */
 
-/* If the word has changed since it was read, if no entry of it can move, or if the flow matches one. */
+/* The words of a flow's parts that are read for it at once: in parts of one word, both. */
+INK_HOT unsigned words_at_once(const struct ink_table *t)
+{
+	return shape_of(t)->words == 1 ? 2 : 1;
+}
+
+INK_HOT void pending_read(const struct ink_table *t, const struct place *p, struct candidates a[2])
+{
+	for (unsigned i = 0; i < words_at_once(t); i++) {
+		candidates_read(t, p, i, &a[i]);
+		others_fetch(t, &a[i], FETCH_TO_READ);
+	}
+}
+
+/*
+ * In whole lines 94 of 100 displacements succeed with the first word, in halves 78 of 100,
+ * and with both parts of one word each 77. Where a look says that they will not, the
+ * memory that comes next in the search is prefetched, too.
+ */
+INK_HOT void pending_fetch_further(const struct ink_table *t, const struct place *p,
+				   const struct candidates a[2])
+{
+	struct candidates next;
+
+	if (choose_victim(t, &a[0]).room || (words_at_once(t) == 2 && choose_victim(t, &a[1]).room))
+		return;
+	if (words_at_once(t) == 2) {
+		chain_fetch(t, p);
+	} else {
+		candidates_read(t, p, 1, &next);
+		others_fetch(t, &next, FETCH_TO_READ);
+	}
+}
+
+/* Moves a candidate, and puts the flow in its slot; 0 if none can move, or a word has changed since it was read. */
+INK_HOT int displace_pending(struct ink_table *t, const struct place *p, const struct candidates a[2],
+			     unsigned state)
+{
+	uint32_t fingerprint = p->at.fingerprint;
+	struct candidates next;
+
+	if (word_read(a[0].word) != a[0].seen)
+		return 0;
+	if (words_at_once(t) == 2)
+		return word_read(a[1].word) == a[1].seen && displace_better(t, a, fingerprint, state);
+	if (displace_one(t, &a[0], fingerprint, state))
+		return 1;
+	if (parts_are_lines(t))
+		return 0;
+	candidates_read(t, p, 1, &next);
+	return displace_one(t, &next, fingerprint, state);
+}
+
+/* If it cannot be done that way, or if the flow matches an entry. */
 SELDOM int insert_slowly(struct ink_table *t, struct place *p, uint64_t id, unsigned state)
 {
 	p->at.room = LINE_NO_ROOM;
 	return insert_at(t, p, id, state);
 }
 
-INK_HOT int insert_pending(struct ink_table *t, struct place *p, const struct candidates *a, uint64_t id,
+INK_HOT int insert_pending(struct ink_table *t, struct place *p, const struct candidates a[2], uint64_t id,
 			   unsigned state)
 {
-	if (__builtin_expect(!is_plain(t, p, id, state) || word_read(a->word) != a->seen ||
-				     !displace_one(t, a, p->at.fingerprint, state),
-			     0))
+	if (__builtin_expect(!is_plain(t, p, id, state) || !displace_pending(t, p, a, state), 0))
 		return insert_slowly(t, p, id, state);
 	return 0;
 }
@@ -134,16 +185,16 @@ INK_HOT int insert_pending(struct ink_table *t, struct place *p, const struct ca
 SELDOM void insert_all_pending(struct ink_table *t, const struct ink_batch *b, struct inserts *into)
 {
 	struct pending *w = &into->pending;
-	struct candidates candidates[INK_PENDING + BLOCK];
+	struct candidates candidates[INK_PENDING + BLOCK][2];
 	size_t n = w->n;
 
-	for (size_t i = 0; i < n; i++) {
-		candidates_read(t, &w->places[i], 0, &candidates[i]);
-		others_fetch(t, &candidates[i], FETCH_TO_READ);
-	}
+	for (size_t i = 0; i < n; i++)
+		pending_read(t, &w->places[i], candidates[i]);
+	for (size_t i = 0; !parts_are_lines(t) && i < n; i++)
+		pending_fetch_further(t, &w->places[i], candidates[i]);
 	for (size_t i = 0; i < n; i++) {
 		size_t item = w->items[i];
-		int error = insert_pending(t, &w->places[i], &candidates[i], b->ids[item], b->states[item]);
+		int error = insert_pending(t, &w->places[i], candidates[i], b->ids[item], b->states[item]);
 
 		if (__builtin_expect(error != 0, 0))
 			note_error(b, item, error, into);

@@ -21,8 +21,17 @@ static inline struct ink_line_shape *ink_line_shape_of(const struct ink_table *t
 	return (struct ink_line_shape *)(uintptr_t)t->shape;
 }
 
-extern const struct ink_ops *const ink_line_portable, *const ink_line_avx2, *const ink_line_common_avx2;
-extern const struct ink_ops *const ink_line_shared, *const ink_line_shared_avx2,
-							    *const ink_line_shared_common_avx2;
+/* As Meson names them: by the macros that they are compiled with (engine/variant.h, known.h). */
+extern const struct ink_ops *const ink_line_portable,
+	*const ink_line_avx2,
+		*const ink_line_common_avx2,
+			*const ink_line_few_avx2,
+				*const ink_line_few_half_avx2,
+					*const ink_line_few_quarter_avx2,
+						*const ink_line_few_eighth_avx2,
+							*const ink_line_six_half_avx2,
+								*const ink_line_short_eighth_avx2;
+extern const struct ink_ops *const ink_line_shared,
+	*const ink_line_shared_avx2, *const ink_line_shared_common_avx2, *const ink_line_shared_few_avx2;
 
 #endif

@@ -23,19 +23,34 @@
  * The part of the fingerprint that stands in the column is its tag. Tag 0 means
  * that the lane is empty, and then all its bits are 0: zeroed memory is an
  * empty table. No entry crosses a word, so one compare-and-swap changes it, in
- * user space as in the kernel. Bit 63 is spare in every word and holds a flag
- * of the line: words 0 to 3 "the side table holds flows whose first line this
- * is, and whose id modulo 4 is the word's number", word 4 "an insert found no
- * room here since the last tick".
+ * user space as in the kernel.
  *
- * A flow has two candidate lines. The second follows from the first and the
- * fingerprint, and the first from the second in the same way:
+ * A flow has two candidate parts. A part is a whole line, or a half, a quarter
+ * or an eighth of one: 8, 4, 2 or 1 words. The id chooses the first. The second
+ * follows from the first and the fingerprint, and the first from the second in
+ * the same way:
  *
- *     first + second = g(fingerprint)   (mod the number of lines)
+ *     first + second = g(fingerprint)   (mod the number of parts)
  *
  * so an entry can be moved without knowing whose it is, and two flows can be
- * confused only if fingerprint and both lines agree. That is seen when the
- * second of them is inserted; hence no flow ever matches two entries.
+ * confused only if fingerprint and both parts agree. That is seen when the
+ * second of them is inserted; hence no flow ever matches two entries. The
+ * smaller the parts, the fewer entries a stranger is compared with, and the less
+ * often it is taken for one of them; and the more often both parts are full.
+ *
+ * Bit 63 is spare in every word and holds a flag. Flags belong to the line, in
+ * whatever part of it the flow is, so that they are in a cache line that is read
+ * anyway, and a part of one word needs no more than its one spare bit:
+ *
+ *     word      0 .. 3                          4          5          6          7
+ *             +--------------------------------+----------+----------+----------+----------+
+ *     whole   | the side table holds flows     | overflow | 0        | 0        | 0        |
+ *     half    | whose first part is in this    | of half 0| of half 1| 0        | 0        |
+ *     quarter | line, and whose id modulo 4 is | of part 0| of part 1| of part 2| of part 3|
+ *     word    | the word's number              | 0 and 4  | 1 and 5  | 2 and 6  | 3 and 7  |
+ *             +--------------------------------+----------+----------+----------+----------+
+ *
+ * Overflow means: an insert found no room in this part since the last tick.
  *
  * This header needs <stdint.h> alone and compiles for BPF: no 128-bit
  * products, no population counts, bounded loops.
@@ -52,8 +67,9 @@
 	0x9e3779b1u /* an odd number near 2^32 over the golden ratio: spreads fingerprints evenly */
 
 enum ink_line_flag_word {
-	INK_LINE_SIDE = 0,    /* the first of four words whose flags say: look into the side table */
-	INK_LINE_OVERFLOW = 4 /* a miss here may be a flow that found no room */
+	INK_LINE_SIDE = 0,     /* the first of four words whose flags say: look into the side table */
+	INK_LINE_OVERFLOW = 4, /* the first of up to four: a miss here may be a flow that found no room */
+	INK_LINE_OVERFLOWS = 4
 };
 
 struct ink_line {
@@ -72,20 +88,24 @@ struct ink_line_shape {
 	uint32_t tag_mask;  /* of a fingerprint, what stands in the column */
 	uint32_t fp_mask;   /* of an entry, the fingerprint */
 	uint32_t lines;
+	uint32_t parts;       /* of all lines */
+	uint32_t words;       /* in a part: 8, 4, 2 or 1 */
 	uint32_t lanes;       /* in a word */
 	uint32_t column_bits; /* 16 or 32 */
 	uint32_t low_bits;
 	uint32_t rest_bits;
 	uint32_t tag_bits;
 	uint32_t fp_bits;     /* tag bits, and more if they do not all fit the column */
-	uint32_t above_shift; /* leaves of 32 bits those that are more */
+	uint32_t above_shift; /* leaves of 32 bits those that are more, */
+	uint32_t above_bits;  /* which are so many, */
+	uint32_t above_mask;  /* these, shifted down */
 	uint32_t code_bits;   /* state << age bits | age */
 	uint32_t code_at;     /* where lane 0's code stands, */
 	uint32_t
 		code_step; /* and how much further for each 16 bits of a column's shift; 0: codes are split */
 };
 
-/* Where a flow may stand. */
+/* Where a flow may stand: the numbers of its parts. */
 struct ink_line_place {
 	uint32_t first, second;
 	uint32_t fingerprint;
@@ -105,17 +125,24 @@ static inline uint32_t ink_line_entry_bits(uint32_t lanes)
 	return lanes == 2 ? 31 : lanes == 3 ? 21 : 15;
 }
 
-static inline struct ink_line_shape ink_line_shape(uint32_t lanes, uint32_t code_bits, uint32_t lines)
+/* `part` is in bytes: 32, 16 or 8; 0 or 64 if parts are whole lines. */
+static inline struct ink_line_shape ink_line_shape(uint32_t lanes, uint32_t code_bits, uint32_t lines,
+						   uint32_t part)
 {
 	struct ink_line_shape s = {.lines = lines, .lanes = lanes, .code_bits = code_bits};
 	uint32_t lane;
+
+	s.words = part ? part / sizeof(uint64_t) : INK_LINE_WORDS;
+	s.parts = lines * (INK_LINE_WORDS / s.words);
 
 	s.column_bits = lanes == 2 ? 32 : 16;
 	s.rest_bits = lanes == 3 ? 5 : 0;
 	s.low_bits = ink_line_entry_bits(lanes) - s.rest_bits;
 	s.fp_bits = ink_line_entry_bits(lanes) - code_bits;
 	s.tag_bits = s.fp_bits < s.low_bits ? s.fp_bits : s.low_bits;
-	s.above_shift = 32 - (s.fp_bits - s.tag_bits);
+	s.above_bits = s.fp_bits - s.tag_bits;
+	s.above_shift = 32 - s.above_bits;
+	s.above_mask = (1u << s.above_bits) - 1;
 	for (lane = 0; lane < 4; lane++)
 		if (lane < lanes)
 			s.units |= 1ull << (lane * s.column_bits);
@@ -133,7 +160,7 @@ static inline struct ink_line_shape ink_line_shape(uint32_t lanes, uint32_t code
 /* The shape of tables with 8 to 15 states, a timer and 24 entries in a line, but for the number of lines. */
 #define LINE_COMMON                                                                                          \
 	.tags = 0x0000ffffffffffff, .units = 0x0000000100010001, .slots = 0x7777777777777777,                \
-	.low_mask = 0xffff, .rest_mask = 31, .tag_mask = 0xffff, .fp_mask = 0xffff, .lanes = 3,              \
+	.low_mask = 0xffff, .rest_mask = 31, .tag_mask = 0xffff, .fp_mask = 0xffff, .words = 8, .lanes = 3,  \
 	.column_bits = 16, .low_bits = 16, .rest_bits = 5, .tag_bits = 16, .fp_bits = 16, .above_shift = 32, \
 	.code_bits = 5, .code_at = 48, .code_step = 5
 
@@ -143,17 +170,17 @@ static inline struct ink_line_shape ink_line_shape(uint32_t lanes, uint32_t code
 
 /* ------------------------------------------------------------------- places */
 
-/* The other line of an entry, from either of them. */
-static inline uint32_t ink_line_other(const struct ink_line_shape *s, uint32_t line, uint32_t fingerprint)
+/* The other part of an entry, from either of them. */
+static inline uint32_t ink_line_other(const struct ink_line_shape *s, uint32_t part, uint32_t fingerprint)
 {
 	uint32_t mixed = fingerprint * INK_LINE_MIX;
-	uint32_t sum = (uint32_t)(((uint64_t)mixed * s->lines) >> 32);
+	uint32_t sum = (uint32_t)(((uint64_t)mixed * s->parts) >> 32);
 
-	return sum >= line ? sum - line : sum + s->lines - line;
+	return sum >= part ? sum - part : sum + s->parts - part;
 }
 
 /*
- * Multiplications instead of remainders: any number of lines, and tags from 1
+ * Multiplications instead of remainders: any number of parts, and tags from 1
  * to 2^t - 1. Fingerprint bits above the tag come from what is left over.
  */
 static inline uint32_t ink_line_fingerprint(const struct ink_line_shape *s, uint32_t bits)
@@ -169,7 +196,7 @@ static inline struct ink_line_place ink_line_place(const struct ink_line_shape *
 	struct ink_line_place p;
 
 	p.fingerprint = ink_line_fingerprint(s, (uint32_t)id);
-	p.first = (uint32_t)(((id >> 32) * s->lines) >> 32);
+	p.first = (uint32_t)(((id >> 32) * s->parts) >> 32);
 	p.second = ink_line_other(s, p.first, p.fingerprint);
 	return p;
 }
@@ -292,18 +319,18 @@ static inline uint64_t ink_line_columns(const struct ink_line_shape *s, uint64_t
 	return (~(((differs & below) + below) | differs) & tops) >> (s->column_bits - 1);
 }
 
-/* Looks for a fingerprint in one line. */
-static inline int ink_line_find(const struct ink_line_shape *s, struct ink_line *line, uint32_t fingerprint,
+/* Looks for a fingerprint in one part, of which these are the words. */
+static inline int ink_line_find(const struct ink_line_shape *s, uint64_t *words, uint32_t fingerprint,
 				struct ink_line_spot *spot)
 {
-	for (uint32_t i = 0; i < INK_LINE_WORDS; i++) {
-		uint64_t word = ink_line_read(&line->word[i]);
+	for (uint32_t i = 0; i < INK_LINE_WORDS && i < s->words; i++) {
+		uint64_t word = ink_line_read(&words[i]);
 		uint64_t columns = ink_line_columns(s, word, fingerprint);
 
 		for (uint32_t column = 0; columns && column < 64; column += 16)
 			if ((columns >> column & 1) &&
 			    ink_line_entry_fp(s, ink_line_entry(s, word, column)) == fingerprint) {
-				*spot = (struct ink_line_spot){&line->word[i], word, column};
+				*spot = (struct ink_line_spot){&words[i], word, column};
 				return 1;
 			}
 	}

@@ -6,8 +6,14 @@
  * the halves of a line. Portable code keeps to this order too, so tables and
  * snapshots do not depend on the instructions.
  *
- * The slots of a flow's two lines make one word, those of the first line below:
- * one test says whether there is any, and one scan finds it.
+ * The slots of a flow's two parts make one word: one test says whether there is
+ * any, and one scan finds it. Each hexadecimal digit below is a word of a part,
+ * the lowest on the right; those of the second part have a dash.
+ *
+ *     whole lines   7'6'3'2'5'4'1'0' 7 6 3 2 5 4 1 0     two vectors for each line
+ *     halves                         3'2'3 2 1'0'1 0     one vector for each half
+ *     quarters                               1'0'1 0     half a vector for each
+ *     words                                      0'0     both in half a vector
  */
 #ifndef INKLING_KINDS_LINE_SLOTS_H
 #define INKLING_KINDS_LINE_SLOTS_H
@@ -17,9 +23,9 @@
 #include "kinds/line/line.h"
 
 /*
- * Where a flow may be stored. The lines are given by the numbers of their first words,
+ * Where a flow may be stored. The parts are given by the numbers of their first words,
  * which saves a search the shift. `room` is the slot for a new entry. No slot has the
- * bit of LINE_NO_ROOM, which means that both lines were full.
+ * bit of LINE_NO_ROOM, which means that both parts were full.
  */
 enum { LINE_NO_ROOM = 64, LINE_NOT_SEEN = 128 + LINE_NO_ROOM };
 
@@ -33,19 +39,18 @@ static inline struct line_place line_place(const struct ink_line_shape *s, uint6
 {
 	struct ink_line_place p = ink_line_place(s, id);
 
-	return (struct line_place){
-		{p.first * INK_LINE_WORDS, p.second * INK_LINE_WORDS}, p.fingerprint, LINE_NOT_SEEN};
+	return (struct line_place){{p.first * s->words, p.second * s->words}, p.fingerprint, LINE_NOT_SEEN};
 }
 
-/* The other lines of the entries of a word, if they stand in that line. */
-static inline void word_others_one_by_one(const struct ink_line_shape *s, uint32_t line, uint64_t word,
+/* The other parts of the entries of a word, if they stand in that part. */
+static inline void word_others_one_by_one(const struct ink_line_shape *s, uint32_t part, uint64_t word,
 					  uint64_t others[4])
 {
 #pragma GCC unroll 4
 	for (uint32_t lane = 0; lane < s->lanes; lane++) {
 		uint32_t entry = ink_line_entry(s, word, lane * s->column_bits);
 
-		others[lane] = ink_line_other(s, line, ink_line_entry_fp(s, entry));
+		others[lane] = ink_line_other(s, part, ink_line_entry_fp(s, entry));
 	}
 }
 
@@ -67,6 +72,29 @@ static inline uint32_t slot_word(uint32_t slot)
 static inline uint32_t slot_column(uint32_t slot)
 {
 	return slot % 4 * 16;
+}
+
+/* Of a slot of two parts: which of them it is in, and the word of that part. */
+static inline uint32_t slot_part(const struct ink_line_shape *s, uint32_t slot)
+{
+	return s->words == 8 ? slot >> 5 : s->words == 1 ? slot >> 2 : slot >> 3 & 1;
+}
+
+static inline uint32_t slot_part_word(const struct ink_line_shape *s, uint32_t slot)
+{
+	return s->words == 8 ? slot_word(slot) : s->words == 1 ? 0 : slot_word(slot) & (s->words - 1);
+}
+
+/* Where the slots of the second part begin; those of the first, shifted by this, are those of the second. */
+static inline uint32_t second_slots_at(const struct ink_line_shape *s)
+{
+	return s->words == 8 ? 32 : s->words == 1 ? 4 : 8;
+}
+
+/* The slots of the first part, of two. */
+static inline uint64_t first_slots(const struct ink_line_shape *s)
+{
+	return s->words == 8 ? 0xffffffff : s->words == 4 ? 0x00ff00ff : s->words == 2 ? 0xff : 0xf;
 }
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * New entries of `line`: a free slot in the emptier of the two lines, else a
+ * New entries of `line`: a free slot in the emptier of the two parts, else a
  * displacement, else, if the policy is INK_REPLACE, the slot of an expendable entry.
  */
 #ifndef INKLING_KINDS_LINE_STORE_H
@@ -14,16 +14,23 @@ INK_HOT int is_free(const struct ink_line_shape *s, const struct ink_line_spot *
 }
 
 /*
- * The slot for a new entry, as in struct line_place: in the emptier line, or in the
+ * The slot for a new entry, as in struct line_place: in the emptier part, or in the
  * first if they are equal. Arithmetic chooses it, because a branch would be
  * mispredicted half the time.
  */
 INK_HOT uint32_t find_room(const struct ink_table *t, const struct place *p)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	uint64_t first = line_slots(s, place_line(t, p, 0), 0);
-	uint64_t second = (uint64_t)line_slots(s, place_line(t, p, 1), 0) << 32;
+	uint64_t both, first, second;
 
+	if (parts_are_lines(t)) { /* two searches fill two registers: nothing is gained by one word */
+		first = part_slots(s, place_part(t, p, 0), 0);
+		second = (uint64_t)part_slots(s, place_part(t, p, 1), 0) << 32;
+	} else {
+		both = pair_slots(s, place_part(t, p, 0), place_part(t, p, 1), 0);
+		first = both & first_slots(s);
+		second = both & ~first_slots(s);
+	}
 	return first_slot(__builtin_popcountll(second) > __builtin_popcountll(first) ? second : first);
 }
 
@@ -68,7 +75,7 @@ INK_HOT int room_fill(struct ink_table *t, const struct place *p, uint32_t room,
 
 /*
  * For inserts that saw no room ahead, or whose slot is taken by now. With one writer,
- * lines that were full still are: inserts do not change that. If both lines are full,
+ * parts that were full still are: inserts do not change that. If both parts are full,
  * an entry is displaced.
  */
 __attribute__((noinline)) static int put_slowly(struct ink_table *t, const struct place *p, unsigned state)
@@ -104,15 +111,16 @@ INK_HOT void place_prepare(const struct ink_table *t, struct place *p)
 
 /* ------------------------------------------------------------------ the policy */
 
-/* The expendable entry of a line that was touched the longest ago; 0 if there is none. */
-static int line_expendable(struct ink_table *t, uint32_t line, struct spot *oldest)
+/* The expendable entry of a part that was touched the longest ago; 0 if there is none. */
+static int part_expendable(struct ink_table *t, uint64_t *part, struct spot *oldest)
 {
 	const struct ink_line_shape *s = shape_of(t);
-	uint32_t used = (uint32_t)s->slots & ~line_slots(s, line_at(t, line), 0);
+	uint32_t used = (uint32_t)(s->slots & first_slots(s)) & ~part_slots(s, part, 0);
+	uint32_t line = word_line(t, part);
 	struct ink_victim victim = {0, 0};
 
 	for (; used; used &= used - 1) {
-		struct spot here = {.at = line_spot(line_at(t, line), (unsigned)__builtin_ctz(used))};
+		struct spot here = {.at = part_spot(t, part, (unsigned)__builtin_ctz(used))};
 
 		spot_read(s, &here);
 		if (ink_is_expendable(t, here.code) &&
@@ -126,7 +134,7 @@ static int cell_drop_expendable(struct ink_table *t, const struct place *p)
 {
 	struct spot s;
 
-	while (line_expendable(t, first_line(p), &s) || line_expendable(t, second_line(p), &s))
+	while (part_expendable(t, place_part(t, p, 0), &s) || part_expendable(t, place_part(t, p, 1), &s))
 		if (cell_clear(t, &s))
 			return 1;
 	return 0;

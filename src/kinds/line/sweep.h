@@ -106,6 +106,13 @@ static uint32_t look_slowly(const struct ink_table *t, const struct ink_line *li
 	return over;
 }
 
+static void clear_overflow(const struct ink_table *t, struct ink_line *line)
+{
+	for (unsigned i = 0; i < overflow_flags(t); i++)
+		if (flag_is_set(line, INK_LINE_OVERFLOW + i))
+			flag_write(line, INK_LINE_OVERFLOW + i, 0);
+}
+
 /* `looker` is NULL if there are too many codes. */
 INK_HOT void sweep_span(struct ink_table *t, const struct line_looker *looker, const struct ink_span *span)
 {
@@ -115,8 +122,8 @@ INK_HOT void sweep_span(struct ink_table *t, const struct line_looker *looker, c
 
 		for (; over; over &= over - 1)
 			slot_expire(t, (uint32_t)i, (unsigned)__builtin_ctz(over));
-		if (t->aging.flags_due && flag_is_set(line, INK_LINE_OVERFLOW))
-			flag_write(line, INK_LINE_OVERFLOW, 0);
+		if (t->aging.flags_due)
+			clear_overflow(t, line);
 	}
 }
 
