@@ -10,6 +10,7 @@
 
 #include <inkling/packet.h>
 
+#include "base/siphash.h"
 #include "packet/clock.h"
 #include "packet/parse.h"
 #include "tests/frames.h"
@@ -393,6 +394,51 @@ TEST_THAT(the_bytes_of_keys_are_as_drawn)
 		assert_int_equal(ink_packet_key(&answer, keys[i].kind, key), expected.n);
 		assert_memory_equal(key, front(&expected), expected.n);
 	}
+}
+
+/* In the order of the kinds; 0: no key. Ids are in snapshots and in the tables of other programs: they never change. */
+TEST_THAT(ids_of_named_keys_are_what_they_always_were)
+{
+	static const uint64_t secret[2] = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
+	/* clang-format off */
+	static const struct {
+		const char *name;
+		uint64_t ids[6];
+	} rows[] = {
+		{"plain",
+		 {0xd3064f7bfe1dc9ef, 0x501190b65604d059, 0xd8f12eda5699cc91,
+		  0x5b2e8ec12376d679, 0x172d33ba9d67f9b2, 0x9c1e1bd164698479}},
+		{"ipv6",
+		 {0x0b1945ecadbd5b63, 0x0c68ac3b1f2d7c5d, 0xb84979d75bd31cb2,
+		  0xc37f9893c693e922, 0x5d15b4875ee07b40, 0x669dd085946e3860}},
+		{"udp",
+		 {0xbafbf2f123ed6837, 0xf4c3921143270e06, 0xd8f12eda5699cc91,
+		  0x5b2e8ec12376d679, 0x172d33ba9d67f9b2, 0x12c4d625a9b707e9}},
+		{"icmp",
+		 {0x3c8abab1157262b1, 0x12bd67a88fc56d69, 0xd8f12eda5699cc91,
+		  0x5b2e8ec12376d679, 0x172d33ba9d67f9b2, 0xe85e70ffcedbc774}},
+		{"sctp",
+		 {0xe23b898652d9d4e1, 0x650213abe44c46a7, 0xd8f12eda5699cc91,
+		  0x5b2e8ec12376d679, 0x172d33ba9d67f9b2, 0xf615905611a289b3}},
+		{"icmpv6",
+		 {0x217ede830ab2d44b, 0x99a720e034070d2d, 0xb84979d75bd31cb2,
+		  0xc37f9893c693e922, 0x5d15b4875ee07b40, 0xefb3f82a533a56a1}},
+		{"later fragment",
+		 {0x0000000000000000, 0x0000000000000000, 0xd8f12eda5699cc91,
+		  0x5b2e8ec12376d679, 0x172d33ba9d67f9b2, 0x0000000000000000}},
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		for (int kind = INK_KEY_CONNECTION; kind <= INK_KEY_ENDPOINT; kind++) {
+			struct ink_packet p = golden(rows[i].name);
+			uint8_t key[INK_KEY_MOST];
+			size_t n = ink_packet_key(&p, (enum ink_key)kind, key);
+			uint64_t id = n ? ink_siphash13(secret, key, n) : 0;
+
+			if (id != rows[i].ids[kind - 1])
+				fail_msg("%s, %s: another id than ever", rows[i].name, key_names[kind]);
+		}
 }
 
 TEST_THAT(both_directions_are_one_connection_and_two_flows)
