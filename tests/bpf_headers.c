@@ -15,6 +15,7 @@
 struct plane {
 	struct ink_line_shape shape;
 	struct ink_program program;
+	struct ink_key_rule key;
 	uint64_t secret[2];
 	uint32_t age_bits;
 	uint8_t turn[256]; /* by state: see age.h */
@@ -24,6 +25,8 @@ struct plane {
 int ink_bpf_packet(const struct plane *plane, const uint8_t key[16], uint32_t event, struct ink_move *move);
 int ink_bpf_frame(const struct plane *plane, struct ink_packet *packet, uint32_t event,
 		  struct ink_move *move);
+int ink_bpf_connection(const struct plane *plane, struct ink_packet *packet, uint32_t event,
+		       struct ink_move *move);
 uint32_t ink_bpf_expires(const struct plane *plane, uint64_t *word, uint32_t column, uint64_t last,
 			 uint64_t now);
 
@@ -90,14 +93,27 @@ int ink_bpf_packet(const struct plane *plane, const uint8_t key[16], uint32_t ev
 }
 
 /* A frame of IPv4: headers, key, and the rest as above. */
-int ink_bpf_frame(const struct plane *plane, struct ink_packet *packet, uint32_t event, struct ink_move *move)
+static inline int frame_by(const struct plane *plane, const struct ink_key_rule *rule,
+			   struct ink_packet *packet, uint32_t event, struct ink_move *move)
 {
 	uint8_t key[INK_KEY_MOST];
 
 	if (ink_parse(packet, INK_LINK_ETHERNET, 0) != INK_NOT_SKIPPED || packet->version != 4)
 		return 0;
-	ink_key_write(packet, INK_KEY_CONNECTION, key);
+	ink_key_write(packet, rule, key);
 	return ink_bpf_packet(plane, key, event, move);
+}
+
+/* By a rule that the program holds in a map, and by one that it contains. */
+int ink_bpf_frame(const struct plane *plane, struct ink_packet *packet, uint32_t event, struct ink_move *move)
+{
+	return frame_by(plane, &plane->key, packet, event, move);
+}
+
+int ink_bpf_connection(const struct plane *plane, struct ink_packet *packet, uint32_t event,
+		       struct ink_move *move)
+{
+	return frame_by(plane, ink_key_named(INK_KEY_CONNECTION), packet, event, move);
 }
 
 /* A look at the age of one entry: 1 if its time was over, and then it is gone; else nothing is written. */

@@ -150,7 +150,8 @@ struct ink_packet {
  * is 0 or INK_OUTERMOST. Never reads outside the captured bytes. Returns
  * packet->skip: with INK_NOT_SKIPPED the packet has a key of every kind; else
  * the fields that were reached are set, and with INK_SKIP_FRAGMENT and
- * INK_SKIP_PROTOCOL the keys of kind pair, source and destination exist.
+ * INK_SKIP_PROTOCOL the keys without ports exist: of kind pair, source and
+ * destination, and of such parts.
  */
 enum ink_skip ink_packet_parse(struct ink_packet *packet, enum ink_link link, unsigned options);
 
@@ -164,9 +165,20 @@ enum ink_skip ink_packet_parse(struct ink_packet *packet, enum ink_link link, un
  * Writes the key's bytes and returns how many: INK_KEY_IPV4 or INK_KEY_IPV6,
  * or 0 (nothing is written) if the packet has no key of that kind. Two packets
  * have equal keys if and only if they belong to the same flow of that kind.
- * Ports of SCTP are not part of a key.
+ * Ports of SCTP are not part of a key. No packet has a key of INK_KEY_PARTS:
+ * the parts have to be said.
  */
 size_t ink_packet_key(const struct ink_packet *packet, enum ink_key kind, uint8_t key[INK_KEY_MOST]);
+
+/*
+ * The same for a key as a machine defines it (view.key_def): of a kind, or of
+ * parts. A key of parts has the source before the destination, with 0 for what
+ * is no part. With a port it exists for packets with a flow; without, also for
+ * later fragments and other protocols. Prefixes longer than an address mean all
+ * of it.
+ */
+size_t ink_packet_key_by(const struct ink_packet *packet, const struct ink_key_def *def,
+			 uint8_t key[INK_KEY_MOST]);
 
 /* An array of packets. */
 struct ink_packets {
@@ -179,6 +191,10 @@ struct ink_packets {
 /* ids[i] = ink_id of the key of packet i, computed in SIMD lanes; 0 if the packet has no key of that kind. */
 void ink_packet_ids(const struct ink_table *table, enum ink_key kind, const struct ink_packets *packets,
 		    uint64_t *ids);
+
+/* The same for a key as a machine defines it. */
+void ink_packet_ids_by(const struct ink_table *table, const struct ink_key_def *def,
+		       const struct ink_packets *packets, uint64_t *ids);
 
 #define INK_COMMUNITY_ID_SIZE 31 /* "1:", 28 characters of base64, and the final 0 */
 

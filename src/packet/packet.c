@@ -41,12 +41,25 @@ void ink_address_text(const uint8_t address[16], unsigned version, char text[INK
 
 /* ------------------------------------------------------------------------ keys */
 
+static size_t key_by(const struct ink_packet *packet, const struct ink_key_rule *rule, uint8_t *key)
+{
+	if (!ink_has_key(packet, rule))
+		return 0;
+	ink_key_write(packet, rule, key);
+	return ink_key_length(packet);
+}
+
 size_t ink_packet_key(const struct ink_packet *packet, enum ink_key kind, uint8_t key[INK_KEY_MOST])
 {
-	if (!ink_has_key(packet, kind))
-		return 0;
-	ink_key_write(packet, kind, key);
-	return ink_key_length(packet);
+	return key_by(packet, ink_key_named(kind), key);
+}
+
+size_t ink_packet_key_by(const struct ink_packet *packet, const struct ink_key_def *def,
+			 uint8_t key[INK_KEY_MOST])
+{
+	struct ink_key_rule room;
+
+	return key_by(packet, ink_key_rule_of(def, &room), key);
 }
 
 /*
@@ -74,8 +87,8 @@ static void pile_hash(const struct ink_table *table, struct pile *pile, uint64_t
 	pile->n = 0;
 }
 
-void ink_packet_ids(const struct ink_table *table, enum ink_key kind, const struct ink_packets *packets,
-		    uint64_t *ids)
+static void ids_by(const struct ink_table *table, const struct ink_key_rule *rule,
+		   const struct ink_packets *packets, uint64_t *ids)
 {
 	struct pile four, six;
 
@@ -87,13 +100,27 @@ void ink_packet_ids(const struct ink_table *table, enum ink_key kind, const stru
 		struct pile *pile = p->version == 4 ? &four : &six;
 
 		ids[i] = 0;
-		if (!ink_has_key(p, kind))
+		if (!ink_has_key(p, rule))
 			continue;
-		ink_key_write(p, kind, pile->keys + pile->n * pile->length);
+		ink_key_write(p, rule, pile->keys + pile->n * pile->length);
 		pile->from[pile->n++] = i;
 		if (pile->n == PILE)
 			pile_hash(table, pile, ids);
 	}
 	pile_hash(table, &four, ids);
 	pile_hash(table, &six, ids);
+}
+
+void ink_packet_ids(const struct ink_table *table, enum ink_key kind, const struct ink_packets *packets,
+		    uint64_t *ids)
+{
+	ids_by(table, ink_key_named(kind), packets, ids);
+}
+
+void ink_packet_ids_by(const struct ink_table *table, const struct ink_key_def *def,
+		       const struct ink_packets *packets, uint64_t *ids)
+{
+	struct ink_key_rule room;
+
+	ids_by(table, ink_key_rule_of(def, &room), packets, ids);
 }
