@@ -58,9 +58,9 @@ static int check(const char *name, int strict)
 	v = ink_machine_view(machine);
 	bits = bits_of(v->rules->states);
 	sim_put_visible(name, stdout);
-	printf(": %u state%s (%u with what they remember, %u bit%s), %u event%s (%u), tick %g s\n", v->states,
-	       cli_plural(v->states), v->rules->states, bits, cli_plural(bits), v->events,
-	       cli_plural(v->events), v->rules->events, (double)v->tick / 1e9);
+	printf(": %u state%s (%u with what they remember, %u bit%s), %u event%s (%u), tick %g s; key %s\n",
+	       v->states, cli_plural(v->states), v->rules->states, bits, cli_plural(bits), v->events,
+	       cli_plural(v->events), v->rules->events, (double)v->tick / 1e9, v->key_text);
 	ink_machine_free(machine);
 	return CLI_DONE;
 }

@@ -12,8 +12,8 @@ static const char help[] = "usage: inkling draw MACHINE\n"
 			   "\n"
 			   "  inkling draw tcp | dot -Tsvg >tcp.svg\n"
 			   "\n"
-			   "Rows that stay and do nothing are left out. States with dashed borders are\n"
-			   "expendable. MACHINE is as for 'inkling check'.\n";
+			   "Its name and its key are above it. Rows that stay and do nothing are left out.\n"
+			   "States with dashed borders are expendable. MACHINE is as for 'inkling check'.\n";
 
 static int run(int argc, char **argv)
 {

@@ -24,7 +24,7 @@ sed 's/-> a$/-> b/' m.fsm >wrong.fsm
 each exits <<'table'
 0 flows never leave 'a' | check m.fsm
 1 error: flows never leave 'a' | check --strict m.fsm
-0 m.fsm: 1 state (1 with what they remember, 1 bit), 1 event (1) | check m.fsm
+0 m.fsm: 1 state (1 with what they remember, 1 bit), 1 event (1), tick 1 s; key pair | check m.fsm
 1 no machine 'm' | check m
 1 no machine 'm.txt'; the file of that name is ./m.txt | check m.txt
 1 no machine '.'; the file of that name is ./. | draw .
@@ -47,6 +47,13 @@ each exits <<'table'
 0 usage: inkling draw | draw --help
 table
 exits 1 "              ^" check wrong.fsm tcp
+
+# The key is shown as it is written, with single blanks.
+sed 's/^key.*/key dst \/ 24\/64,src   port # a comment/' m.fsm >parts.fsm
+exits 0 "tick 1 s; key dst/24/64, src port" check parts.fsm
+exits 0 'label="m\nkey dst/24/64, src port";' draw parts.fsm
+sed 's/^key.*/key src\/33/' m.fsm >parts.fsm
+exits 1 "parts.fsm:2:9: error: a prefix of IPv4 has 0 to 32 bits" check parts.fsm
 
 # Filters are compiled for every link that has something of its own: libpcap's message comes with its place.
 sed 's/= tcp/= tcp and filter "tcp port"/' m.fsm >filter.fsm

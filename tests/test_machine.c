@@ -235,6 +235,85 @@ TEST_THAT(what_cannot_be_meant_is_told)
 			 "an initiator needs key connection or pair");
 }
 
+/* The key is in line 2; what follows it is a machine. */
+TEST_THAT(mistakes_in_a_key_are_told_with_their_place)
+{
+	static const struct {
+		const char *key, *words;
+	} rows[] = {
+		{"^box", "found 'box'"},
+		{"^7", "expected a key"},
+		{"^port", "expected a key"},
+		{"^scr", "did you mean 'src'?"},
+		{"^protocl", "did you mean 'protocol'?"},
+		{"^sorce", "did you mean 'source'?"},
+		{"src,^", "expected a part of a key: src, dst, src port, dst port, protocol, found the end"},
+		{"src, ^dts", "found 'dts'; did you mean 'dst'?"},
+		{"src, ^source", "expected a part of a key"},
+		{"src, ^/24", "expected a part of a key"},
+		{"src ^prot", "found 'prot'; did you mean 'port'?"},
+		{"src ^dst, dst port",
+		 "expected ',' and another part, or a new line with another item, found 'dst'"},
+		{"src port ^80", "expected ',' and another part"},
+		{"src, ^src", "this part of the key was already given in line 2"},
+		{"src/24, dst, ^src/16", "this part of the key was already given in line 2"},
+		{"dst port, ^dport", "this part of the key was already given in line 2"},
+		{"protocol, src port, ^protocol", "this part of the key was already given in line 2"},
+		{"src/^33", "a prefix of IPv4 has 0 to 32 bits: that of IPv6 is the second, as in src/24/64"},
+		{"src, dst/^64", "a prefix of IPv4 has 0 to 32 bits"},
+		{"src/^33/64", "a prefix of IPv4 has 0 to 32 bits"},
+		{"src/24/^129", "a prefix of IPv6 has 0 to 128 bits"},
+		{"src/24 / ^129", "a prefix of IPv6 has 0 to 128 bits"},
+		{"src/^", "expected the length of the prefix, in bits"},
+		{"src/^x", "expected the length of the prefix, in bits"},
+		{"src/24/^", "expected the length of the prefix, in bits"},
+		{"src/^24.5", "'24.5' is not a whole number"},
+		{"src/24/64^/3", "expected ',' and another part"},
+		{"src port^/24", "only addresses have prefixes"},
+		{"protocol^/8", "only addresses have prefixes"},
+		{"source^/24", "a key is one name, or it has parts: src, dst, src port, dst port, protocol"},
+		{"source^, dst port", "a key is one name, or it has parts"},
+	};
+	char text[400];
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		snprintf(text, sizeof text,
+			 "machine m\nkey %s\nevent e = tcp\nabsent: e -> a\na: timeout 1s -> absent",
+			 rows[i].key);
+		assert_complaint(text, rows[i].words);
+		assert_int_equal(n_told, 1);
+	}
+	assert_complaint("machine m\nkey^\nevent e = tcp", "expected a key: connection, flow, pair, source, "
+							   "destination or endpoint, or parts: src, dst");
+	assert_complaint("machine m\nkey src\nkey ^dst, dst port", "the key was already given in line 2");
+}
+
+TEST_THAT(an_initiator_and_a_reverse_event_need_their_kind_of_key)
+{
+	static const char *const parts[] = {"src", "src, dst", "src, dst, src port, dst port",
+					    "dst/24, protocol", "protocol"};
+	char text[400];
+
+	for (size_t i = 0; i < COUNT(parts); i++) {
+		int joint = !strcmp(parts[i], "protocol");
+
+		snprintf(text, sizeof text, "machine m\nkey %s\nremember ^initiator\nevent e = tcp\na: e",
+			 parts[i]);
+		assert_complaint(text, "an initiator needs key connection or pair: flows with two ends");
+		snprintf(
+			text, sizeof text,
+			"machine m\nkey %s\nreverse event %sr = tcp\nabsent: r -> a\na: timeout 1s -> absent",
+			parts[i], joint ? "^" : "");
+		if (joint)
+			assert_complaint(
+				text,
+				"'reverse' needs key flow, source, destination or endpoint, or parts with "
+				"src or dst: both directions are one flow here");
+		else
+			ink_machine_free(made(text));
+	}
+}
+
 /* The unit n times; %u in it are the numbers i, i - 1, i - 1. */
 static void add_each(unsigned n, const char *unit)
 {
@@ -440,11 +519,13 @@ TEST_THAT(compiling_can_be_cancelled)
 TEST_THAT(a_complaint_shows_the_line_and_a_caret)
 {
 	assert_null(make_of("machine m\n\tkey\tboxes # tabs stay\n"));
-	assert_string_equal(told[0].shown,
-			    "x.fsm:2:6: error: expected a key: connection, flow, pair, source, "
-			    "destination or endpoint, found 'boxes'\n"
-			    "\tkey\tboxes # tabs stay\n"
-			    "\t   \t^");
+	assert_string_equal(
+		told[0].shown,
+		"x.fsm:2:6: error: expected a key: connection, flow, pair, source, "
+		"destination or endpoint, or parts: src, dst, src port, dst port, protocol, found "
+		"'boxes'\n"
+		"\tkey\tboxes # tabs stay\n"
+		"\t   \t^");
 }
 
 TEST_THAT(a_complaint_fits_any_room)
@@ -763,6 +844,7 @@ TEST_THAT(a_drawing_has_every_state_and_every_move)
 {
 	static const char *const parts[] = {
 		"digraph \"m\" {",
+		"label=\"m\\nkey connection\";",
 		"\"absent\" -> \"a\" [label=\"e\"]",
 		"\"a\" -> \"b\" [label=\"e from initiator\\n/ count c\\n/ report a \\\"b\\\"\"]",
 		"report \303\244 \\\\u009b \\\\x7f \\\\x0a \\\\x9b",

@@ -176,6 +176,9 @@ struct ink_machine_view {
 	const struct ink_action *action; /* by the numbers in rows and moves; [0] does nothing */
 	const uint16_t *on_timeout; /* rules.states + 1: the action, only countings; the last is of unsure */
 	const uint16_t *on_end;     /* likewise */
+
+	const struct ink_key_def *key_def; /* `key`, and its parts */
+	const char *key_text;              /* what follows the word "key" in the text: "src/24, dst port" */
 };
 
 /* Valid as long as the machine. */

@@ -242,7 +242,8 @@ static void complete_rows(struct ink_machine *m, struct ink_text *text)
 
 static void check_head(struct ink_machine *m, struct ink_text *text)
 {
-	int two_ends = m->key == INK_KEY_CONNECTION || m->key == INK_KEY_PAIR;
+	int two_ends = m->key.kind == INK_KEY_CONNECTION || m->key.kind == INK_KEY_PAIR;
+	int joint = ink_key_joins_directions(&m->key);
 
 	if (!m->tried_name)
 		ink_text_error(text, 0, "a machine needs a line 'machine NAME'");
@@ -255,11 +256,11 @@ static void check_head(struct ink_machine *m, struct ink_text *text)
 	if (m->has_key && !two_ends && m->remembers_initiator)
 		ink_text_error(text, m->initiator_at,
 			       "an initiator needs key connection or pair: flows with two ends");
-	for (unsigned i = 0; m->has_key && two_ends && i < m->n_events && !text->stopped; i++)
+	for (unsigned i = 0; m->has_key && joint && i < m->n_events && !text->stopped; i++)
 		if (m->events[i].reverse)
 			ink_text_error(text, m->events[i].at,
-				       "'reverse' needs key flow, source, destination or endpoint: both "
-				       "directions are one flow here");
+				       "'reverse' needs key flow, source, destination or endpoint, or parts "
+				       "with src or dst: both directions are one flow here");
 }
 
 void ink_check_names(struct ink_machine *m, struct ink_text *text)

@@ -337,7 +337,9 @@ static int make_names(struct ink_machine *m)
 	for (unsigned i = 0; i < m->n_counters; i++)
 		counters[i] = m->counters[i].name->text;
 	m->view.name = m->name;
-	m->view.key = m->key;
+	m->view.key = (enum ink_key)m->key.kind;
+	m->view.key_def = &m->key;
+	m->view.key_text = m->key_text;
 	m->view.states = m->n_states;
 	m->view.state_names = states;
 	m->view.events = m->n_events;

@@ -3,6 +3,7 @@
  * A machine as a graph for Graphviz: a box for each written state, an arrow
  * for each pair of states between which a row leads, with the rows as its
  * label. Rows that stay and do nothing are left out: they are the usual case.
+ * Above it are the name of the machine and its key.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -134,6 +135,8 @@ static void put_arrows(FILE *out, const struct ink_machine *m, const struct ink_
 static void put_machine(FILE *out, const struct ink_machine *m)
 {
 	fprintf(out, "digraph \"%s\" {\n", m->name);
+	fprintf(out, "\tlabel=\"%s\\nkey %s\";\n\tlabelloc=t;\n\tfontname=\"Helvetica\";\n", m->name,
+		m->key_text);
 	fputs("\trankdir=LR;\n\tnode [shape=box, style=rounded, fontname=\"Helvetica\"];\n"
 	      "\tedge [fontname=\"Helvetica\", fontsize=10];\n"
 	      "\t\"absent\" [shape=circle, style=dashed];\n",

@@ -76,40 +76,6 @@ static int parse_machine(struct ink_parser *p)
 	return 0;
 }
 
-static const struct {
-	const char *word;
-	enum ink_key key;
-} keys[] = {{"connection", INK_KEY_CONNECTION},
-	    {"flow", INK_KEY_FLOW},
-	    {"pair", INK_KEY_PAIR},
-	    {"source", INK_KEY_SOURCE},
-	    {"destination", INK_KEY_DESTINATION},
-	    {"endpoint", INK_KEY_ENDPOINT}};
-
-enum { KEYS = sizeof keys / sizeof keys[0] };
-
-static int parse_key(struct ink_parser *p)
-{
-	struct ink_machine *m = p->m;
-	struct ink_suggest near = ink_parser_near(p);
-	uint32_t at = p->now.at;
-
-	m->tried_key = 1;
-	for (unsigned i = 0; i < KEYS; i++)
-		if (ink_parser_takes(p, keys[i].word)) {
-			if (m->has_key)
-				return ink_parser_twice(p, at, "the key", m->key_at);
-			m->has_key = 1;
-			m->key_at = at;
-			m->key = keys[i].key;
-			return 0;
-		}
-	for (unsigned i = 0; i < KEYS; i++)
-		ink_suggest_offer(&near, keys[i].word);
-	return ink_parser_expected_near(p, "a key: connection, flow, pair, source, destination or endpoint",
-					&near);
-}
-
 static int parse_remember(struct ink_parser *p)
 {
 	struct ink_machine *m = p->m;
@@ -437,7 +403,7 @@ static int parse_item(struct ink_parser *p)
 	if (ink_parser_takes(p, "machine"))
 		return parse_machine(p);
 	if (ink_parser_takes(p, "key"))
-		return parse_key(p);
+		return ink_parse_key(p);
 	if (ink_parser_takes(p, "remember"))
 		return parse_remember(p);
 	if (ink_parser_takes(p, "let"))

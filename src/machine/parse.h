@@ -54,6 +54,9 @@ int ink_parse_prefix(struct ink_parser *p, struct ink_prefix *prefix);
 
 const struct ink_condition *ink_parse_condition(struct ink_parser *p);
 
+/* What follows the word "key": a name or parts. */
+int ink_parse_key(struct ink_parser *p);
+
 /* The actions of a row, separated by commas. */
 int ink_parse_actions(struct ink_parser *p, struct ink_written_row *row);
 

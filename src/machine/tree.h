@@ -206,7 +206,8 @@ struct ink_machine {
 
 	struct ink_name *names[INK_NAME_CHAINS];
 	const char *name;
-	enum ink_key key;
+	struct ink_key_def key;
+	const char *key_text; /* as written, with single blanks */
 	uint32_t name_at, key_at, initiator_at, tail_at;
 	int has_name, has_key, remembers_initiator, remembers_tail;
 	int tried_name, tried_key, tried_initiator; /* there are lines for them, right or wrong */
@@ -241,6 +242,9 @@ struct ink_name *ink_name_at(struct ink_machine *m, struct ink_text *text, const
 
 /* Fills the machine from the text; complains. */
 void ink_machine_parse(struct ink_machine *m, struct ink_text *text);
+
+/* Are both directions of a connection one flow? */
+int ink_key_joins_directions(const struct ink_key_def *key);
 
 /* Resolves names and looks for contradictions. */
 void ink_check_names(struct ink_machine *m, struct ink_text *text);

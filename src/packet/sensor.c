@@ -47,10 +47,14 @@ size_t ink_sensor_key(const struct ink_sensor *s, const struct ink_packet *p, ui
 {
 	struct ink_packet other;
 
-	if (!ink_sensor_reverses(s, event))
-		return ink_packet_key(p, s->view->key, key);
-	other = turned(p);
-	return ink_packet_key(&other, s->view->key, key);
+	if (!ink_has_key(p, &s->key))
+		return 0;
+	if (ink_sensor_reverses(s, event)) {
+		other = turned(p);
+		p = &other;
+	}
+	ink_key_write(p, &s->key, key);
+	return ink_key_length(p);
 }
 
 void ink_sensor_packets(struct ink_sensor *s, const struct ink_packets *packets, struct ink_sensed *sensed)
@@ -90,6 +94,7 @@ struct ink_sensor *ink_sensor_make(const struct ink_sensor_options *o, struct in
 		return errno = -ink_fail(why, -ENOMEM, "sensor: no memory"), NULL;
 	s->machine = o->machine;
 	s->view = ink_machine_view(o->machine);
+	s->key = *ink_key_rule_of(s->view->key_def, &s->key);
 	memcpy(s->secret, o->secret, sizeof s->secret);
 	for (unsigned i = 0; i < o->machine->n_events; i++)
 		s->reverses |= o->machine->events[i].reverse;

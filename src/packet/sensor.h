@@ -6,12 +6,14 @@
 #include <inkling/track.h>
 
 #include "packet/classify.h"
+#include "packet/key.h"
 
 struct ink_sensor {
 	const struct ink_machine *machine;
 	const struct ink_machine_view *view;
 	struct ink_classifier *classifier;
-	int reverses; /* the machine has reverse events */
+	int reverses;            /* the machine has reverse events */
+	struct ink_key_rule key; /* of the machine's flows */
 	uint64_t secret[2];
 	uint64_t packets; /* that the sensor was given */
 };

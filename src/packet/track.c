@@ -308,7 +308,7 @@ static int track_block(struct ink_track *k, const struct ink_packets *block)
 		sight.number++;
 		events[i] = ink_classify(k->sensor->classifier, &block->at[i], &sight);
 	}
-	ink_packet_ids(k->o.table, k->v->key, block, ids);
+	ink_packet_ids_by(k->o.table, k->v->key_def, block, ids);
 	for (size_t i = 0; i < block->n && !error; i++) {
 		note_packet(k, &block->at[i], events[i]);
 		if (events[i] != INK_NO_EVENT)
@@ -338,7 +338,7 @@ static int track_one(struct ink_track *k, const struct ink_packet *p)
 	uint64_t id;
 	int error;
 
-	ink_packet_ids(k->o.table, k->v->key, &one, &id);
+	ink_packet_ids_by(k->o.table, k->v->key_def, &one, &id);
 	error = ink_track_time(k, p->clock);
 	sight.tail = tail_of(k, id);
 	event = ink_classify(k->sensor->classifier, p, &sight);
@@ -408,7 +408,7 @@ static struct ink_sensor *sensor_for(const struct ink_track_options *o, const st
 static int check_states(const struct ink_machine_view *old, const struct ink_machine_view *new,
 			struct ink_why *why)
 {
-	if (old->key != new->key)
+	if (memcmp(old->key_def, new->key_def, sizeof *old->key_def) != 0)
 		return ink_fail(why, -EINVAL, "machine %s: its flows have another key", new->name);
 	for (unsigned i = 0; i < old->rules->states; i++)
 		if (i >= new->rules->states ||
