@@ -25,6 +25,11 @@ fuzz_packet)
 	;;
 fuzz_machine)
 	for file in "$sources"/machines/*.fsm; do with_byte 0 "$file"; done
+	for word in 020 01 02 03 04 05 06; do # each part, behind src/24 and a comma, in each of eight machines
+		for machine in 0 1 2 3 4 5 6 7; do
+			printf '%b' "\\03\\0$machine\\020\\013\\07\\0$word\\0" >"corpus/$name/key-$machine-$word"
+		done
+	done
 	;;
 esac
 echo "$(find "corpus/$name" -type f | wc -l) inputs to begin with"

@@ -9,12 +9,15 @@
  *     0  the bytes are the text
  *     1  a bundled machine, changed: the next byte chooses it; then come two bytes of offset, one that says how
  *        many bytes are taken out there, and up to seven that are put in (see `edit`), again and again
+ *     3  the same, with a key of parts: the bytes up to a 0 are its words
  *
- * If a machine comes of it, its rules are given to tables, it is drawn, and
+ * If a machine comes of it, the text of its key means the same key again, its
+ * rules are given to tables, it is drawn, and
  * packets with the input as their payload are tracked by an approximate table
  * and an exact one.
  */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { TEXT_MOST = 16384, PACKETS = 24 };
 
-static char text[TEXT_MOST];
+static char text[TEXT_MOST + 1];
 static size_t length;
 
 static void insist(int condition)
@@ -66,9 +69,34 @@ static void edit(const uint8_t *data, size_t size)
 	}
 }
 
+/* What a line about a key is made of. */
+static const char *const key_words[] = {"src",      "dst",  "src port", "dst port", "sport", "dport",
+					"protocol", ", ",   "port",     "/",        "/0/64", "/24",
+					"/32",      "/128", "\n",       "source"};
+
+/* Puts words in place of the key's name, and returns how many bytes said which. */
+static size_t put_key(const uint8_t *data, size_t size)
+{
+	size_t at, used = 0;
+	char *key;
+
+	text[length] = 0;
+	key = strstr(text, "\nkey ");
+	at = key ? (size_t)(key + 5 - text) : length;
+	change(at, strcspn(text + at, "\n"), data, 0);
+	for (; used < size && data[used]; used++) {
+		const char *word = key_words[data[used] % (sizeof key_words / sizeof key_words[0])];
+
+		change(at, 0, (const uint8_t *)word, strlen(word));
+		at += strlen(word);
+	}
+	return used < size ? used + 1 : used;
+}
+
 static void make_text(const uint8_t *data, size_t size)
 {
 	unsigned n = 0;
+	size_t used = 2;
 
 	length = 0;
 	if (size < 2 || data[0] % 2 == 0) {
@@ -78,7 +106,9 @@ static void make_text(const uint8_t *data, size_t size)
 	while (ink_bundled(n))
 		n++;
 	change(0, 0, (const uint8_t *)ink_bundled(data[1] % n)->text, ink_bundled(data[1] % n)->length);
-	edit(data + 2, size - 2);
+	if (data[0] % 4 == 3)
+		used += put_key(data + 2, size - 2);
+	edit(data + used, size - used);
 }
 
 /* --------------------------------------------------------------- complaints */
@@ -188,6 +218,20 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 /* ------------------------------------------------------------------ the target */
 
+/* A key is shown as it could be written. */
+static void check_key(const struct ink_machine_view *v)
+{
+	char again[200];
+	int n = snprintf(again, sizeof again, "machine m\nkey %s\nevent e = any\nabsent: e -> a\na: e",
+			 v->key_text);
+	struct ink_machine *m = ink_machine_make(again, (size_t)n, NULL);
+
+	insist(m != NULL && v->key_def->kind == v->key);
+	insist(!strcmp(ink_machine_view(m)->key_text, v->key_text));
+	insist(!memcmp(ink_machine_view(m)->key_def, v->key_def, sizeof *v->key_def));
+	ink_machine_free(m);
+}
+
 static void look_through(const uint8_t *data, size_t size)
 {
 	struct ink_packet p;
@@ -213,6 +257,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	insist((m == NULL) == (errors > 0));
 	if (!m)
 		return 0;
+	check_key(ink_machine_view(m));
 	drawing = ink_machine_draw(m);
 	insist(drawing != NULL);
 	free(drawing);

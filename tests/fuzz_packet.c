@@ -7,7 +7,8 @@
  *     3      the rest is what follows the header of a pcap file
  *
  * A frame lies in a block of just its size; both ways of parsing it agree, what
- * is found lies inside, and keys exist where they are promised.
+ * is found lies inside, and keys exist where they are promised. The last bytes
+ * of a frame also say of which parts a key is; it is that of an oracle.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include <inkling/packet.h>
 
 #include "tests/fuzz_seeds.h"
+#include "tests/key_oracle.h"
 #include "packet/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -40,6 +42,25 @@ static const enum ink_link links[] = {
 
 enum { LINKS = sizeof links / sizeof links[0] };
 
+/* Any definition, also one that no machine has. */
+static void check_parts(const struct ink_packet *p)
+{
+	uint8_t key[INK_KEY_MOST], expected[INK_KEY_MOST];
+	struct ink_key_def def;
+	size_t n;
+
+	if (p->captured < sizeof def)
+		return;
+	memcpy(&def, p->frame + p->captured - sizeof def, sizeof def);
+	n = ink_packet_key_by(p, &def, key);
+	insist(n == (def.kind == INK_KEY_PARTS ? oracle_key(p, &def, expected)
+					       : ink_packet_key(p, (enum ink_key)def.kind, expected)));
+	insist(!memcmp(key, expected, n));
+	def.kind = INK_KEY_PARTS;
+	n = ink_packet_key_by(p, &def, key);
+	insist(n == oracle_key(p, &def, expected) && !memcmp(key, expected, n));
+}
+
 static void check_packet(const struct ink_packet *p)
 {
 	uint8_t key[INK_KEY_MOST];
@@ -57,6 +78,7 @@ static void check_packet(const struct ink_packet *p)
 		insist(n == 0 || n == (p->version == 4 ? INK_KEY_IPV4 : INK_KEY_IPV6));
 		insist(p->skip != INK_NOT_SKIPPED || n > 0);
 	}
+	check_parts(p);
 	insist((ink_packet_community_id(p, 0, text) == 0) == (p->skip == INK_NOT_SKIPPED));
 }
 

@@ -133,6 +133,7 @@ static inline int ink_has_key(const struct ink_packet *p, const struct ink_key_r
 }
 
 _Static_assert(INK_SKIPS <= 16, "a bit for each reason");
+_Static_assert(sizeof(struct ink_key_def) == 6, "definitions are compared as bytes");
 
 /* Words as on a little-endian machine, so that a key has the same bytes on every machine. */
 static inline uint64_t ink_key_order(uint64_t word)
