@@ -133,6 +133,33 @@ struct ink_machine *cli_machine(const char *name, const struct cli_machine_optio
 	return machine;
 }
 
+const struct ink_bundled *cli_bundled(const char *name)
+{
+	const struct ink_bundled *machine;
+
+	for (unsigned i = 0; (machine = ink_bundled(i)); i++)
+		if (!strcmp(machine->name, name))
+			return machine;
+	return NULL;
+}
+
+int cli_names_file(const char *name)
+{
+	size_t length = strlen(name);
+
+	return strchr(name, '/') || (length >= 4 && !strcmp(name + length - 4, ".fsm"));
+}
+
+int cli_one_machine(const struct cli_line *line, int argc, char **argv)
+{
+	if (optind == argc)
+		return cli_usage(line->command, CLI_WHICH_MACHINE);
+	if (optind + 1 < argc)
+		return cli_usage(line->command, "unexpected argument '%s': one machine only",
+				 argv[optind + 1]);
+	return CLI_DONE;
+}
+
 /* ------------------------------------------------------------------------------ files */
 
 static int identify(struct cli_file file, struct stat *found)

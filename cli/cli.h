@@ -19,7 +19,7 @@ struct cli_command {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct cli_command cli_bench, cli_check, cli_draw, cli_generate, cli_plan, cli_run;
+extern const struct cli_command cli_bench, cli_check, cli_draw, cli_generate, cli_plan, cli_run, cli_show;
 
 /* -------------------------------------------------------------------------- messages */
 
@@ -37,6 +37,8 @@ __attribute__((format(printf, 1, 2))) int cli_failed(const char *format, ...);
 
 /* Prints what happens, after the tool's name. */
 __attribute__((format(printf, 1, 2))) void cli_say(const char *format, ...);
+
+#define CLI_WHICH_MACHINE "which machine? ('inkling check --list' names the bundled ones)"
 
 /* Messages of plan and of run, about a kind. */
 /* The fields of kinds whose geometries differ in speed: --smallest is for these. */
@@ -141,6 +143,15 @@ struct cli_machine_options {
  * NULL. ink_machine_free it.
  */
 struct ink_machine *cli_machine(const char *name, const struct cli_machine_options *options);
+
+/* The bundled machine of that name, or NULL. */
+const struct ink_bundled *cli_bundled(const char *name);
+
+/* Non-zero: ink_machine_load would read a file of that name. */
+int cli_names_file(const char *name);
+
+/* For commands whose one further word is a machine: reports one that is missing, or too many. CLI_DONE or CLI_USAGE. */
+int cli_one_machine(const struct cli_line *line, int argc, char **argv);
 
 /* A file as an option names it: "-" is a standard stream. */
 struct cli_file {

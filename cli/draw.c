@@ -22,13 +22,10 @@ static int run(int argc, char **argv)
 	char *text;
 	int result = cli_options(&line, argc, argv);
 
+	if (!result)
+		result = cli_one_machine(&line, argc, argv);
 	if (result)
 		return result;
-	if (argc - optind != 1)
-		return cli_usage(&cli_draw,
-				 optind == argc
-					 ? "which machine? ('inkling check --list' names the bundled ones)"
-					 : "one machine only");
 	machine = cli_machine(argv[optind], NULL);
 	if (!machine)
 		return CLI_FAILED;

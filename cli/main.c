@@ -11,8 +11,8 @@
 #include "cli/cli.h"
 #include "sim/text.h"
 
-static const struct cli_command *const commands[] = {&cli_bench,    &cli_check, &cli_draw,
-						     &cli_generate, &cli_plan,  &cli_run};
+static const struct cli_command *const commands[] = {&cli_bench, &cli_check, &cli_draw, &cli_generate,
+						     &cli_plan,  &cli_run,   &cli_show};
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

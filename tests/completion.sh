@@ -35,3 +35,5 @@ offers list inkling-lab l
 offers kbf-acsm inkling-lab table1 kbf-a
 offers --seeds inkling-lab all --se
 offers generate inkling help g
+offers scan inkling show sc
+offers show inkling sh

@@ -131,7 +131,7 @@ for kind in $(echo "$kinds" | sed 's/,//g; s/ or / /'); do
 done
 
 # Help fits a terminal.
-for command in bench check draw generate plan run; do
+for command in bench check draw generate plan run show; do
 	exits 0 "usage: inkling $command" $command --help
 	awk 'length($0) > 80 { print; bad = 1 } END { exit bad }' said || fail "help $command is wider than 80 columns"
 done

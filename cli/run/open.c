@@ -196,22 +196,15 @@ static int open_track(struct session *s)
 
 /* --------------------------------------------------------------------------- outputs */
 
-static const char *file_of_machine(const char *name)
-{
-	for (unsigned i = 0; ink_bundled(i); i++)
-		if (!strcmp(ink_bundled(i)->name, name))
-			return NULL;
-	return name;
-}
-
 /* Opening an output empties it: it must not be a file that the run reads, or writes already. */
 static int check_output(const struct request *r, const char *option, const char *name)
 {
 	struct cli_file output = {name, STDOUT_FILENO};
+	struct cli_file machine = {cli_bundled(r->machine) ? NULL : r->machine, STDIN_FILENO};
 
 	if (cli_same_file(output, (struct cli_file){r->file, STDIN_FILENO}))
 		return cli_failed("%s: is the input, and %s would overwrite it", name, option);
-	if (cli_same_file(output, (struct cli_file){file_of_machine(r->machine), STDIN_FILENO}))
+	if (cli_same_file(output, machine))
 		return cli_failed("%s: is the machine, and %s would overwrite it", name, option);
 	return CLI_DONE;
 }

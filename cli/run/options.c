@@ -123,7 +123,7 @@ int run_options(int argc, char **argv, struct request *r)
 	if (optind < argc)
 		r->machine = argv[optind++];
 	else
-		return cli_usage(&cli_run, "which machine? ('inkling check --list' names the bundled ones)");
+		return cli_usage(&cli_run, CLI_WHICH_MACHINE);
 	r->file_in_filter = name_of_a_file(argc - optind, argv + optind);
 	error = check_combinations(r);
 	return error ? error : join(argc - optind, argv + optind, &r->filter);
