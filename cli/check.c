@@ -2,6 +2,7 @@
 /* inkling check: what is wrong with a machine, or what it compiles to. */
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -17,7 +18,7 @@ static const char help[] =
 	"\n"
 	"  --strict   warnings are errors (states that cannot be reached or that flows\n"
 	"             never leave, events that can never happen, rows never taken)\n"
-	"  --list     the names of the bundled machines\n"
+	"  --list     the bundled machines: the name of each, and what it is for\n"
 	"\n"
 	"Exits with 1 if one of them has an error. See inkling-machine(5).\n";
 
@@ -30,10 +31,18 @@ static const struct cli_option options[] = {
 	{.name = "list", .how = CLI_FLAG, .at = offsetof(struct request, list)},
 };
 
+enum { NAMES = 16 }; /* columns; the longest name is video-combined */
+
+/* A bundled machine begins with a comment whose first line says what it is for (tests/check.sh: it fits a terminal). */
 static int list(void)
 {
-	for (unsigned i = 0; ink_bundled(i); i++)
-		puts(ink_bundled(i)->name);
+	const struct ink_bundled *machine;
+
+	for (unsigned i = 0; (machine = ink_bundled(i)); i++) {
+		const char *purpose = machine->text + strspn(machine->text, "# ");
+
+		printf("%-*s%.*s\n", NAMES, machine->name, (int)strcspn(purpose, "\n"), purpose);
+	}
 	return CLI_DONE;
 }
 

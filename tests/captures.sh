@@ -14,7 +14,7 @@ captures=${INK_CAPTURES:-$2/../shared/captures}
 captures=$(cd "$captures" && pwd)
 wrong=0 runs=0
 
-machines=$("$inkling" check --list)
+machines=$("$inkling" check --list | cut -d " " -f 1)
 
 differs() { # WHAT FILE
 	echo "$1"

@@ -1,13 +1,19 @@
 #!/bin/sh
-# check.sh INKLING: the commands `check` and `draw` from their command lines: messages and exit codes.
+# check.sh INKLING: the commands `check`, `show` and `draw` from their command lines: messages and exit codes.
 # shellcheck source=tests/help.sh
 . "$(dirname "$0")/help.sh"
 
 # Every bundled machine is correct, and can be drawn.
 "$inkling" check --list >list
 [ "$(wc -l <list)" -ge 9 ]
-while read -r name; do
+awk 'length($0) > 80 { print; bad = 1 } END { exit bad }' list || fail "a line of the list is wider than 80 columns"
+while read -r name purpose; do
 	exits 0 "$name: " check --strict "$name"
+	exits 0 "machine $name" show "$name"
+	same "the first line of $name" "$(head -n 1 said)" "# $purpose"
+	[ -n "$purpose" ] || fail "$name does not say what it is for"
+	cp said shown.fsm
+	same "$name, shown and read" "$("$inkling" check shown.fsm)" "$("$inkling" check "$name" | sed 's/^[a-z0-9-]*/shown.fsm/')"
 	exits 0 "digraph \"$name\" {" draw "$name"
 done <list
 
@@ -41,11 +47,22 @@ each exits <<'table'
 2 which machine? | draw
 2 unknown option '--quick' | check --quick tcp
 2 takes no value | check --strict=3 tcp
-2 one machine | draw tcp scan
+2 unexpected argument 'scan': one machine only | draw tcp scan
 0 usage: inkling COMMAND | help help
 0 usage: inkling check | help check
+2 which machine? | show
+2 unexpected argument 'scan': one machine only | show tcp scan
+1 no machine 'tpc'; did you mean 'tcp'? | show tpc
+1 no machine 'm.txt'; the file of that name is ./m.txt | show m.txt
+1 nothing.fsm: No such file | show nothing.fsm
+1 ./: Is a directory | show ./
 0 usage: inkling draw | draw --help
+0 usage: inkling show | show --help
 table
+for file in m.fsm wrong.fsm ./m.txt; do
+	exits 0 "machine m" show $file
+	cmp said $file || fail "$file is not shown as it is"
+done
 exits 1 "              ^" check wrong.fsm tcp
 
 # The key is shown as it is written, with single blanks.
