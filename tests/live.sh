@@ -107,6 +107,11 @@ has_shown_all() { # requests a summary, and reads an earlier one
 	[ $(($(shown read err) + $(shown 'dropped by the kernel' err))) = $(($(crossed) - before)) ]
 }
 
+has_begun() { # FLOWS
+	kill -USR1 $runner
+	[ "$(shown begun err)" = "$1" ]
+}
+
 # ------------------------------------------------------------------ a line that it listens
 
 # On standard error, not among the records; with -q there is none.
@@ -210,6 +215,18 @@ listen ./rest.fsm -i ink0 --flows 1000 --kind exact
 wait_until "the time-outs" has_timed_out
 kill -TERM $runner
 ends_with 0
+
+# INT, TERM and -c are how listening ends: rows for the end fire, and nothing is called interrupted.
+machine left 'absent : syn -> seen' 'seen : syn | timeout 1h, end -> absent / count left'
+for end in INT TERM -c; do
+	# shellcheck disable=SC2046 # two words, or none
+	listen ./left.fsm -i ink0 --flows 1000 $([ $end != -c ] || echo -c 3) tcp and dst host $far
+	"$talk" knock $far $closed 3
+	[ $end = -c ] || { wait_until "three flows" has_begun 3 && kill -$end $runner; }
+	ends_with 0
+	same "flows that end by $end" "$(of left out.json)" 3
+	grep -q '"interrupted":false' out.json || fail "$end is called an interrupt: $(cat out.json)"
+done
 
 # ------------------------------------------------------------------ ends and errors
 

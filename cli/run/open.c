@@ -241,6 +241,17 @@ static int open_output(struct session *s)
 
 /* ----------------------------------------------------------------------- all of them */
 
+/* What is wrong with it has been reported. */
+static int no_machine(const char *name)
+{
+	int signal = session_interrupted();
+
+	if (!signal)
+		return CLI_FAILED;
+	cli_say("%s: interrupted", name);
+	return session_exit_code(signal);
+}
+
 int session_open(struct session *s)
 {
 	int error;
@@ -248,8 +259,7 @@ int session_open(struct session *s)
 	s->machine = cli_machine(s->request->machine,
 				 &(struct cli_machine_options){.cancelled = session_interrupted});
 	if (!s->machine)
-		return session_interrupted() ? cli_failed("%s: interrupted", s->request->machine)
-					     : CLI_FAILED;
+		return no_machine(s->request->machine);
 	s->view = ink_machine_view(s->machine);
 	error = check_machine(s);
 	if (!error)

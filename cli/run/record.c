@@ -180,12 +180,19 @@ static void put_traffic(FILE *to, const struct results *r)
 		k->begun, k->expired, k->unsure, s->reports, s->saved, c->dropped + c->dropped_by_interface);
 }
 
+/* The circumstances of the run. */
+static void put_run(FILE *to, const struct session *s)
+{
+	fprintf(to, ",\"interrupted\":%s", s->interrupted_by ? "true" : "false");
+}
+
 void record_summary(FILE *to, const struct results *r)
 {
 	const struct session *s = r->session;
 
 	fputs("{\"type\":\"summary\",\"machine\":", to);
 	sim_put_json(s->view->name, to);
+	put_run(to, s);
 	put_traffic(to, r);
 	put_census(to, s->view, &r->census);
 	put_counts(to, s->view, ink_track_counters(s->track));

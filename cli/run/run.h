@@ -127,9 +127,10 @@ struct session {
 	struct ink_track *track;
 	struct ink_dump *dump;
 	FILE *records;
-	int second;         /* the second of two passes */
-	int reported;       /* the first pass has reported that the input is damaged */
-	int endless;        /* the table cannot enumerate its flows: rows for the end did not fire */
+	int second;   /* the second of two passes */
+	int reported; /* the first pass has reported that the input is damaged */
+	int endless; /* rows for the end did not fire: interrupted, or the table cannot enumerate its flows */
+	int interrupted_by; /* the signal that ended the reading of a file, also in the pass before; or 0 */
 	uint64_t most;      /* packets to read; 0: all */
 	uint64_t read;      /* packets, so far */
 	uint64_t reports;   /* made */
@@ -152,8 +153,11 @@ enum ink_link session_link(const struct session *s);
 /* For ink_track_open; `user` is the session. */
 void session_moved(const struct ink_moved *m, void *user);
 
-/* Non-zero: INT or TERM was received. */
+/* The signal that was received, SIGINT or SIGTERM; or 0. */
 int session_interrupted(void);
+
+/* The exit code of a run that this signal ended too early; 0: none did. */
+int session_exit_code(int signal);
 
 /* Runs the machine as requested; an exit code. */
 int run_session(const struct request *r);

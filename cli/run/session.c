@@ -25,7 +25,8 @@ enum { BATCH = 256 };
 /* --------------------------------------------------------------------------- signals */
 
 static struct ink_capture *volatile listening;
-static volatile sig_atomic_t interrupted, show, reload;
+static volatile sig_atomic_t interrupted; /* SIGINT or SIGTERM, or 0 */
+static volatile sig_atomic_t show, reload;
 
 static void on_signal(int signal)
 {
@@ -34,7 +35,7 @@ static void on_signal(int signal)
 	else if (signal == SIGHUP)
 		reload = 1;
 	else {
-		interrupted = 1;
+		interrupted = signal;
 		if (listening)
 			ink_capture_stop(listening);
 	}
@@ -256,7 +257,11 @@ static int pass_packets(struct session *s)
 	return s->reported ? CLI_FAILED : cli_failed("%s", why.text);
 }
 
-/* If reading fails, the packets before that count, and the flows end. */
+/*
+ * If reading fails, the packets before that count, and the flows end. So they do when an interface is interrupted,
+ * which is the only way to end it. A file that is interrupted has not ended: what its flows would have come to is
+ * unknown.
+ */
 static int run_pass(struct session *s)
 {
 	int result;
@@ -264,7 +269,9 @@ static int run_pass(struct session *s)
 	listening = s->capture;
 	result = pass_packets(s);
 	listening = NULL;
-	s->endless = ink_track_end(s->track) != 0;
+	if (s->request->file && interrupted)
+		s->interrupted_by = interrupted;
+	s->endless = s->interrupted_by || ink_track_end(s->track) != 0;
 	if (s->failure)
 		result = cli_failed("%s: %s", s->failed, strerror(-s->failure));
 	return result;
@@ -301,12 +308,18 @@ static void say_that_it_listens(const struct session *s)
 		ink_link_name(session_link(s)), *filter ? ", filter '" : "", filter, *filter ? "'" : "");
 }
 
-/* The results of a file that was not read to its end look like those of a whole one. */
+/* For those who see no summary (-q, or -o -). */
 static void say_that_it_is_partial(const struct session *s)
 {
-	if (interrupted && s->request->file)
+	if (s->interrupted_by)
 		cli_say("interrupted after %" PRIu64 " packet%s: the results cover these only", s->read,
 			cli_plural(s->read));
+}
+
+/* As shells report a process that a signal ended. */
+int session_exit_code(int signal)
+{
+	return signal ? 128 + signal : CLI_DONE;
 }
 
 /* Opens, runs, shows and closes; `first` is the pass before, or NULL. */
@@ -319,7 +332,7 @@ static int run_and_show(struct session *s, const struct session *first)
 		result = run_pass(s);
 		shown = show_results(s, first);
 		say_that_it_is_partial(s);
-		result = result ? result : shown;
+		result = result ? result : shown ? shown : session_exit_code(s->interrupted_by);
 	}
 	session_close(s);
 	return result;
@@ -365,6 +378,7 @@ static int run_two(const struct request *r)
 					 .second = 1,
 					 .candidates = first.candidates,
 					 .reported = result != CLI_DONE,
+					 .interrupted_by = first.interrupted_by,
 					 .most = packets_to_confirm(&first)};
 		int confirmed = run_and_show(&second, &first);
 

@@ -82,6 +82,8 @@ static void show_packets(FILE *to, const struct results *r)
 	const struct ink_capture_stats *c = &r->input;
 
 	line(to, "packets", "read", c->packets);
+	if (r->session->interrupted_by)
+		fprintf(to, "%-*sinterrupted: the rest of the input was not read\n", LABEL, "");
 	fprintf(to, "%-*s%s in %s of packet time\n", LABEL, "", sized(c->bytes), lasting(c->last - c->first));
 	for (unsigned i = INK_NOT_SKIPPED + 1; i < INK_SKIPS; i++)
 		if (c->skipped[i])
@@ -167,9 +169,9 @@ static void show_counters(FILE *to, const struct results *r)
 		line(to, i ? "" : label, view->counter_names[i], ink_track_counters(s->track)[i]);
 	for (unsigned i = 0; i < view->counters; i++)
 		if (results_incomplete(r, i))
-			fprintf(to,
-				"%-*s%s lacks the flows left at the end: this kind cannot enumerate them\n",
-				LABEL, "", view->counter_names[i]);
+			fprintf(to, "%-*s%s lacks the flows left at the end: %s\n", LABEL, "",
+				view->counter_names[i],
+				s->interrupted_by ? "interrupted" : "this kind cannot enumerate them");
 	if (lost_flows(r))
 		show_lack_of_room(to, s);
 }
