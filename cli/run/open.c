@@ -183,7 +183,7 @@ static int open_track(struct session *s)
 				      .slow = s->slow,
 				      .only = s->second ? is_candidate : NULL,
 				      .link = session_link(s),
-				      .seed = s->request->table.seed,
+				      .seed = s->request->chance_seed,
 				      .no_timeouts = s->request->no_timeouts,
 				      .every = s->verifier || s->first_pass,
 				      .moved = session_moved,

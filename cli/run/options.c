@@ -28,7 +28,7 @@ static const struct cli_option options[] = {
 	{.name = "error", .how = CLI_SHARE, .at = AT(table.error)},
 	{.name = "smallest", .how = CLI_FLAG, .at = AT(table.smallest)},
 	{.name = "full", .how = CLI_CHOICE, .at = AT(table.full), .words = policies, .least = INK_UNSURE},
-	{.name = "seed", .how = CLI_NUMBER, .at = AT(table.seed), .least = 1},
+	{.name = "seed", .how = CLI_NUMBER, .at = AT(seed), .least = 1},
 	{.name = "age-bits", .how = CLI_SMALL, .at = AT(table.age_bits), .least = 1, .most = 2},
 	{.name = "no-timeouts", .how = CLI_FLAG, .at = AT(no_timeouts)},
 	{.name = "verify", .how = CLI_FLAG, .at = AT(verify)},

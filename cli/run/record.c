@@ -183,6 +183,10 @@ static void put_traffic(FILE *to, const struct results *r)
 /* The circumstances of the run. */
 static void put_run(FILE *to, const struct session *s)
 {
+	if (s->request->seed)
+		fprintf(to, ",\"seed\":%" PRIu64, s->request->seed);
+	else
+		fputs(",\"seed\":null", to);
 	fprintf(to, ",\"interrupted\":%s", s->interrupted_by ? "true" : "false");
 }
 

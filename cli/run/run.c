@@ -29,7 +29,7 @@ static const char help[] =
 	"  --full POLICY     when there is no room: unsure (default), refuse, replace\n"
 	"  --age-bits N      1 or 2, for time-outs (default 1)\n"
 	"  --seed N          a number from 1: fixes the secret and every random choice\n"
-	"                    (default: random)\n"
+	"                    (default: a random secret; chance is fixed for captures)\n"
 	"\n"
 	"the run:\n"
 	"  --no-timeouts     ignore time: the whole input is one phase\n"
@@ -41,7 +41,8 @@ static const char help[] =
 	"\n"
 	"Signals: INT and TERM end with the summary, USR1 shows it, HUP reloads the\n"
 	"machine. Exits with 0; with 1 if something failed (also if a capture is cut,\n"
-	"after its readable part was processed); with 2 for wrong usage.\n"
+	"after its readable part was processed); with 2 for wrong usage; with 130 (INT)\n"
+	"or 143 (TERM) if the reading of a capture was interrupted.\n"
 	"\n"
 	"example: inkling run tcp -r capture.pcap --verify\n";
 

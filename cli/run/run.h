@@ -36,7 +36,9 @@ struct request {
 	char *filter;               /* the rest of the line */
 	const char *file_in_filter; /* a word of the filter that names a file, or NULL */
 	uint64_t packets;           /* -c; 0: all */
-	struct ink_options table;
+	uint64_t seed;              /* --seed; 0: none */
+	uint64_t chance_seed;       /* of `chance` conditions */
+	struct ink_options table;   /* its seed makes the secret */
 	int verify;
 	int two_pass;
 	int exact_for_unsure;

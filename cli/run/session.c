@@ -389,19 +389,26 @@ static int run_two(const struct request *r)
 	return result;
 }
 
-/* All tables share one secret: an id means the same flow to each. */
-static int choose_seed(struct request *r)
+#define CHANCE_OF_FILES 1 /* the seed of `chance` for captures: any number, as long as it stays the same */
+
+/*
+ * All tables share one secret: an id means the same flow to each. It is random, so nobody can choose flows that
+ * collide. What `chance` chooses in a capture does not depend on it: two runs with an exact table agree.
+ */
+static int choose_seeds(struct request *r)
 {
+	r->table.seed = r->seed;
 	while (!r->table.seed)
 		if (getrandom(&r->table.seed, sizeof r->table.seed, 0) != (ssize_t)sizeof r->table.seed)
 			return cli_failed("no random numbers: %s", strerror(errno));
+	r->chance_seed = r->file && !r->seed ? CHANCE_OF_FILES : r->table.seed;
 	return CLI_DONE;
 }
 
 int run_session(const struct request *request)
 {
 	struct request r = *request;
-	int error = choose_seed(&r);
+	int error = choose_seeds(&r);
 
 	if (error)
 		return error;

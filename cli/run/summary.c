@@ -255,6 +255,15 @@ static void show_verify(FILE *to, const struct session *s)
 	show_other_counts(to, s);
 }
 
+/* A random seed is not shown: it is the secret by which nobody can choose flows that collide. */
+static void show_seed(FILE *to, const struct request *r)
+{
+	if (r->seed)
+		fprintf(to, "%-*s%" PRIu64 "\n", LABEL, "seed", r->seed);
+	else
+		fprintf(to, "%-*srandom (--seed N makes a run repeatable)\n", LABEL, "seed");
+}
+
 static const char *input_name(const struct request *r)
 {
 	if (!r->file)
@@ -275,6 +284,7 @@ void summary_show(FILE *to, const struct results *r)
 	show_counters(to, r);
 	show_outputs(to, r);
 	show_tables(to, r);
+	show_seed(to, s->request);
 	if (s->verifier)
 		show_verify(to, s);
 }
