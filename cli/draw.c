@@ -6,14 +6,18 @@
 
 #include "cli/cli.h"
 
-static const char help[] = "usage: inkling draw MACHINE\n"
-			   "\n"
-			   "Writes the machine as a graph, in the language of Graphviz:\n"
-			   "\n"
-			   "  inkling draw tcp | dot -Tsvg >tcp.svg\n"
-			   "\n"
-			   "Its name and its key are above it. Rows that stay and do nothing are left out.\n"
-			   "States with dashed borders are expendable. MACHINE is as for 'inkling check'.\n";
+static const char help[] =
+	"usage: inkling draw MACHINE\n"
+	"\n"
+	"Writes the machine as a graph, in the language of Graphviz:\n"
+	"\n"
+	"  inkling draw tcp | dot -Tsvg >tcp.svg\n"
+	"\n"
+	"States are boxes, and rows stand on the lines between them. A row that several\n"
+	"states have is drawn once, with a line from each; an arrow that points back to\n"
+	"its state is a row that stays. Time-outs and ends are dashed and grey, rows that\n"
+	"report are red. Rows that stay and do nothing are left out. MACHINE is as for\n"
+	"'inkling check'.\n";
 
 static int run(int argc, char **argv)
 {

@@ -3,6 +3,15 @@
 # shellcheck source=tests/help.sh
 . "$(dirname "$0")/help.sh"
 
+# Graphviz accepts the picture that was written last. At the width of a README, 600 points, nothing shrinks by more than a third.
+is_readable() { # MACHINE
+	command -v dot >/dev/null || return 0
+	dot -Tsvg said >picture.svg 2>warnings || fail "$1 cannot be drawn: $(cat warnings)"
+	[ ! -s warnings ] || fail "Graphviz warns of $1: $(cat warnings)"
+	width=$(sed -n 's/^<svg width="\([0-9]*\)pt".*/\1/p' picture.svg)
+	[ "$width" -le 900 ] || fail "the picture of $1 is $width points wide"
+}
+
 # Every bundled machine is correct, and can be drawn.
 "$inkling" check --list >list
 [ "$(wc -l <list)" -ge 9 ]
@@ -15,6 +24,7 @@ while read -r name purpose; do
 	cp said shown.fsm
 	same "$name, shown and read" "$("$inkling" check shown.fsm)" "$("$inkling" check "$name" | sed 's/^[a-z0-9-]*/shown.fsm/')"
 	exits 0 "digraph \"$name\" {" draw "$name"
+	is_readable "$name"
 done <list
 
 # A file is recognized by a slash or its ending.

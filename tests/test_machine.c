@@ -844,19 +844,30 @@ TEST_THAT(a_drawing_has_every_state_and_every_move)
 {
 	static const char *const parts[] = {
 		"digraph \"m\" {",
-		"label=\"m\\nkey connection\";",
-		"\"absent\" -> \"a\" [label=\"e\"]",
-		"\"a\" -> \"b\" [label=\"e from initiator\\n/ count c\\n/ report a \\\"b\\\"\"]",
-		"report \303\244 \\\\u009b \\\\x7f \\\\x0a \\\\x9b",
-		"\"a\" -> \"absent\" [label=\"timeout 90s\"]",
-		"timeout 1500ms",
+		"<b>m</b>",
+		"key connection, remember initiator",
+		"\"absent\" -> \"row 0\" [color=black, dir=none]",
+		"label=\"e\"]",
+		"\"row 0\" -> \"a\" [color=black]",
+		"fontcolor=firebrick, label=\"e from initiator\\n/ new initiator\\n/ count c\\n/ count d by 3\\n/ count f by "
+		"payload\\n/ report a \\\"b\\\"\"]",
+		"/ report \303\244 \\\\u009b \\\\x7f \\\\x0a \\\\x9b",
+		"/ report one two three four five\\nsix seven eight\\n/ drop\\n/ mark 7\\n/ save",
+		"fontcolor=gray45, label=\"timeout 90s\"]",
+		"-> \"absent again\" [color=gray45, style=dashed]",
+		"label=\"timeout 1500ms\"]",
+		"label=\"end\\n/ count c\"]", /* apart from the event of the same row */
 		"\"b\" [style=\"rounded,dashed\"]",
+		"\"unsure\" -> \"row", /* acts, and stays */
 	};
 	char *drawing;
 
 	view_of("machine \nm\nkey connection\nremember initiator\nevent e = tcp\nabsent: e -> a\n"
-		"a: e from initiator -> b / count c, report \"a \\\"b\\\"\" | e | timeout 90s -> absent\n"
-		"b: e -> absent / report \"\303\244 \302\233 \177 \\n \233\" | timeout 1500ms -> absent\nexpendable b\n");
+		"a: e from initiator -> b / count c, count d by 3, count f by payload, report \"a \\\"b\\\"\", new initiator\n"
+		"| e | timeout 90s -> absent\n"
+		"b: e from initiator -> absent / report \"\303\244 \302\233 \177 \\n \233\" | timeout 1500ms -> absent\n"
+		"| e / report \"one two three four five six seven eight\", drop, mark 7, save\n"
+		"c: e, end -> absent / count c\nunsure: e / pass\nexpendable b\n");
 	drawing = ink_machine_draw(machine);
 	assert_non_null(drawing);
 	for (size_t i = 0; i < COUNT(parts); i++)

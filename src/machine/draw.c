@@ -1,16 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A machine as a graph for Graphviz: a box for each written state, an arrow
- * for each pair of states between which a row leads, with the rows as its
- * label. Rows that stay and do nothing are left out: they are the usual case.
- * Above it are the name of the machine and its key.
+ * A machine as a graph for Graphviz.
+ *
+ *     (absent)          states are boxes
+ *         |
+ *        syn            a row is a node without a border: its triggers, and below them its actions. Graphviz keeps
+ *         |             nodes apart and leads lines around them, which it does not do for the labels of lines.
+ *         v
+ *     [opening]         a row that several states have is drawn once, with a line from each
+ *         :
+ *    timeout 10s        time-outs and ends are dashed and grey; a row that reports is red
+ *         :
+ *         v
+ *     (absent)          drawn twice: flows begin at the top and end at the bottom, and lines need not lead back
+ *
+ * Rows that stay and do nothing are left out: they are the usual case. From a row that stays, an arrow points back.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/utf8.h"
 #include "machine/tree.h"
+
+/* Characters in a line of a label, and labels beside each other: 800 pixels, the width of a README, have room for them. */
+enum { WIDTH = 32, COLUMNS = 4 };
+
+#define BEGIN "absent"
+#define END "absent again" /* names of states have no blanks */
+#define ROW "shape=plaintext, width=0.1, height=0.2, margin=\"0.03,0.03\""
+#define NOT_IN_TABLE "shape=ellipse, style=filled, fillcolor=gray92"
+#define TIME_COLOR "gray45"
+#define REPORT_COLOR "firebrick"
 
 static const char *const sides[] = {[INK_FROM_ANY] = "",
 				    [INK_FROM_INITIATOR] = " from initiator",
@@ -18,25 +40,84 @@ static const char *const sides[] = {[INK_FROM_ANY] = "",
 				    [INK_FROM_LOW] = " from low",
 				    [INK_FROM_THE_HIGH] = " from high"};
 
-/* Graphviz strings end at a quote, and know \n as a line's end. What would control a terminal is shown as \u009b. */
-static void put_text(FILE *out, const char *text)
+static const char *const amounts[] = {[INK_AMOUNT_PAYLOAD] = "payload",
+				      [INK_AMOUNT_LENGTH] = "length",
+				      [INK_AMOUNT_PICTURES_I] = "pictures I",
+				      [INK_AMOUNT_PICTURES_P] = "pictures P",
+				      [INK_AMOUNT_PICTURES_B] = "pictures B"};
+
+/* ------------------------------------------------------------------ text */
+
+/* A label being written. Lines end before a word that would exceed WIDTH. */
+struct label {
+	FILE *out;
+	unsigned column;
+};
+
+static void end_line(struct label *l)
 {
-	uint32_t c;
+	if (l->column)
+		fputs("\\n", l->out);
+	l->column = 0;
+}
 
-	while (*text) {
-		unsigned n = ink_utf8_decode(text, &c);
-
-		if (!n)
-			fprintf(out, "\\\\x%02x", (unsigned char)*text);
-		else if (ink_is_control(c))
-			fprintf(out, c < 0x80 ? "\\\\x%02x" : "\\\\u%04x", c);
-		else
-			fprintf(out, "%s%.*s", c == '"' || c == '\\' ? "\\" : "", (int)n, text);
-		text += n ? n : 1;
+/*
+ * A character of at most `n` bytes; 0: not UTF-8. Graphviz strings end at a quote, and know \n as a line's end. What
+ * would control a terminal is shown as \u009b.
+ */
+static void put_character(struct label *l, const char *text, unsigned n, uint32_t c)
+{
+	if (!n)
+		l->column += (unsigned)fprintf(l->out, "\\\\x%02x", (unsigned char)*text) - 1;
+	else if (ink_is_control(c))
+		l->column += (unsigned)fprintf(l->out, c < 0x80 ? "\\\\x%02x" : "\\\\u%04x", c) - 1;
+	else {
+		fprintf(l->out, "%s%.*s", c == '"' || c == '\\' ? "\\" : "", (int)n, text);
+		l->column++;
 	}
 }
 
-static void put_time(FILE *out, uint64_t time)
+/* Bytes, not characters: a word in another script may wrap early. */
+static void put_word(struct label *l, const char *word, size_t length)
+{
+	uint32_t c;
+
+	if (l->column && l->column + 1 + length > WIDTH)
+		end_line(l);
+	else if (l->column) {
+		fputc(' ', l->out);
+		l->column++;
+	}
+	for (const char *end = word + length; word < end;) {
+		unsigned n = ink_utf8_decode(word, &c);
+
+		put_character(l, word, n, c);
+		word += n ? n : 1;
+	}
+}
+
+static void put_words(struct label *l, const char *text)
+{
+	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+		size_t length = strcspn(text, " ");
+
+		put_word(l, text, length);
+		text += length;
+	}
+}
+
+/* Names are as long as their writers please, and so are lists of them: a comma ends a word. */
+static void put_name(struct label *l, const char *name, int more)
+{
+	put_words(l, name);
+	if (more)
+		fputc(',', l->out);
+	l->column += more != 0;
+}
+
+/* -------------------------------------------------------------- triggers */
+
+static const char *show_time(uint64_t time, char text[40])
 {
 	static const struct {
 		uint64_t worth;
@@ -45,126 +126,380 @@ static void put_time(FILE *out, uint64_t time)
 		     {3600000000000ull, "h"},
 		     {60000000000ull, "m"},
 		     {1000000000ull, "s"}};
+	unsigned i = 0;
 
-	for (unsigned i = 0; i < 4; i++)
-		if (time % units[i].worth == 0) {
-			fprintf(out, "%llu%s", (unsigned long long)(time / units[i].worth), units[i].name);
-			return;
-		}
-	fprintf(out, "%llums", (unsigned long long)(time / 1000000));
+	while (i < 4 && time % units[i].worth)
+		i++;
+	snprintf(text, 40, "timeout %llu%s", (unsigned long long)(time / (i < 4 ? units[i].worth : 1000000)),
+		 i < 4 ? units[i].name : "ms");
+	return text;
 }
 
-static void put_trigger(FILE *out, const struct ink_trigger *t)
+static int is_timed(const struct ink_trigger *t)
 {
-	switch (t->kind) {
-	case INK_ON_TIMEOUT:
-		fputs("timeout ", out);
-		put_time(out, t->time);
-		break;
-	case INK_ON_END:
-		fputs("end", out);
-		break;
-	default:
-		put_text(out, t->kind == INK_ON_ANY ? "*" : t->name->text);
-		fputs(sides[t->from], out);
+	return t->kind == INK_ON_TIMEOUT || t->kind == INK_ON_END;
+}
+
+static void put_trigger(struct label *l, const struct ink_trigger *t, int more)
+{
+	char time[40];
+
+	if (t->kind == INK_ON_TIMEOUT)
+		put_name(l, show_time(t->time, time), more);
+	else if (t->kind == INK_ON_END)
+		put_name(l, "end", more);
+	else {
+		put_name(l, t->kind == INK_ON_ANY ? "*" : t->name->text, more && !*sides[t->from]);
+		if (*sides[t->from])
+			put_name(l, sides[t->from], more);
 	}
 }
 
-static void put_actions(FILE *out, const struct ink_machine *m, const struct ink_written_row *row)
+static unsigned triggers_of(const struct ink_written_row *row, int timed)
 {
-	const struct ink_action *a = &row->action;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < row->n_triggers; i++)
+		n += is_timed(&row->triggers[i]) == timed;
+	return n;
+}
+
+static void put_triggers(struct label *l, const struct ink_written_row *row, int timed)
+{
+	unsigned left = triggers_of(row, timed);
+
+	for (unsigned i = 0; i < row->n_triggers; i++)
+		if (is_timed(&row->triggers[i]) == timed)
+			put_trigger(l, &row->triggers[i], --left > 0);
+}
+
+/* --------------------------------------------------------------- actions */
+
+/* Each action begins a line, so that lists of them can be told from triggers. */
+static void put_action(struct label *l, const char *verb, const char *what)
+{
+	end_line(l);
+	put_words(l, "/");
+	put_words(l, verb);
+	put_words(l, what);
+}
+
+static void put_counting(struct label *l, const struct ink_machine *m, const struct ink_counting *c)
+{
+	char number[40];
+
+	put_action(l, "count", m->counters[c->counter].name->text);
+	snprintf(number, sizeof number, "by %llu", (unsigned long long)c->number);
+	if (c->amount == INK_AMOUNT_NUMBER && c->number != 1)
+		put_words(l, number);
+	if (c->amount != INK_AMOUNT_NUMBER) {
+		put_words(l, "by");
+		put_words(l, amounts[c->amount]);
+	}
+}
+
+static void put_actions(struct label *l, const struct ink_machine *m, const struct ink_action *a)
+{
+	char number[40];
 
 	for (unsigned i = 0; i < a->n_countings; i++)
-		fprintf(out, "\\n/ count %s", m->counters[a->countings[i].counter].name->text);
-	if (a->report) {
-		fputs("\\n/ report ", out);
-		put_text(out, a->report);
-	}
+		put_counting(l, m, &a->countings[i]);
+	if (a->report)
+		put_action(l, "report", a->report);
 	if (a->verdict)
-		fputs(a->verdict == INK_DROP ? "\\n/ drop" : "\\n/ pass", out);
+		put_action(l, a->verdict == INK_DROP ? "drop" : "pass", "");
+	snprintf(number, sizeof number, "%u", a->mark);
 	if (a->marks)
-		fprintf(out, "\\n/ mark %u", a->mark);
+		put_action(l, "mark", number);
 	if (a->saves)
-		fputs("\\n/ save", out);
+		put_action(l, "save", "");
 }
 
-static int is_drawn(const struct ink_machine *m, const struct ink_state *s, unsigned i, unsigned to)
-{
-	const struct ink_written_row *row = s->rows[i];
-	int stays = s != &m->absent && to == (unsigned)(s - m->states);
+/* ---------------------------------------------------------------- arrows */
 
-	return s->taken[i] && ink_row_leads(m, s, row) == to && (!stays || row->number) &&
-	       !(s == &m->absent && to == INK_NOWHERE && !row->number);
+/* A line of the picture: this row leads from one state to another. The part of a row for time is drawn by itself. */
+struct arrow {
+	const struct ink_written_row *row;
+	const struct ink_action *action;
+	unsigned from, to; /* written states, or one of these: */
+	int timed;
+};
+
+/* Numbers behind those of the written states. */
+enum place { AT_ABSENT, AT_UNSURE, AT_END };
+
+struct picture {
+	const struct ink_machine *m;
+	FILE *out;
+	struct arrow *arrows;
+	size_t n; /* arrows */
+	int timed, reports, expendable;
+};
+
+static unsigned place(const struct picture *p, enum place at)
+{
+	return p->m->n_states + at;
 }
 
-static void put_row(FILE *out, const struct ink_machine *m, const struct ink_written_row *row)
+static unsigned number_of(const struct picture *p, const struct ink_state *s)
 {
-	for (unsigned i = 0; i < row->n_triggers; i++) {
+	return s == &p->m->absent   ? place(p, AT_ABSENT)
+	       : s == &p->m->unsure ? place(p, AT_UNSURE)
+				    : (unsigned)(s - p->m->states);
+}
+
+static const char *name_of(const struct picture *p, unsigned number)
+{
+	return number < p->m->n_states         ? p->m->states[number].name
+	       : number == place(p, AT_ABSENT) ? BEGIN
+	       : number == place(p, AT_UNSURE) ? "unsure"
+					       : END;
+}
+
+/* A packet of an unsure flow moves nothing, and one that is absent stays so. */
+static unsigned leads_to(const struct picture *p, const struct ink_state *s,
+			 const struct ink_written_row *row, int timed)
+{
+	unsigned to = ink_row_leads(p->m, s, row);
+
+	if (s == &p->m->absent && to == INK_NOWHERE)
+		return place(p, AT_ABSENT);
+	if (s == &p->m->unsure && !timed)
+		return place(p, AT_UNSURE);
+	return to == INK_NOWHERE ? place(p, AT_END) : to;
+}
+
+/* Without memory for the arrows they are only counted. */
+static void add_arrow(struct picture *p, const struct ink_state *s, const struct ink_written_row *row,
+		      int timed)
+{
+	struct arrow a = {row, &row->action, number_of(p, s), leads_to(p, s, row, timed), timed};
+
+	if (!triggers_of(row, timed) || (a.from == a.to && !row->number && !row->new_initiator))
+		return;
+	if (p->arrows)
+		p->arrows[p->n] = a;
+	p->n++;
+	p->timed |= timed;
+	p->reports |= a.action->report != NULL;
+}
+
+static void add_arrows(struct picture *p, const struct ink_state *s)
+{
+	for (unsigned i = 0; i < s->n_rows; i++)
+		for (int timed = 0; s->taken[i] && timed < 2; timed++)
+			add_arrow(p, s, s->rows[i], timed);
+}
+
+static void find_arrows(struct picture *p)
+{
+	p->n = 0;
+	add_arrows(p, &p->m->absent);
+	for (unsigned i = 0; i < p->m->n_states; i++)
+		add_arrows(p, &p->m->states[i]);
+	add_arrows(p, &p->m->unsure);
+}
+
+/* The order of the text. Arrows that share a label are neighbours, those that stay by themselves. */
+static int compare(const void *one, const void *other)
+{
+	const struct arrow *a = one, *b = other;
+
+	if (a->row != b->row)
+		return a->row->at < b->row->at ? -1 : 1;
+	if (a->timed != b->timed)
+		return a->timed - b->timed;
+	if (a->to != b->to)
+		return a->to < b->to ? -1 : 1;
+	return a->from < b->from ? -1 : a->from > b->from;
+}
+
+static int share_label(const struct arrow *a, const struct arrow *b)
+{
+	return a->row == b->row && a->action == b->action && a->timed == b->timed && a->to == b->to;
+}
+
+/* --------------------------------------------------------------- drawing */
+
+static const char *color_of(const struct arrow *a)
+{
+	return a->action->report ? REPORT_COLOR : a->timed ? TIME_COLOR : "black";
+}
+
+static void put_text(const struct picture *p, struct label *l, const struct arrow *a)
+{
+	put_triggers(l, a->row, a->timed);
+	if (a->row->new_initiator)
+		put_action(l, "new", "initiator");
+	put_actions(l, p->m, a->action);
+}
+
+static void put_line(const struct picture *p, const struct arrow *a, const char *more)
+{
+	fprintf(p->out, "color=%s%s%s];\n", color_of(a), a->timed ? ", style=dashed" : "", more);
+}
+
+/*
+ * Arrows that share a label are a bundle. Bundles that follow each other and have the same states at their ends, as
+ * "fin -> closed | rst -> closed / report ..." has, are a run.
+ */
+struct run {
+	size_t first, size; /* the first arrow, and the arrows of each bundle */
+	size_t n;           /* bundles */
+};
+
+static size_t bundle_at(const struct picture *p, size_t first)
+{
+	size_t i = first;
+
+	while (i < p->n && share_label(&p->arrows[first], &p->arrows[i]))
+		i++;
+	return i - first;
+}
+
+static int look_alike(const struct arrow *a, const struct arrow *b)
+{
+	return a->from == b->from && a->to == b->to && a->timed == b->timed &&
+	       !a->action->report == !b->action->report;
+}
+
+static struct run run_at(const struct picture *p, size_t first)
+{
+	struct run r = {first, bundle_at(p, first), 1};
+
+	for (size_t next = first + r.size; next < p->n && bundle_at(p, next) == r.size; next += r.size, r.n++)
+		for (size_t i = 0; i < r.size; i++)
+			if (!look_alike(&p->arrows[first + i], &p->arrows[next + i]))
+				return r;
+	return r;
+}
+
+/* One label for `rows` bundles of the run, and the lines of the first. If the row stays, the line is the whole arrow. */
+static void put_bundles(const struct picture *p, const struct run *r, size_t bundle, size_t rows)
+{
+	const struct arrow *a = &p->arrows[r->first + bundle * r->size];
+	struct label l = {.out = p->out};
+	size_t number = r->first + bundle * r->size;
+	int stays = r->size == 1 && a->from == a->to;
+
+	fprintf(p->out, "\t\"row %zu\" [" ROW ", fontcolor=%s, label=\"", number, color_of(a));
+	for (size_t i = 0; i < rows; i++) {
 		if (i)
-			fputs(", ", out);
-		put_trigger(out, &row->triggers[i]);
+			fputs("\\n\\n", p->out);
+		l.column = 0;
+		put_text(p, &l, a + i * r->size);
 	}
-	put_actions(out, m, row);
-}
-
-static void put_arrow(FILE *out, const struct ink_machine *m, const struct ink_state *s, unsigned to)
-{
-	unsigned drawn = 0;
-
-	for (unsigned i = 0; i < s->n_rows; i++) {
-		if (!is_drawn(m, s, i, to))
-			continue;
-		if (!drawn++)
-			fprintf(out, "\t\"%s\" -> \"%s\" [label=\"", s->name,
-				to == INK_NOWHERE ? "absent" : m->states[to].name);
-		else
-			fputs("\\n", out);
-		put_row(out, m, s->rows[i]);
+	fputs("\"];\n", p->out);
+	for (size_t i = 0; i < r->size; i++) {
+		fprintf(p->out, "\t\"%s\" -> \"row %zu\" [", name_of(p, a[i].from), number);
+		put_line(p, a, stays ? ", dir=back" : ", dir=none");
 	}
-	if (drawn)
-		fputs("\"];\n", out);
+	if (stays)
+		return;
+	fprintf(p->out, "\t\"row %zu\" -> \"%s\" [", number, name_of(p, a->to));
+	put_line(p, a, "");
 }
 
-static void put_arrows(FILE *out, const struct ink_machine *m, const struct ink_state *s)
+/* The labels of a run stand beside each other, four of them at most; returns the first arrow behind it. */
+static size_t put_run(const struct picture *p, size_t first)
 {
-	for (unsigned to = 0; to < m->n_states; to++)
-		put_arrow(out, m, s, to);
-	put_arrow(out, m, s, INK_NOWHERE);
+	struct run r = run_at(p, first);
+	size_t rows = r.n > 2 * COLUMNS ? (r.n + COLUMNS - 1) / COLUMNS : 2;
+
+	for (size_t bundle = 0; bundle < r.n; bundle += rows)
+		put_bundles(p, &r, bundle, r.n - bundle < rows ? r.n - bundle : rows);
+	return first + r.n * r.size;
 }
 
-static void put_machine(FILE *out, const struct ink_machine *m)
+static int has_arrow(const struct picture *p, enum place at)
 {
-	fprintf(out, "digraph \"%s\" {\n", m->name);
-	fprintf(out, "\tlabel=\"%s\\nkey %s\";\n\tlabelloc=t;\n\tfontname=\"Helvetica\";\n", m->name,
-		m->key_text);
-	fputs("\trankdir=LR;\n\tnode [shape=box, style=rounded, fontname=\"Helvetica\"];\n"
-	      "\tedge [fontname=\"Helvetica\", fontsize=10];\n"
-	      "\t\"absent\" [shape=circle, style=dashed];\n",
-	      out);
-	for (unsigned i = 0; i < m->n_states; i++)
-		fprintf(out, "\t\"%s\"%s;\n", m->states[i].name,
+	for (size_t i = 0; i < p->n; i++)
+		if (p->arrows[i].from == place(p, at) || p->arrows[i].to == place(p, at))
+			return 1;
+	return 0;
+}
+
+static void put_states(struct picture *p)
+{
+	const struct ink_machine *m = p->m;
+
+	fputs("\t\"" BEGIN "\" [" NOT_IN_TABLE "];\n", p->out);
+	if (has_arrow(p, AT_END))
+		fputs("\t\"" END "\" [label=\"absent\", " NOT_IN_TABLE "];\n", p->out);
+	if (has_arrow(p, AT_UNSURE))
+		fputs("\t\"unsure\" [" NOT_IN_TABLE "];\n", p->out);
+	for (unsigned i = 0; i < m->n_states; i++) {
+		fprintf(p->out, "\t\"%s\"%s;\n", m->states[i].name,
 			m->states[i].expendable ? " [style=\"rounded,dashed\"]" : "");
-	put_arrows(out, m, &m->absent);
-	for (unsigned i = 0; i < m->n_states; i++)
-		put_arrows(out, m, &m->states[i]);
-	fputs("}\n", out);
+		p->expendable |= m->states[i].expendable;
+	}
+}
+
+/* The title, and the key to what is in the picture. A machine's name is of letters, digits, - and _. */
+static void put_title(const struct picture *p)
+{
+	const struct ink_machine *m = p->m;
+
+	fprintf(p->out, "\tlabel=<<font point-size=\"16\"><b>%s</b></font><br/>key %s%s%s", m->name,
+		m->key_text, m->remembers_initiator ? ", remember initiator" : "",
+		m->remembers_tail ? ", remember tail" : "");
+	if (p->timed)
+		fputs("<br/><font color=\"" TIME_COLOR
+		      "\">dashed and grey: time passes, or the input ends</font>",
+		      p->out);
+	if (p->reports)
+		fputs("<br/><font color=\"" REPORT_COLOR "\">red: a report</font>", p->out);
+	if (p->expendable)
+		fputs("<br/>dashed border: expendable", p->out);
+	fputs("<br/> >;\n", p->out);
+}
+
+static void put_machine(struct picture *p)
+{
+	fprintf(p->out, "digraph \"%s\" {\n", p->m->name);
+	fputs("\tlabelloc=t; fontname=\"Helvetica\"; fontsize=10; ranksep=0.2; nodesep=0.15;\n"
+	      "\tnode [shape=box, style=rounded, fontname=\"Helvetica\", fontsize=10, height=0.3, margin=\"0.08,0.03\"];\n"
+	      "\tedge [arrowsize=0.7];\n",
+	      p->out);
+	put_states(p);
+	for (size_t i = 0; i < p->n;)
+		i = put_run(p, i);
+	put_title(p);
+	fputs("}\n", p->out);
+}
+
+/* The text, or NULL without memory. */
+static char *draw(struct picture *p)
+{
+	char *text = NULL;
+	size_t length;
+	int failed;
+
+	p->out = open_memstream(&text, &length);
+	if (!p->out)
+		return NULL;
+	put_machine(p);
+	failed = ferror(p->out);
+	if (!fclose(p->out) && !failed)
+		return text;
+	free(text);
+	return NULL;
 }
 
 char *ink_machine_draw(const struct ink_machine *m)
 {
+	struct picture p = {.m = m};
 	char *text = NULL;
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
-	int failed;
 
-	if (!out)
-		return NULL;
-	put_machine(out, m);
-	failed = ferror(out);
-	if (fclose(out) || failed) {
-		free(text);
-		errno = ENOMEM;
-		return NULL;
+	find_arrows(&p);
+	p.arrows = malloc((p.n + 1) * sizeof *p.arrows);
+	if (p.arrows) {
+		find_arrows(&p);
+		qsort(p.arrows, p.n, sizeof *p.arrows, compare);
+		text = draw(&p);
 	}
+	free(p.arrows);
+	if (!text)
+		errno = ENOMEM;
 	return text;
 }
