@@ -14,9 +14,15 @@ static unsigned least(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
 /*
  * How many letters must be put in, taken out, exchanged or swapped with their
- * neighbour to make one word of the other; three rows of the usual table.
+ * neighbour to make one word of the other, be they large or small; three rows of
+ * the usual table.
  */
 static unsigned distance(const char *a, size_t n, const char *b, size_t m)
 {
@@ -27,7 +33,8 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m)
 	for (unsigned i = 1; i <= n; i++) {
 		new[0] = i;
 		for (unsigned j = 1; j <= m; j++) {
-			new[j] = least(least(old[j], new[j - 1]) + 1, old[j - 1] + (a[i - 1] != b[j - 1]));
+			new[j] = least(least(old[j], new[j - 1]) + 1,
+				       old[j - 1] + (lower(a[i - 1]) != lower(b[j - 1])));
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
 				new[j] = least(new[j], older[j - 2] + 1);
 		}
