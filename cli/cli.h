@@ -71,6 +71,8 @@ struct cli_option {
 	const char *const *words;
 	int (*take)(const char *text, void *field); /* 0, or negative: not a value */
 	const char *shape;                          /* what a value looks like; NULL: derived from `how` */
+	const char *
+		longer; /* a letter's: long names by which other programs have it, with blanks around each; or NULL */
 };
 
 enum { CLI_OPTIONS_MOST = 40 };

@@ -74,9 +74,16 @@ _Static_assert(SIM_VIDEO_RTP == 0 && SIM_VIDEO_TS == 1 && SIM_VIDEO_ES == 2, "th
 #define TIME(field) .how = CLI_TIME, .at = AT(field)
 
 static const struct cli_option options[] = {
-	{.name = "w", .how = CLI_WORD, .at = offsetof(struct request, capture)},
-	{.name = "t", .how = CLI_WORD, .at = offsetof(struct request, truth)},
-	{.name = "s", .how = CLI_NUMBER, .at = AT(snaplen), .least = 1},
+	{.name = "w",
+	 .how = CLI_WORD,
+	 .at = offsetof(struct request, capture),
+	 .longer = " write output file "},
+	{.name = "t", .how = CLI_WORD, .at = offsetof(struct request, truth), .longer = " truth "},
+	{.name = "s",
+	 .how = CLI_NUMBER,
+	 .at = AT(snaplen),
+	 .least = 1,
+	 .longer = " snaplen snapshot-length "},
 	{.name = "flows", COUNT(flows, SIM_FLOWS_MOST)},
 	{.name = "established", COUNT(established, SIM_FLOWS_MOST)},
 	{.name = "udp", COUNT(udp, SIM_FLOWS_MOST)},
@@ -191,6 +198,8 @@ static int parse(int argc, char **argv, struct request *r)
 	struct cli_line line = {&cli_generate, options, OPTIONS, r, {NULL}};
 	int error = cli_options(&line, argc, argv);
 
+	if (!error && !r->capture && optind < argc)
+		return cli_usage(&cli_generate, "no output file; did you mean '-w %s'?", argv[optind]);
 	if (!error)
 		error = cli_nothing_more(&line, argc, argv);
 	default_counts(&line, &r->traffic);

@@ -34,6 +34,20 @@ static void overview(FILE *to)
 	fprintf(to, "\n  --version  the version\n");
 }
 
+/* Words by which other programs have what is spelt otherwise here. */
+static const struct {
+	const char *word, *ours;
+} others[] = {{"version", "--version"}, {"list", "check --list"}, {"machines", "check --list"},
+	      {"-v", "--version"},      {"-V", "--version"},      {"--list", "check --list"}};
+
+static const char *meant_by(const char *word)
+{
+	for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++)
+		if (!strcmp(others[i].word, word))
+			return others[i].ours;
+	return NULL;
+}
+
 static int no_option(const char *what)
 {
 	struct ink_suggest near = ink_suggest(what, strlen(what));
@@ -49,6 +63,11 @@ static int no_command(const char *what)
 	struct ink_suggest near = ink_suggest(what, strlen(what));
 	char hint[96];
 
+	if (cli_bundled(what))
+		return cli_usage(
+			NULL,
+			"unknown command '%s', but a machine: 'inkling run %s' runs it, 'inkling show %s' prints it",
+			what, what, what);
 	for (unsigned i = 0; i < COMMANDS; i++)
 		ink_suggest_offer(&near, commands[i]->name);
 	ink_suggest_offer(&near, "help");
@@ -72,6 +91,10 @@ static int moved(const char *program, char *const *arguments)
 
 static int unknown(const char *what)
 {
+	const char *option = *what == '-' ? "option" : "command";
+
+	if (meant_by(what))
+		return cli_usage(NULL, "unknown %s '%s'; did you mean '%s'?", option, what, meant_by(what));
 	return *what == '-' ? no_option(what) : no_command(what);
 }
 

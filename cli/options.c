@@ -244,10 +244,13 @@ static const char *dashes(const struct cli_option *o)
 
 static int no_value(const struct cli_line *line, const struct cli_option *o, const char *text)
 {
-	char shape[100];
+	struct ink_suggest near = ink_suggest(text, strlen(text));
+	char shape[100], hint[96];
 
-	return cli_usage(line->command, "%s%s '%s': invalid value; expected %s", dashes(o), o->name, text,
-			 shape_of(o, shape, sizeof shape));
+	for (unsigned i = 0; o->how == CLI_CHOICE && o->words[i]; i++)
+		ink_suggest_offer(&near, o->words[i]);
+	return cli_usage(line->command, "%s%s '%s': invalid value; expected %s%s", dashes(o), o->name, text,
+			 shape_of(o, shape, sizeof shape), ink_suggest_hint(&near, hint));
 }
 
 static int value_missing(const struct cli_line *line, const struct cli_option *o, const char *word)
@@ -288,11 +291,30 @@ static unsigned begins_with(const struct cli_line *line, const char *word, char 
 	return found;
 }
 
+/* The option of one letter that other programs have by this long name, or NULL. */
+static const struct cli_option *letter_for(const struct cli_line *line, const char *name, size_t length)
+{
+	char blanked[INK_SUGGEST_MAX + 3];
+
+	if (length > INK_SUGGEST_MAX)
+		return NULL;
+	snprintf(blanked, sizeof blanked, " %.*s ", (int)length, name);
+	for (unsigned i = 0; i < line->n; i++)
+		if (line->options[i].longer && strstr(line->options[i].longer, blanked))
+			return &line->options[i];
+	return NULL;
+}
+
 /* Long names are compared without their dashes, which would count as matching letters. */
 static int no_such_option(const struct cli_line *line, const char *word)
 {
-	struct ink_suggest near = ink_suggest(word + 2, strcspn(word + 2, "="));
+	size_t length = strcspn(word + 2, "=");
+	struct ink_suggest near = ink_suggest(word + 2, length);
+	const struct cli_option *letter = letter_for(line, word + 2, length);
 
+	if (letter)
+		return cli_usage(line->command, "unknown option '%s'; did you mean '-%s'?", word,
+				 letter->name);
 	for (unsigned i = 0; i < line->n; i++)
 		if (line->options[i].name[1])
 			ink_suggest_offer(&near, line->options[i].name);

@@ -224,6 +224,15 @@ each refuses <<'table'
 2 -o - and -w - cannot both be standard output | run ./save.fsm -r x.pcap -o - -w -
 2 --no-timeouts and --age-bits: | run tcp -r x.pcap --no-timeouts --age-bits 2
 2 no input (-r FILE or -i INTERFACE) | run tcp
+2 no input (-r FILE or -i INTERFACE) | run ./save.fsm port 80
+# An input without its option.
+2 no input; did you mean '-r x.pcap'? | run tcp x.pcap
+2 no input; did you mean '-r ./x.pcap'? | run tcp ./x.pcap port 80
+2 no input; did you mean '-r x.pcap'? | run x.pcap tcp
+2 no input; did you mean '-r x.pcap'? | run x.pcap ./save.fsm
+2 no input; did you mean '-i lo'? | run tcp lo
+1 filter 'scan': can't parse filter expression: syntax error; scan is a machine: | run tcp -r x.pcap scan
+1 did you mean 'lo'? | run tcp -i loo
 2 -r and -i: one input only | run tcp -r x.pcap -i lo
 2 which machine | run
 # Options without effect.

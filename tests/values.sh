@@ -79,6 +79,7 @@ done
 
 # ------------------------------------------------------------------ options
 
+: >mine.fsm
 each exits <<'end'
 0 tcp on x.pcap | run tcp -r x.pcap --error 1/1024
 0 exact | plan --states 3 --memory 1T --kind exact
@@ -116,6 +117,27 @@ each exits <<'end'
 2 inkling: unknown command 'chekc'; did you mean 'check'? | help chekc
 2 inkling: unknown command 'hlep'; did you mean 'help'? | hlep
 2 unknown command 'demo' | demo
+# So does a word of other programs, and a name in the wrong place.
+2 unknown option '--read'; did you mean '-r'? | run tcp --read x.pcap
+2 unknown option '--output=y'; did you mean '-o'? | run tcp -r x.pcap --output=y
+2 unknown option '--interface'; did you mean '-i'? | run tcp --interface lo
+2 unknown option '--write'; did you mean '-w'? | generate --write y
+2 no output file; did you mean '-w y.pcap'? | generate y.pcap
+2 unknown command 'version'; did you mean '--version'? | version
+2 unknown option '-V'; did you mean '--version'? | -V
+2 unknown command 'list'; did you mean 'check --list'? | list
+2 unknown command 'tcp', but a machine: 'inkling run tcp' runs it | tcp -r x.pcap
+2 unknown command 'scan', but a machine: | help scan
+# And so does a value, large or small.
+2 --kind 'lines': invalid value; expected line, compact, dleft, exact, stateful, direct or kbf; did you mean 'line'? | run tcp -r x.pcap --kind lines
+2 did you mean 'compact'? | plan --states 3 --flows 1k --kind Compact
+2 did you mean 'exact'? | bench --kind exat
+2 did you mean 'replace'? | run tcp -r x.pcap --full replce
+2 did you mean 'unsure'? | run tcp -r x.pcap --exact-for unsur
+2 did you mean 'rtp'? | generate -w y --video 1 --video-as rpt
+1 no machine 'TCP'; did you mean 'tcp'? | run TCP -r x.pcap
+1 no machine 'tear-down'; did you mean 'teardown'? | draw tear-down
+1 no machine 'mine'; the file of that name is mine.fsm | run mine -r x.pcap
 end
 for far in "draw --nonsense" "--nonsense" "nonsense" "run tcp -r x.pcap -z"; do
 	# shellcheck disable=SC2086 # these are several words

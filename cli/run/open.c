@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* inkling run: opens and closes the machine, tables, input and outputs of a session. */
 #include <errno.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/suggest.h"
 #include "cli/run/run.h"
 
 /* --------------------------------------------------------------------------- machine */
@@ -140,13 +142,30 @@ static int check_link(const struct session *s)
 	return cli_failed("%s: link type %s (%d) is not supported", input, name, (int)link);
 }
 
-/* A second capture on the line is read as a part of the filter. */
+static int no_interface(const struct request *r, const struct ink_why *why)
+{
+	struct ink_suggest near = ink_suggest(r->interface, strlen(r->interface));
+	struct if_nameindex *all = if_nameindex();
+	char hint[96];
+
+	for (struct if_nameindex *i = all; i && i->if_index; i++)
+		ink_suggest_offer(&near, i->if_name);
+	cli_failed("%s%s", why->text, if_nametoindex(r->interface) ? "" : ink_suggest_hint(&near, hint));
+	if_freenameindex(all);
+	return CLI_FAILED;
+}
+
+/* A second capture or machine on the line is read as a part of the filter. */
 static int no_input(const struct request *r, int error, const struct ink_why *why)
 {
-	if (error != EINVAL || !r->file_in_filter)
-		return cli_failed("%s", why->text);
-	return cli_failed("%s; %s is a file: -r reads one file, and the words behind it are the filter",
-			  why->text, r->file_in_filter);
+	if (error == EINVAL && r->file_in_filter)
+		return cli_failed(
+			"%s; %s is a file: -r reads one file, and the words behind it are the filter",
+			why->text, r->file_in_filter);
+	if (error == EINVAL && r->machine_in_filter)
+		return cli_failed("%s; %s is a machine: one is run, and the words behind it are the filter",
+				  why->text, r->machine_in_filter);
+	return r->interface ? no_interface(r, why) : cli_failed("%s", why->text);
 }
 
 static int open_input(struct session *s)

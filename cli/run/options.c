@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* inkling run: the command line, as tcpdump has it. */
+#include <net/if.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +17,16 @@ _Static_assert(INK_UNSURE == 1 && INK_REFUSE == 2 && INK_REPLACE == 3, "the orde
 #define AT(field) offsetof(struct request, field)
 
 static const struct cli_option options[] = {
-	{.name = "r", .how = CLI_WORD, .at = AT(file)},
-	{.name = "i", .how = CLI_WORD, .at = AT(interface), .shape = "an interface name"},
-	{.name = "w", .how = CLI_WORD, .at = AT(write)},
-	{.name = "o", .how = CLI_WORD, .at = AT(output)},
-	{.name = "c", .how = CLI_NUMBER, .at = AT(packets), .least = 1},
-	{.name = "q", .how = CLI_FLAG, .at = AT(quiet)},
+	{.name = "r", .how = CLI_WORD, .at = AT(file), .longer = " read file input "},
+	{.name = "i",
+	 .how = CLI_WORD,
+	 .at = AT(interface),
+	 .shape = "an interface name",
+	 .longer = " interface "},
+	{.name = "w", .how = CLI_WORD, .at = AT(write), .longer = " write "},
+	{.name = "o", .how = CLI_WORD, .at = AT(output), .longer = " output json "},
+	{.name = "c", .how = CLI_NUMBER, .at = AT(packets), .least = 1, .longer = " count packets "},
+	{.name = "q", .how = CLI_FLAG, .at = AT(quiet), .longer = " quiet silent "},
 	{.name = "kind", .how = CLI_CHOICE, .at = AT(table.kind), .words = cli_kinds, .least = 1},
 	{.name = "flows", .how = CLI_NUMBER, .at = AT(table.flows), .least = 1},
 	{.name = "memory", .how = CLI_SIZE, .at = AT(table.bytes), .least = 1},
@@ -53,14 +58,54 @@ static int join(int argc, char **argv, char **filter)
 	return argc && !*filter ? cli_failed("no memory") : CLI_DONE;
 }
 
+/* A name with a slash may also be a capture's. */
+static int is_machine_file(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length >= 4 && !strcmp(name + length - 4, ".fsm");
+}
+
+/* The first word that names a file, other than a machine; or NULL. */
 static const char *name_of_a_file(int argc, char **argv)
 {
 	struct stat found;
 
 	for (int i = 0; i < argc; i++)
-		if (stat(argv[i], &found) == 0 && S_ISREG(found.st_mode))
+		if (!cli_bundled(argv[i]) && !is_machine_file(argv[i]) && stat(argv[i], &found) == 0 &&
+		    S_ISREG(found.st_mode))
 			return argv[i];
 	return NULL;
+}
+
+/* tcp is also a word of filters. */
+static const char *name_of_a_machine(int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++)
+		if (cli_bundled(argv[i]) && ink_filter_try(argv[i], NULL))
+			return argv[i];
+	return NULL;
+}
+
+static const char *name_of_an_interface(int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++)
+		if (!cli_bundled(argv[i]) && if_nametoindex(argv[i]))
+			return argv[i];
+	return NULL;
+}
+
+/* The input may be there without its option, behind the machine or in its place. */
+static int no_input(int argc, char **argv)
+{
+	int machine = cli_names_file(argv[0]);
+	const char *file = name_of_a_file(argc - machine, argv + machine);
+	const char *interface = name_of_an_interface(argc - machine, argv + machine);
+
+	if (file || interface)
+		return cli_usage(&cli_run, "no input; did you mean '%s %s'?", file ? "-r" : "-i",
+				 file ? file : interface);
+	return cli_usage(&cli_run, "no input (-r FILE or -i INTERFACE)");
 }
 
 /* An option without effect is a mistake on the command line. */
@@ -89,8 +134,6 @@ static int check_effects(const struct request *r)
 /* Options that contradict each other. */
 static int check_combinations(const struct request *r)
 {
-	if (!r->file && !r->interface)
-		return cli_usage(&cli_run, "no input (-r FILE or -i INTERFACE)");
 	if (r->file && r->interface)
 		return cli_usage(&cli_run, "-r and -i: one input only");
 	if (r->two_pass && (!r->file || !strcmp(r->file, "-")))
@@ -120,11 +163,13 @@ int run_options(int argc, char **argv, struct request *r)
 	error = cli_options(&line, argc, argv);
 	if (error)
 		return error;
-	if (optind < argc)
-		r->machine = argv[optind++];
-	else
+	if (optind == argc)
 		return cli_usage(&cli_run, CLI_WHICH_MACHINE);
+	if (!r->file && !r->interface)
+		return no_input(argc - optind, argv + optind);
+	r->machine = argv[optind++];
 	r->file_in_filter = name_of_a_file(argc - optind, argv + optind);
+	r->machine_in_filter = name_of_a_machine(argc - optind, argv + optind);
 	error = check_combinations(r);
 	return error ? error : join(argc - optind, argv + optind, &r->filter);
 }

@@ -29,16 +29,17 @@ enum { DEFAULT_FLOWS = 1000000 };
 
 struct request {
 	const char *machine;
-	const char *file;           /* -r */
-	const char *interface;      /* -i */
-	const char *write;          /* -w */
-	const char *output;         /* -o */
-	char *filter;               /* the rest of the line */
-	const char *file_in_filter; /* a word of the filter that names a file, or NULL */
-	uint64_t packets;           /* -c; 0: all */
-	uint64_t seed;              /* --seed; 0: none */
-	uint64_t chance_seed;       /* of `chance` conditions */
-	struct ink_options table;   /* its seed makes the secret */
+	const char *file;              /* -r */
+	const char *interface;         /* -i */
+	const char *write;             /* -w */
+	const char *output;            /* -o */
+	char *filter;                  /* the rest of the line */
+	const char *file_in_filter;    /* a word of the filter that names a file, or NULL */
+	const char *machine_in_filter; /* one that names a bundled machine, or NULL */
+	uint64_t packets;              /* -c; 0: all */
+	uint64_t seed;                 /* --seed; 0: none */
+	uint64_t chance_seed;          /* of `chance` conditions */
+	struct ink_options table;      /* its seed makes the secret */
 	int verify;
 	int two_pass;
 	int exact_for_unsure;

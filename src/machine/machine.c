@@ -188,7 +188,7 @@ static struct ink_machine *load_bundled(const char *name, const struct ink_machi
 					struct ink_why *why)
 {
 	struct ink_suggest near = ink_suggest(name, strlen(name));
-	char hint[96];
+	char hint[96], file[256];
 
 	for (unsigned i = 0; i < ink_bundled_count; i++) {
 		const struct ink_bundled *b = &ink_bundled_machines[i];
@@ -197,8 +197,11 @@ static struct ink_machine *load_bundled(const char *name, const struct ink_machi
 			return make_machine(b->text, b->length, o);
 		ink_suggest_offer(&near, b->name);
 	}
+	snprintf(file, sizeof file, "%s.fsm", name);
 	if (access(name, F_OK) == 0)
 		ink_fail(why, 0, "no machine '%s'; the file of that name is ./%s", name, name);
+	else if (access(file, F_OK) == 0)
+		ink_fail(why, 0, "no machine '%s'; the file of that name is %s", name, file);
 	else
 		ink_fail(why, 0, "no machine '%s'%s (a file has a slash in its name or ends in .fsm)",
 			    name, ink_suggest_hint(&near, hint));
