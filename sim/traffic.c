@@ -34,6 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/events.h"
 #include "sim/frame.h"
 #include "sim/seeded.h"
 
@@ -58,15 +59,6 @@ enum { SERVERS = 4096, FLOWS_EACH = 16, SPOOFED_BITS = 29 };
 
 /* ------------------------------------------------------------------ what happens when */
 
-struct event {
-	uint64_t time;
-	uint32_t actor;
-	uint16_t step;
-	uint16_t group;
-};
-
-_Static_assert(sizeof(struct event) == 16, "four in a cache line");
-
 struct traffic;
 
 struct group {
@@ -87,8 +79,7 @@ struct traffic {
 	int error;
 	uint64_t life; /* of a connection */
 	struct group groups[GROUPS];
-	struct event *heap;
-	size_t waiting, room;
+	struct sim_events waiting;
 	struct sim_video *videos;
 	uint64_t now;
 	uint8_t servers[2][2][SERVERS]; /* seen: TCP or UDP, IPv4 or IPv6 */
@@ -112,48 +103,12 @@ static uint64_t start_of(const struct traffic *t, unsigned group, uint64_t i)
 	return g->begin + (uint64_t)(part * ((double)i + sim_share(sim_mix(number(t, group, i)))));
 }
 
-/* A heap of four branches: the earliest on top. */
-static void heap_down(struct event *heap, size_t n, struct event e)
+static void wait_for(struct traffic *t, struct sim_event e)
 {
-	size_t at = 0;
-
-	for (;;) {
-		size_t first = 4 * at + 1, last = first + 4 < n ? first + 4 : n, least = first;
-
-		for (size_t i = first + 1; i < last; i++)
-			if (heap[i].time < heap[least].time)
-				least = i;
-		if (first >= n || heap[least].time >= e.time)
-			break;
-		heap[at] = heap[least];
-		at = least;
-	}
-	heap[at] = e;
-}
-
-static void heap_up(struct event *heap, size_t at, struct event e)
-{
-	for (; at && heap[(at - 1) / 4].time > e.time; at = (at - 1) / 4)
-		heap[at] = heap[(at - 1) / 4];
-	heap[at] = e;
-}
-
-static void wait_for(struct traffic *t, struct event e)
-{
-	if (t->waiting == t->room) {
-		size_t room = t->room ? 2 * t->room : 1024;
-		struct event *more = realloc(t->heap, room * sizeof *more);
-
-		if (!more) {
-			t->error = -ENOMEM;
-			return;
-		}
-		t->heap = more;
-		t->room = room;
-	}
-	heap_up(t->heap, t->waiting++, e);
-	if (t->waiting > t->truth->alive_at_once)
-		t->truth->alive_at_once = t->waiting;
+	if (sim_events_add(&t->waiting, e))
+		t->error = -ENOMEM;
+	else if (t->waiting.n > t->truth->alive_at_once)
+		t->truth->alive_at_once = t->waiting.n;
 }
 
 /* ------------------------------------------------------------------------- sending */
@@ -566,7 +521,7 @@ static void show_progress(const struct traffic *t)
 static void start_next(struct traffic *t, unsigned g, uint64_t starts[GROUPS])
 {
 	struct group *group = &t->groups[g];
-	struct event e = {.actor = (uint32_t)group->next, .step = 1, .group = (uint16_t)g};
+	struct sim_event e = {.actor = (uint32_t)group->next, .step = 1, .group = (uint16_t)g};
 
 	t->now = starts[g];
 	e.time = group->send(t, group->next, 0, starts[g]);
@@ -580,15 +535,15 @@ static void start_next(struct traffic *t, unsigned g, uint64_t starts[GROUPS])
 /* The earliest of those that wait. Its next packet takes its place: half the work of taking and giving. */
 static void serve_first(struct traffic *t)
 {
-	struct event e = t->heap[0];
+	struct sim_event e = t->waiting.at[0];
 
 	t->now = e.time;
 	e.time = t->groups[e.group].send(t, e.actor, e.step, start_of(t, e.group, e.actor));
 	e.step++;
-	if (!e.time)
-		e = t->heap[--t->waiting];
-	if (t->waiting)
-		heap_down(t->heap, t->waiting, e);
+	if (e.time)
+		sim_events_replace(&t->waiting, e);
+	else
+		sim_events_drop(&t->waiting);
 }
 
 static void run(struct traffic *t)
@@ -600,7 +555,7 @@ static void run(struct traffic *t)
 	while (!t->error) {
 		unsigned g = first_group(t, starts);
 
-		if (t->waiting && (g == GROUPS || t->heap[0].time <= starts[g]))
+		if (t->waiting.n && (g == GROUPS || t->waiting.at[0].time <= starts[g]))
 			serve_first(t);
 		else if (g < GROUPS)
 			start_next(t, g, starts);
@@ -747,7 +702,7 @@ int sim_traffic(const struct sim_traffic_options *o, struct ink_dump *dump, stru
 	count_hosts(t);
 	error = t->error;
 	free(t->videos);
-	free(t->heap);
+	free(t->waiting.at);
 	free(t);
 	return error;
 }
