@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  *     0        14      34 or 54        54, 74, 42 or 62
- *     |Ethernet|IP     |TCP or UDP     |payload
+ *     |Ethernet|IP     |TCP, UDP, ICMP |payload
  */
 #include "sim/frame.h"
 
@@ -9,7 +9,7 @@
 
 #include <inkling/packet.h>
 
-enum { ETHERNET = 14, IPV4 = 20, IPV6 = 40, TCP = 20, UDP = 8 };
+enum { ETHERNET = 14, IPV4 = 20, IPV6 = 40, TCP = 20, UDP = 8, ICMP = 8 };
 
 static void put16(uint8_t *at, size_t number)
 {
@@ -115,25 +115,44 @@ static void put_udp(uint8_t *at, const struct sim_ends *e, const struct sim_segm
 	put16(at + 6, 0);
 }
 
+/* An echo request by end 0, a reply by end 1. */
+static void put_icmp(uint8_t *at, const struct sim_ends *e, const struct sim_segment *s)
+{
+	at[0] = (uint8_t)(e->protocol == INK_PROTOCOL_ICMPV6 ? 128 + s->from : s->from ? 0 : 8);
+	at[1] = 0;
+	put16(at + 2, 0);
+	put16(at + 4, e->port[0]);
+	put16(at + 6, s->seq & 0xffff);
+}
+
+/* What is special about a protocol: its header, and where in it the checksum is. */
+static const struct transport {
+	size_t header, checksum;
+	void (*put)(uint8_t *at, const struct sim_ends *e, const struct sim_segment *s);
+} tcp = {TCP, 16, put_tcp}, udp = {UDP, 6, put_udp}, icmp = {ICMP, 2, put_icmp};
+
+static const struct transport *transport_of(const struct sim_ends *e)
+{
+	if (e->protocol == INK_PROTOCOL_TCP)
+		return &tcp;
+	return e->protocol == INK_PROTOCOL_UDP ? &udp : &icmp;
+}
+
 size_t sim_frame(uint8_t frame[SIM_FRAME_MOST], const struct sim_ends *e, const struct sim_segment *s)
 {
-	size_t ip_header = e->version == 4 ? IPV4 : IPV6,
-	       header = e->protocol == INK_PROTOCOL_TCP ? TCP : UDP;
+	const struct transport *kind = transport_of(e);
+	size_t ip_header = e->version == 4 ? IPV4 : IPV6, length = kind->header + s->length;
 	uint8_t *ip = frame + ETHERNET, *transport = ip + ip_header;
-	size_t length = header + s->length;
 
 	put_ethernet(frame, e, s->from);
 	if (e->version == 4)
 		put_ipv4(ip, e, s->from, length);
 	else
 		put_ipv6(ip, e, s->from, length);
-	if (e->protocol == INK_PROTOCOL_TCP)
-		put_tcp(transport, e, s);
-	else
-		put_udp(transport, e, s);
+	kind->put(transport, e, s);
 	if (s->length)
-		memcpy(transport + header, s->payload, s->length);
-	put_sum(transport + (e->protocol == INK_PROTOCOL_TCP ? 16 : 6),
-		sum(transport, length, pseudo_sum(ip, e, length)));
+		memcpy(transport + kind->header, s->payload, s->length);
+	put_sum(transport + kind->checksum,
+		sum(transport, length, e->protocol == INK_PROTOCOL_ICMP ? 0 : pseudo_sum(ip, e, length)));
 	return ETHERNET + ip_header + length;
 }
