@@ -18,8 +18,8 @@ struct sim_ends {
 
 /* What one of them sends to the other. */
 struct sim_segment {
-	unsigned from;  /* 0 or 1 */
-	uint16_t flags; /* TCP: INK_TCP_* */
+	unsigned from;     /* 0 or 1 */
+	uint16_t flags;    /* TCP: INK_TCP_* */
 	uint32_t seq, ack; /* ICMP: seq is the number of the echo */
 	const uint8_t *payload;
 	size_t length; /* of it, at most SIM_PAYLOAD_MOST */
