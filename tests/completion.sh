@@ -37,3 +37,6 @@ offers --seeds inkling-lab all --se
 offers generate inkling help g
 offers scan inkling show sc
 offers show inkling sh
+offers scan-slow inkling generate --scene scan-s
+offers mail,scan-slow inkling generate --scene mail,scan-s
+offers benign inkling generate --scene b

@@ -43,6 +43,55 @@ for kind in flows established udp scans odd flood p2p video; do
 done
 same "options that change something" "$(sort -u taken | wc -l)" "$(wc -l <options)"
 
+# Scenes: labels agree with the capture, the same seed gives the same bytes, and every option changes something.
+"$inkling" generate -w m.pcap --scene mail,scan-vertical --labels m.labels --hosts 5 >said
+grep -q "of 10 hosts" said
+same "labelled hosts" "$(wc -l <m.labels)" 10
+same "hosts to report" "$(grep -c '"detect":"scan"' m.labels)" 5
+same "packets" "$(grep -o '"packets":[0-9]*' m.labels | awk -F: '{ n += $2 } END { print n }')" \
+	"$(grep -o '[0-9]* packets' said | cut -d' ' -f1)"
+"$inkling" generate -w - --scene scan-vertical,mail --hosts 5 2>/dev/null | cmp - m.pcap
+"$inkling" generate -w x --labels - --scene mail,scan-vertical --hosts 5 2>/dev/null | cmp - m.labels
+for option in '--hosts 4' '--contacts 50' '--failures 10%' '--success 20%' '--shared-hosts' '--ipv6 1' '--rtt 60ms' \
+	'--duration 50s' '--seed 2' '-s 30'; do
+	# shellcheck disable=SC2086 # an option and its value
+	"$inkling" generate -w n.pcap --scene mail,scan-vertical --hosts 5 $option >/dev/null
+	cmp -s n.pcap m.pcap && fail "--scene mail,scan-vertical $option changes nothing"
+done
+"$inkling" generate --list-scenes >scenes
+for group in benign hostile; do
+	"$inkling" generate -w x --scene $group --labels x.labels --hosts 2 --contacts 2 >/dev/null
+	same "scenes that are $group" "$(grep -o '^{"scene":"[^"]*' x.labels | cut -d'"' -f4 | uniq)" \
+		"$(awk -v group=$group '$2 == group { print $1 }' scenes)"
+done
+same "all scenes" "$("$inkling" generate -w x --scene all --hosts 1 --contacts 1 | grep -o 'of [0-9]* hosts')" \
+	"of $(($(wc -l <scenes) - 1)) hosts"
+
+each exits <<'end'
+2 unknown scene 'browser'; did you mean 'browsers'? | generate -w x --scene mail,browser
+2 unknown scene '' | generate -w x --scene mail,
+2 --flows and --scene cannot be combined | generate -w x --scene mail --flows 0
+2 -t is not for scenes; use --labels FILE | generate -w x --scene mail -t y
+2 -w - and --labels - cannot both be standard output | generate -w - --scene mail --labels -
+2 --labels has no effect without --scene | generate -w x --labels y
+2 --hosts has no effect without --scene | generate -w x --hosts 3
+2 --data has no effect without --flows | generate -w x --scene mail --data 3
+2 --failures has no effect without --scene and a benign scene | generate -w x --scene brute,pools --failures 1%
+2 --success has no effect without --scene and a scene with scanners | generate -w x --scene mail --success 1%
+2 more than 10% of the doors of benign hosts fail | generate -w x --scene mail --failures 11%
+2 more than 20% of the doors of scanners answer | generate -w x --scene scan-slow --success 21%
+2 more than 20M contacts in a scene | generate -w x --scene mail --hosts 50k --contacts 60k
+2 a number from 1 to 50k | generate -w x --scene mail --hosts 50001
+2 the round trip of scenes | generate -w x --scene mail --rtt 1s
+2 a duration of 0 | generate -w x --scene mail --duration 0
+2 -w FILE | generate --scene mail
+1 same: -w and --labels name the same file | generate -w same --scene mail --labels ./same
+1 /nonexistent/x | generate -w fresh.pcap --scene mail --labels /nonexistent/x
+0 x: | generate -w x --scene mail --labels long.labels
+0 x: | generate -w x --scene nat --hosts 1 --labels long.labels
+end
+same "labels that are there after others" "$(wc -l <long.labels)" 1
+
 each exits <<'end'
 2 --targets has no effect without --scans | generate -w x --targets 3
 2 --data has no effect without --flows, --established, --udp or --p2p | generate -w x --odd 3 --data 3
