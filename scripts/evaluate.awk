@@ -1,0 +1,174 @@
+# Reads labels of scenes and what machines said about them, and prints what they found and what they missed:
+#
+#     labels SEED               then the lines of --labels; they are forgotten at the next one
+#     run MACHINE KIND KEY      then the NDJSON of `inkling run -o`; KEY is what the machine's flows are
+#
+# A report names a host if one of the addresses that it is about is the host's. A host counts once in a run.
+
+# ---------------------------------------------------------------- the fields of a record
+# All that is known here of the records of `inkling run`.
+
+function is_report() { return text("type") == "report" }
+function report_time() { return number("time") }
+
+# The addresses that a report is about: those that the machine's key is made of.
+function report_names(key, into) {
+	if (key ~ /^source/) { into[1] = text("src"); return 1 }
+	if (key ~ /^destination/) { into[1] = text("dst"); return 1 }
+	into[1] = text("src")
+	into[2] = text("dst")
+	return 2
+}
+
+# What a machine should report: the `detect` of a label. Machines that are not here should report no host.
+function detected_by(machine) {
+	if (machine ~ /^(scan|sweep|flood|brute)$/) return machine
+	return machine ~ /^p2p/ ? "p2p" : ""
+}
+
+# ---------------------------------------------------------------- JSON, a line of it
+
+function text(name) {
+	if (!match($0, "\"" name "\":\"[^\"]*")) return ""
+	return substr($0, RSTART + length(name) + 4, RLENGTH - length(name) - 4)
+}
+
+function number(name) {
+	if (!match($0, "\"" name "\":[-0-9.]+")) return ""
+	return substr($0, RSTART + length(name) + 3, RLENGTH - length(name) - 3) + 0
+}
+
+# ---------------------------------------------------------------- counting
+
+$1 == "labels" { split("", scene_of); split("", first); split("", twentieth); split("", detect); next }
+
+$1 == "run" {
+	machine = $2; kind = $3; key = $4
+	split("", reported)
+	if (!(machine in known)) { known[machine] = 1; machines[++n_machines] = machine }
+	if (!(kind in known_kind)) { known_kind[kind] = 1; kinds[++n_kinds] = kind }
+	next
+}
+
+/^[{]"scene"/ {
+	address = text("address")
+	scene = text("scene")
+	if (!(scene in hosts)) { scenes[++n_scenes] = scene; hosts[scene] = 0 }
+	if (text("detect") != "") wanted[scene] = text("detect")
+	if (scene in wanted && text("detect") == "") next # a target: reports should name the attacker
+	scene_of[address] = scene
+	first[address] = number("first")
+	twentieth[address] = number("twentieth_unanswered")
+	hosts[scene]++
+	next
+}
+
+is_report() {
+	reports[machine, kind]++
+	found = 0
+	n = report_names(key, names)
+	for (i = 1; i <= n; i++)
+		if (names[i] in scene_of) { found = 1; hit(names[i]) }
+	if (!found) others[machine, kind]++
+}
+
+function hit(address,    cell, n) {
+	if (address in reported) return
+	reported[address] = 1
+	cell = machine SUBSEP kind SUBSEP scene_of[address]
+	n = ++hits[cell]
+	delays[cell, n] = report_time() - first[address]
+	if (twentieth[address] != "") late[cell, ++n_late[cell]] = report_time() - twentieth[address]
+}
+
+# ---------------------------------------------------------------- tables
+
+# The value below which a share of n values of a cell are.
+function quantile(values, cell, n, share,    i, k, v, sorted) {
+	for (i = 1; i <= n; i++) {
+		v = values[cell, i]
+		for (k = i - 1; k >= 1 && sorted[k] > v; k--) sorted[k + 1] = sorted[k]
+		sorted[k + 1] = v
+	}
+	k = int(share * n + .999999)
+	return n ? sprintf("%.1f", sorted[k < 1 ? 1 : k]) : "-"
+}
+
+function percent(n, all) { return all ? sprintf("%.1f", 100 * n / all) : "-" }
+function per_thousand(n, all) { return all ? sprintf("%.1f", 1000 * n / all) : "-" }
+
+function detection_row(machine, kind, scene,    cell, n) {
+	cell = machine SUBSEP kind SUBSEP scene
+	n = hits[cell] + 0
+	printf "| %s | %s | %s | %d | %d | %s | %s | %s | %s |\n", machine, scene, kind, hosts[scene], n, percent(n, hosts[scene]),
+		quantile(delays, cell, n, .5), quantile(delays, cell, n, 1), quantile(late, cell, n_late[cell] + 0, .5)
+}
+
+function detections(    m, s, k) {
+	print "## Detections\n"
+	print "Seconds are from the first packet of the host, and from its 20th door without an answer; of hosts that were reported.\n"
+	print "| machine | scene | kind | hosts | reported | % | median s | slowest s | median s after the 20th door |"
+	print "|---|---|---|---|---|---|---|---|---|"
+	for (m = 1; m <= n_machines; m++)
+		for (s = 1; s <= n_scenes; s++)
+			if (scenes[s] in wanted && wanted[scenes[s]] == detected_by(machines[m]))
+				for (k = 1; k <= n_kinds; k++)
+					detection_row(machines[m], kinds[k], scenes[s])
+}
+
+# Hosts of some scenes that a machine should not have reported, in a row for each scene with any, and one for all.
+function wrong_rows(machine, benign,    s, k, sum, all, line, any) {
+	split("", sum)
+	all = 0
+	for (s = 1; s <= n_scenes; s++) {
+		if (benign == (scenes[s] in wanted) || (scenes[s] in wanted && wanted[scenes[s]] == detected_by(machine))) continue
+		all += hosts[scenes[s]]
+		any = 0
+		line = sprintf("| %s | %s | %d |", machine, scenes[s], hosts[scenes[s]])
+		for (k = 1; k <= n_kinds; k++) {
+			any += hits[machine, kinds[k], scenes[s]]
+			sum[k] += hits[machine, kinds[k], scenes[s]]
+			line = line sprintf(" %s |", per_thousand(hits[machine, kinds[k], scenes[s]], hosts[scenes[s]]))
+		}
+		if (any) print line
+	}
+	printf "| %s | all | %d |", machine, all
+	for (k = 1; k <= n_kinds; k++) printf " %s |", per_thousand(sum[k], all)
+	print ""
+}
+
+function wrong_table(title, benign,    m, k) {
+	print "\n## " title "\n"
+	print "Hosts of 1,000 that were reported; scenes that are not listed have none.\n"
+	printf "| machine | scene | hosts |"
+	for (k = 1; k <= n_kinds; k++) printf " %s |", kinds[k]
+	printf "\n|---|---|---|"
+	for (k = 1; k <= n_kinds; k++) printf "---|"
+	print ""
+	for (m = 1; m <= n_machines; m++) wrong_rows(machines[m], benign)
+}
+
+function all_reports(    m, k) {
+	print "\n## Reports\n"
+	print "All of them, and in brackets those that name no host with a label.\n"
+	printf "| machine |"
+	for (k = 1; k <= n_kinds; k++) printf " %s |", kinds[k]
+	printf "\n|---|"
+	for (k = 1; k <= n_kinds; k++) printf "---|"
+	print ""
+	for (m = 1; m <= n_machines; m++) {
+		printf "| %s |", machines[m]
+		for (k = 1; k <= n_kinds; k++) printf " %d (%d) |", reports[machines[m], kinds[k]], others[machines[m], kinds[k]]
+		print ""
+	}
+}
+
+END {
+	if (!n_scenes || !n_machines) { print "evaluate: no labels or no runs" > "/dev/stderr"; exit 1 }
+	print "# How well the machines detect\n"
+	print "Written by `make evaluate`. Seeds " seeds "; tuning uses seeds 1 to 99, and no seed is used for both.\n"
+	detections()
+	wrong_table("False alarms: benign hosts", 1)
+	wrong_table("Hostile hosts of another kind", 0)
+	all_reports()
+}

@@ -1,0 +1,59 @@
+#!/bin/sh
+# evaluate.sh INKLING: scripts/evaluate counts right in a case that was counted by hand, and its quick form runs.
+# shellcheck source=tests/help.sh
+. "$(dirname "$0")/help.sh"
+
+label() { # SCENE ADDRESS FIRST TWENTIETH DETECT
+	printf '{"scene":"%s","role":"x","address":"%s","first":%s,"twentieth_unanswered":%s,"detect":%s}\n' "$@"
+}
+
+report() { # TIME SRC DST
+	printf '{"type":"report","time":%s,"packet":1,"report":"x","src":"%s","sport":1,"dst":"%s","dport":2}\n' "$@"
+}
+
+# Two seeds. Of four scanners three are reported, one of them twice; of four clients one; a target and a stranger are not
+# hosts that count.
+for seed in 1 2; do
+	echo "labels $seed"
+	label mail 10.0.0.1 100 null null
+	label mail 10.0.0.2 100 null null
+	label slow 10.1.0.1 100 110 '"scan"'
+	label slow 2001:db8::1 100.5 null '"scan"'
+	label slow 10.1.0.9 100 null null
+	label swarm 10.2.0.1 100 null '"p2p"'
+	echo "run scan line source"
+	report 112 10.1.0.1 10.0.0.1
+	if [ $seed = 1 ]; then
+		report 113 10.1.0.1 10.0.0.1
+		report 104.5 2001:db8::1 2001:db8::2
+		report 120 10.1.0.9 10.9.9.9
+	fi
+	echo "run p2p line pair"
+	[ $seed = 1 ] || report 101 10.0.0.2 10.2.0.1
+	echo '{"type":"summary","packets":7}'
+done >stream
+awk -f "$tests/../scripts/evaluate.awk" -v seeds=1 stream >found
+while read -r line; do
+	grep -qxF -e "$line" found || fail "no line '$line' in: $(cat found)"
+done <<'end'
+| scan | slow | line | 4 | 3 | 75.0 | 12.0 | 12.0 | 2.0 |
+| p2p | swarm | line | 2 | 1 | 50.0 | 1.0 | 1.0 | - |
+| p2p | mail | 4 | 250.0 |
+| p2p | all | 4 | 250.0 |
+| scan | all | 4 | 0.0 |
+| scan | 5 (1) |
+| p2p | 1 (0) |
+end
+if awk -f "$tests/../scripts/evaluate.awk" /dev/null 2>/dev/null; then fail "nothing was evaluated without an error"; fi
+
+# All scenes and machines; the seeds are not those of tuning.
+"$tests/../scripts/evaluate" --quick "$inkling" >table
+grep -q '^Written by .* Seeds 1001 to 1001; tuning uses seeds 1 to 99' table
+for machine in $("$inkling" check --list); do
+	for table in "| $machine | all |" "| $machine | [0-9]* ([0-9]*) |"; do
+		grep -q "^$table" table || fail "no line '$table': $(cat table)"
+	done
+done
+for kind in line compact exact; do
+	grep -q "^| scan | scan-slow | $kind | 5 |" table || fail "scan-slow was not evaluated with $kind: $(cat table)"
+done
