@@ -138,6 +138,13 @@ static const struct transport *transport_of(const struct sim_ends *e)
 	return e->protocol == INK_PROTOCOL_UDP ? &udp : &icmp;
 }
 
+/* A UDP checksum of 0 would say that there is none; its other name is 0xffff (RFC 768). */
+static void avoid_zero(uint8_t *at)
+{
+	if (!at[0] && !at[1])
+		memset(at, 0xff, 2);
+}
+
 size_t sim_frame(uint8_t frame[SIM_FRAME_MOST], const struct sim_ends *e, const struct sim_segment *s)
 {
 	const struct transport *kind = transport_of(e);
@@ -154,5 +161,7 @@ size_t sim_frame(uint8_t frame[SIM_FRAME_MOST], const struct sim_ends *e, const 
 		memcpy(transport + kind->header, s->payload, s->length);
 	put_sum(transport + kind->checksum,
 		sum(transport, length, e->protocol == INK_PROTOCOL_ICMP ? 0 : pseudo_sum(ip, e, length)));
+	if (kind == &udp)
+		avoid_zero(transport + kind->checksum);
 	return ETHERNET + ip_header + length;
 }

@@ -190,6 +190,8 @@ static void check_sums(const struct ink_packet *p)
 	if (p->version == 4)
 		assert_int_equal(folded(sum_of(p->frame + p->network, 20, 0)), 0xffff);
 	assert_int_equal(folded(sum_of(p->frame + p->transport, length, pseudo)), 0xffff);
+	if (p->protocol == INK_PROTOCOL_UDP) /* 0: there is none */
+		assert_true(p->frame[p->transport + 6] || p->frame[p->transport + 7]);
 }
 
 static void note(const struct ink_packet *p)
