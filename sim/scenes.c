@@ -22,6 +22,7 @@
 
 #define BEGIN 1157932800000000000ull /* as in sim/traffic.c */
 #define GIVEN_UP SIM_SECOND          /* a contact without an answer does not count as in flight after that */
+#define REACTION (SIM_MS / 10) /* until the client's own ACK of an answer, which is all that some taps see */
 #define ANSWER_MOST (900 * SIM_MS) /* a round trip; with what else takes time an answer is there within 1 s */
 
 enum { NONE = -1 };
@@ -319,7 +320,7 @@ static uint64_t begin_of(const struct host *h, const struct sim_stage *s, const 
 static void start_talk(struct play *p, struct host *h, const struct sim_contact *c)
 {
 	uint32_t slot = take_slot(p);
-	uint64_t answer = sim_talk_is_answered(&c->talk) ? c->talk.rtt : GIVEN_UP;
+	uint64_t answer = sim_talk_is_answered(&c->talk) ? c->talk.rtt + REACTION : GIVEN_UP;
 
 	if (!slot) {
 		p->error = -ENOMEM;
