@@ -48,7 +48,7 @@ enum { CONTACTS = 1 << 17, PLACES = 4 * CONTACTS };
 static struct contact *contacts;
 static uint32_t *places; /* of contacts, by hash; 0 = free, else the number plus 1 */
 static size_t n_contacts;
-static uint64_t n_packets;
+static uint64_t n_packets, n_resent; /* resent: segments with data */
 
 static int is_echo(const struct ink_packet *p)
 {
@@ -148,6 +148,8 @@ static uint32_t size_of(const struct ink_packet *p)
 /* Bytes follow those before, or are the last ones again; all that was seen of the other is acknowledged. */
 static void check_numbers(struct contact *c, const struct ink_packet *p, unsigned from)
 {
+	uint32_t before = c->next[from];
+
 	if (from && p->tcp_flags & RST) {
 		assert_int_equal(p->tcp_seq, 0);
 		assert_int_equal(p->tcp_ack, c->next[0]);
@@ -159,6 +161,11 @@ static void check_numbers(struct contact *c, const struct ink_packet *p, unsigne
 		c->next[from] += size_of(p);
 	else
 		assert_int_equal(p->tcp_seq + size_of(p), c->next[from]);
+	n_resent += p->payload_wire && before == c->next[from];
+	if (p->tcp_flags & SYN)
+		assert_int_equal(p->tcp_seq + 1, c->next[from]);
+	if (p->tcp_flags & SYN && c->seen[from])
+		assert_int_equal(before, c->next[from]);
 	if (p->tcp_flags & ACK && c->seen[!from])
 		assert_int_equal(p->tcp_ack, c->next[!from]);
 	if (!(p->tcp_flags & ACK))
@@ -219,7 +226,7 @@ static void read_back(void (*look)(const struct ink_packet *))
 	struct ink_packets batch = {.at = packets, .room = 64};
 
 	assert_non_null(c);
-	n_contacts = n_packets = 0;
+	n_contacts = n_packets = n_resent = 0;
 	memset(places, 0, PLACES * sizeof *places);
 	while (ink_capture_read(c, &batch, NULL) == 0 && !batch.end)
 		for (size_t i = 0; i < batch.n; i++)
@@ -418,6 +425,49 @@ TEST_THAT(limits_are_kept_also_where_the_options_are_at_them)
 		check_scene(i, &o);
 		for (size_t k = 0; k < made.labels.n; k++)
 			check_shares(&made.labels.at[k], sim_scene_info(i), &o);
+	}
+}
+
+TEST_THAT(at_most_40_contacts_are_in_flight_also_where_there_is_no_time_for_them)
+{
+	for (unsigned i = 0; sim_scene_info(i)->is_benign; i++) {
+		struct sim_scenes_options o = usual;
+
+		o.scenes = 1u << i;
+		o.hosts = 2;
+		o.contacts = 1000;
+		o.duration = 2 * SECOND;
+		check_scene(i, &o);
+	}
+}
+
+TEST_THAT(browsers_send_some_requests_again)
+{
+	struct sim_scenes_options o = usual;
+
+	o.scenes = 1;
+	play_into(scratch_file, &o);
+	read_back(note);
+	assert_in_range(n_resent, 1, n_contacts / 10);
+}
+
+/* As many doors as there are contacts, and none at port 0 but those of echoes. */
+TEST_THAT(a_scanner_knocks_at_no_door_twice)
+{
+	for (unsigned i = 0; sim_scene_info(i); i++) {
+		struct sim_scenes_options o = usual;
+
+		o.scenes = 1u << i;
+		o.hosts = 1;
+		o.contacts = SIM_CONTACTS_MOST;
+		o.duration = 100000 * 60 * SECOND;
+		if (sim_scene_info(i)->share != SIM_SUCCESS)
+			continue;
+		play_into(scratch_file, &o);
+		read_back(note);
+		assert_int_equal(made.labels.at[0].doors, o.contacts);
+		for (size_t k = 0; k < n_contacts; k++)
+			assert_true(contacts[k].port[1] || !strcmp(sim_scene_info(i)->name, "sweep-icmp"));
 	}
 }
 
