@@ -25,6 +25,8 @@ struct ink_token ink_parser_behind(const struct ink_parser *p); /* the token beh
 
 int ink_parser_sees(const struct ink_parser *p, const char *word);
 int ink_parser_sees_item(const struct ink_parser *p); /* a word that begins an item; a state's name is none */
+int ink_parser_sees_states(const struct ink_parser *p);       /* a name, or "*", with ":" or "," behind it */
+int ink_parser_find_row(struct ink_parser *p);                /* gives up the row; 1 if another one follows */
 int ink_parser_takes(struct ink_parser *p, const char *word); /* goes on if it sees it */
 int ink_parser_wants(struct ink_parser *p, const char *word); /* complains if it does not */
 
@@ -56,6 +58,9 @@ const struct ink_condition *ink_parse_condition(struct ink_parser *p);
 
 /* What follows the word "key": a name or parts. */
 int ink_parse_key(struct ink_parser *p);
+
+/* The rows of one or several states. */
+int ink_parse_states(struct ink_parser *p);
 
 /* The actions of a row, separated by commas. */
 int ink_parse_actions(struct ink_parser *p, struct ink_written_row *row);
