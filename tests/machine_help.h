@@ -82,6 +82,71 @@ static inline void begin(const char *head)
 
 enum { HEAD_LINES = 5 };
 
+/* A text with '^' at a place: a complaint about that place has these words. */
+static inline void assert_complaint(const char *marked, const char *words)
+{
+	size_t before = strcspn(marked, "^");
+	unsigned line = 1, column = 1, found = 0;
+
+	assert_int_equal(marked[before], '^');
+	for (size_t i = 0; i < before; i++) {
+		line += marked[i] == '\n';
+		column = marked[i] == '\n' ? 1 : column + 1;
+	}
+	begin("");
+	add("%.*s%s", (int)before, marked, marked + before + 1);
+	ink_machine_free(make_of(draft.text));
+	for (unsigned i = 0; i < n_told; i++)
+		found |= told[i].line == line && told[i].column == column && strstr(told[i].text, words);
+	if (!found)
+		fail_msg("of\n%s\nexpected '%s', got %s", marked, words, n_told ? told[0].shown : "nothing");
+}
+
+static inline void assert_error(const char *more, const char *words)
+{
+	char text[2000];
+
+	snprintf(text, sizeof text, HEAD "%s", more);
+	assert_complaint(text, words);
+	assert_int_equal(told[0].severity, INK_ERROR);
+	errno = 0;
+	assert_null(make_of(draft.text));
+	assert_int_equal(errno, EINVAL);
+}
+
+/* ----------------------------------------------------------------- rules */
+
+/* Both machines have the same states, events and actions, and the same rules, byte for byte. */
+static inline void assert_same_rules(const struct ink_machine *a, const struct ink_machine *b)
+{
+	const struct ink_rules *x = ink_machine_view(a)->rules, *y = ink_machine_view(b)->rules;
+	const struct ink_machine_view *v = ink_machine_view(a), *w = ink_machine_view(b);
+
+	assert_int_equal(x->states, y->states);
+	assert_int_equal(x->events, y->events);
+	assert_memory_equal(x->rows, y->rows, (size_t)(x->states + 2) * x->events * sizeof *x->rows);
+	assert_memory_equal(x->timings, y->timings, (x->states + 1) * sizeof *x->timings);
+	assert_memory_equal(x->starts, y->starts, x->events);
+	assert_int_equal(v->tick, w->tick);
+	assert_int_equal(v->actions, w->actions);
+	assert_memory_equal(v->on_timeout, w->on_timeout, (x->states + 1) * sizeof *v->on_timeout);
+	assert_memory_equal(v->on_end, w->on_end, (x->states + 1) * sizeof *v->on_end);
+	assert_int_equal(a->decision.n_nodes, b->decision.n_nodes);
+	assert_int_equal(a->decision.first, b->decision.first);
+	assert_memory_equal(a->decision.nodes, b->decision.nodes,
+			    a->decision.n_nodes * sizeof *a->decision.nodes);
+}
+
+/* Two texts compile to the same rules. */
+static inline void assert_same(const char *text, const char *other)
+{
+	struct ink_machine *a = made(text), *b = made(other);
+
+	assert_same_rules(a, b);
+	ink_machine_free(a);
+	ink_machine_free(b);
+}
+
 /* -------------------------------------------------------------- tracking */
 
 static inline const char *state_name(const struct ink_machine_view *v, int state)

@@ -8,38 +8,6 @@
 #include "tests/sizes.h"
 #include "tests/test.h"
 
-/* A text with '^' at a place: a complaint about that place has these words. */
-static void assert_complaint(const char *marked, const char *words)
-{
-	size_t before = strcspn(marked, "^");
-	unsigned line = 1, column = 1, found = 0;
-
-	assert_int_equal(marked[before], '^');
-	for (size_t i = 0; i < before; i++) {
-		line += marked[i] == '\n';
-		column = marked[i] == '\n' ? 1 : column + 1;
-	}
-	begin("");
-	add("%.*s%s", (int)before, marked, marked + before + 1);
-	ink_machine_free(make_of(draft.text));
-	for (unsigned i = 0; i < n_told; i++)
-		found |= told[i].line == line && told[i].column == column && strstr(told[i].text, words);
-	if (!found)
-		fail_msg("of\n%s\nexpected '%s', got %s", marked, words, n_told ? told[0].shown : "nothing");
-}
-
-static void assert_error(const char *more, const char *words)
-{
-	char text[2000];
-
-	snprintf(text, sizeof text, HEAD "%s", more);
-	assert_complaint(text, words);
-	assert_int_equal(told[0].severity, INK_ERROR);
-	errno = 0;
-	assert_null(make_of(draft.text));
-	assert_int_equal(errno, EINVAL);
-}
-
 TEST_THAT(mistakes_of_syntax_are_told_with_their_place)
 {
 	assert_error("event ^= tcp", "expected the event's name, found '='");
@@ -76,7 +44,7 @@ TEST_THAT(mistakes_of_syntax_are_told_with_their_place)
 	assert_error("expendable ^7", "expected a state");
 	assert_error("let ^7 = tcp", "expected a name");
 	assert_error("start reverse ^x = tcp", "expected 'event'");
-	assert_error("^7", "expected machine, key, remember, let, event, expendable or a state");
+	assert_error("^7", "expected machine, key, remember, let, event, expendable, repeat or a state");
 	assert_complaint("machine ^7", "expected the machine's name");
 	assert_complaint("machine m\nkey ^box", "expected a key");
 }
@@ -436,6 +404,10 @@ TEST_THAT(a_hostile_text_is_refused_within_its_steps_and_bytes)
 		{HEAD "event f = payload begins ", "\"\\", "a string must end on its line"},
 		{HEAD, "key pair\n", "the key was already given in line 2"},
 		{HEAD "expendable b", ",c", "no state 'b'"},
+		{HEAD "repeat 254 s : e", "|e", "too large"},
+		{HEAD "repeat 254 s : e", "|e->up", "too large"},
+		{HEAD "repeat 200 s : e\n", "s:e\n", "too large"},
+		{HEAD, "repeat 1 s%u_ : e\n", "with this repeat there are 256 states"},
 	};
 
 	for (unsigned i = 0; i < COUNT(texts); i++) {

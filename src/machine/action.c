@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a row does besides its move: reports, counters, verdicts, marks, saving, the initiator. */
+/*
+ * What a row does besides its move: reports, counters, verdicts, marks, saving, the initiator.
+ *
+ * With "leaving" before it, an action is for the states from which the row leaves its repetition. There the row does
+ * that and what it does elsewhere.
+ */
 #include <string.h>
 
 #include "machine/parse.h"
@@ -39,9 +44,20 @@ static int counter_number(struct ink_parser *p, struct ink_name *name, uint32_t 
 	return 0;
 }
 
-static int parse_count(struct ink_parser *p, struct ink_written_row *row)
+static int add_counting(struct ink_parser *p, struct ink_action *a, const struct ink_counting *c)
 {
-	struct ink_counting c = {.amount = INK_AMOUNT_NUMBER, .number = 1}, *all;
+	struct ink_counting *all = (struct ink_counting *)a->countings;
+
+	if (!INK_APPEND(p, all, a->n_countings))
+		return -1;
+	all[a->n_countings++] = *c;
+	a->countings = all;
+	return 0;
+}
+
+static int parse_count(struct ink_parser *p, struct ink_written_row *row, struct ink_action *a)
+{
+	struct ink_counting c = {.amount = INK_AMOUNT_NUMBER, .number = 1};
 	uint32_t at = p->now.at;
 	struct ink_name *name;
 
@@ -49,19 +65,14 @@ static int parse_count(struct ink_parser *p, struct ink_written_row *row)
 		return -1;
 	if (ink_parser_takes(p, "by") && parse_amount(p, &c))
 		return -1;
-	all = (struct ink_counting *)row->action.countings;
-	if (!INK_APPEND(p, all, row->action.n_countings))
-		return -1;
-	all[row->action.n_countings++] = c;
-	row->action.countings = all;
 	if (c.amount != INK_AMOUNT_NUMBER && !row->packet_action) {
 		row->packet_action = "counting by what a packet has";
 		row->packet_action_at = at;
 	}
-	return 0;
+	return add_counting(p, a, &c);
 }
 
-static int parse_mark(struct ink_parser *p, struct ink_written_row *row)
+static int parse_mark(struct ink_parser *p, struct ink_action *a)
 {
 	uint32_t at = p->now.at;
 	uint64_t mark;
@@ -72,38 +83,49 @@ static int parse_mark(struct ink_parser *p, struct ink_written_row *row)
 		ink_text_error(p->text, at, "a mark is 0 to 4294967295");
 		return -1;
 	}
-	row->action.mark = (uint32_t)mark;
-	row->action.marks = 1;
+	a->mark = (uint32_t)mark;
+	a->marks = 1;
 	return 0;
 }
 
-static int set_verdict(struct ink_parser *p, struct ink_written_row *row, enum ink_verdict verdict)
+static int set_verdict(struct ink_parser *p, struct ink_written_row *row, struct ink_action *a,
+		       enum ink_verdict verdict)
 {
-	if (row->action.verdict && row->action.verdict != verdict) {
+	if (a->verdict && a->verdict != verdict) {
 		ink_text_error(p->text, row->packet_action_at, "'drop' and 'pass' in one row");
 		return -1;
 	}
-	row->action.verdict = verdict;
+	a->verdict = verdict;
 	return 0;
 }
 
-static int parse_report(struct ink_parser *p, struct ink_written_row *row)
+static int parse_report(struct ink_parser *p, const struct ink_written_row *row, struct ink_action *a)
 {
 	uint32_t at = p->now.at;
 	unsigned length;
 
-	if (row->action.report)
+	if (a->report)
 		return ink_parser_twice(p, at, "the report of this row", row->at);
-	if (ink_parse_string(p, "the text in quotes", &row->action.report, &length))
+	if (ink_parse_string(p, "the text in quotes", &a->report, &length))
 		return -1;
-	if (strlen(row->action.report) == length)
+	if (strlen(a->report) == length)
 		return 0;
 	ink_text_error(p->text, at, "a report cannot contain a NUL byte");
 	return -1;
 }
 
+static int parse_new(struct ink_parser *p, struct ink_written_row *row, const struct ink_action *a)
+{
+	if (a != &row->does.action) {
+		ink_text_error(p->text, row->packet_action_at, "'new initiator' cannot follow 'leaving'");
+		return -1;
+	}
+	row->new_initiator = 1;
+	return ink_parser_wants(p, "initiator");
+}
+
 /* An action that needs a packet. */
-static int parse_packet_action(struct ink_parser *p, struct ink_written_row *row)
+static int parse_packet_action(struct ink_parser *p, struct ink_written_row *row, struct ink_action *a)
 {
 	static const char *const words[] = {"report", "drop", "pass", "mark", "save", "new"};
 	unsigned which = 0;
@@ -118,18 +140,62 @@ static int parse_packet_action(struct ink_parser *p, struct ink_written_row *row
 	ink_parser_next(p);
 	switch (which) {
 	case 0:
-		return parse_report(p, row);
+		return parse_report(p, row, a);
 	case 1:
-		return set_verdict(p, row, INK_DROP);
+		return set_verdict(p, row, a, INK_DROP);
 	case 2:
-		return set_verdict(p, row, INK_PASS);
+		return set_verdict(p, row, a, INK_PASS);
 	case 3:
-		return parse_mark(p, row);
+		return parse_mark(p, a);
 	case 4:
-		return row->action.saves = 1, 0;
+		return a->saves = 1, 0;
 	default:
-		return row->new_initiator = 1, ink_parser_wants(p, "initiator");
+		return parse_new(p, row, a);
 	}
+}
+
+/* The action that follows is one of leaving, or of all states; NULL without memory. */
+static struct ink_action *parse_leaving(struct ink_parser *p, struct ink_written_row *row)
+{
+	uint32_t at = p->now.at;
+
+	if (!ink_parser_takes(p, "leaving"))
+		return &row->does.action;
+	if (!row->leaving)
+		row->leaving = ink_arena_get(&p->m->arena, sizeof *row->leaving);
+	if (!row->leaving)
+		return NULL;
+	row->leaving->at = at;
+	return &row->leaving->action;
+}
+
+static int parse_action(struct ink_parser *p, struct ink_written_row *row)
+{
+	struct ink_action *a = parse_leaving(p, row);
+
+	if (!a)
+		return -1;
+	return ink_parser_takes(p, "count") ? parse_count(p, row, a) : parse_packet_action(p, row, a);
+}
+
+/* Where the row leaves, it also does what it does elsewhere. */
+static int complete_leaving(struct ink_parser *p, struct ink_written_row *row)
+{
+	struct ink_action *a = &row->leaving->action;
+	const struct ink_action *also = &row->does.action;
+
+	for (unsigned i = 0; i < also->n_countings; i++)
+		if (add_counting(p, a, &also->countings[i]))
+			return -1;
+	if (a->report && also->report)
+		return ink_parser_twice(p, row->leaving->at, "the report of this row", row->at);
+	if (also->report)
+		a->report = also->report;
+	if (also->marks && !a->marks)
+		a->mark = also->mark;
+	a->marks |= also->marks;
+	a->saves |= also->saves;
+	return also->verdict ? set_verdict(p, row, a, also->verdict) : 0;
 }
 
 int ink_parse_actions(struct ink_parser *p, struct ink_written_row *row)
@@ -137,7 +203,7 @@ int ink_parse_actions(struct ink_parser *p, struct ink_written_row *row)
 	int error;
 
 	do
-		error = ink_parser_takes(p, "count") ? parse_count(p, row) : parse_packet_action(p, row);
+		error = parse_action(p, row);
 	while (!error && ink_parser_takes(p, ","));
-	return error;
+	return !error && row->leaving ? complete_leaving(p, row) : error;
 }

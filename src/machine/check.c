@@ -33,6 +33,8 @@ static void resolve_trigger(struct ink_machine *m, struct ink_text *text, struct
 	m->events[t->event].used = 1;
 }
 
+static const char *const targets[] = {"absent", "next", "up", "down", "first", "last"};
+
 /* The number of a state, or complains. */
 static unsigned state_number(struct ink_machine *m, struct ink_text *text, const struct ink_name *name,
 			     uint32_t at)
@@ -42,11 +44,70 @@ static unsigned state_number(struct ink_machine *m, struct ink_text *text, const
 
 	if (name->state)
 		return name->state - 1;
+	if (name->group) {
+		ink_text_error(text, at, "'%s' is a repeat: write 'first %s', 'last %s' or '%s1'", name->text,
+			       name->text, name->text, name->text);
+		return 0;
+	}
 	for (unsigned i = 0; i < m->n_states; i++)
 		ink_suggest_offer(&near, m->states[i].name);
-	ink_suggest_offer(&near, "absent");
+	for (unsigned i = 0; i < sizeof targets / sizeof targets[0]; i++)
+		ink_suggest_offer(&near, targets[i]);
 	ink_text_error(text, at, "no state '%s'%s", name->text, ink_suggest_hint(&near, hint));
 	return 0;
+}
+
+/* The repetition of that name, or complains. */
+static const struct ink_group *group_named(struct ink_machine *m, struct ink_text *text,
+					   const struct ink_name *name, uint32_t at)
+{
+	struct ink_suggest near = ink_suggest(name->text, name->length);
+	char hint[96];
+
+	if (name->group)
+		return &m->groups[name->group - 1];
+	for (unsigned i = 0; i < m->n_groups; i++)
+		ink_suggest_offer(&near, m->groups[i].name->text);
+	ink_text_error(text, at, "no repeat '%s'%s", name->text, ink_suggest_hint(&near, hint));
+	return NULL;
+}
+
+/* "first" or "last" of a repetition becomes a state. */
+static void resolve_member(struct ink_target *t, const struct ink_group *g)
+{
+	t->number = t->kind == INK_TO_FIRST ? g->first : g->first + g->n - 1;
+	t->kind = INK_TO_STATE;
+}
+
+/* A state that is called like a word of repetitions is meant by that word. */
+static void resolve_target(struct ink_machine *m, struct ink_text *text, struct ink_target *t)
+{
+	int of_group = t->exact && (t->kind == INK_TO_FIRST || t->kind == INK_TO_LAST);
+	const struct ink_group *g = of_group ? group_named(m, text, t->name, t->at) : NULL;
+
+	if (g)
+		resolve_member(t, g);
+	if (t->kind != INK_TO_STATE && (t->kind <= INK_TO_NEXT || t->exact || !t->name->state))
+		return;
+	if (!g)
+		t->number = state_number(m, text, t->name, t->at);
+	t->kind = INK_TO_STATE;
+}
+
+static void resolve_end(struct ink_machine *m, struct ink_text *text, struct ink_target *end,
+			const struct ink_group *own)
+{
+	resolve_target(m, text, end);
+	if (!end->exact && (end->kind == INK_TO_FIRST || end->kind == INK_TO_LAST))
+		resolve_member(end, own);
+}
+
+static void resolve_groups(struct ink_machine *m, struct ink_text *text)
+{
+	for (unsigned i = 0; i < m->n_groups; i++) {
+		resolve_end(m, text, &m->groups[i].above, &m->groups[i]);
+		resolve_end(m, text, &m->groups[i].below, &m->groups[i]);
+	}
 }
 
 static unsigned counter_number(struct ink_machine *m, struct ink_text *text, const struct ink_name *name,
@@ -79,8 +140,14 @@ static void resolve_tests(struct ink_machine *m, struct ink_text *text)
 
 static void resolve_expendables(struct ink_machine *m, struct ink_text *text)
 {
-	for (unsigned i = 0; i < m->n_expendables && m->n_states && !text->stopped; i++)
-		m->states[state_number(m, text, m->expendables[i].name, m->expendables[i].at)].expendable = 1;
+	for (unsigned i = 0; i < m->n_expendables && m->n_states && !text->stopped; i++) {
+		const struct ink_name *name = m->expendables[i].name;
+		const struct ink_group *g = name->group ? &m->groups[name->group - 1] : NULL;
+		unsigned first = g ? g->first : state_number(m, text, name, m->expendables[i].at);
+
+		for (unsigned j = 0; j < (g ? g->n : 1); j++)
+			m->states[first + j].expendable = 1;
+	}
 }
 
 /* -------------------------------------------------------------------- rows */
@@ -109,18 +176,56 @@ static void check_trigger(struct ink_machine *m, struct ink_text *text, const st
 	check_side(m, text, s, t);
 }
 
+/* Complains about a row that several states have: once. */
+static void complain_once(struct ink_text *text, struct ink_written_row *row, uint32_t at, const char *words)
+{
+	if (!row->told)
+		ink_text_error(text, at, "%s", words);
+	row->told = 1;
+}
+
+/* Targets that depend on the state. Those of "*" are checked for each state, when all have its rows. */
+static void check_reach(struct ink_machine *m, struct ink_text *text, const struct ink_state *s,
+			struct ink_written_row *row)
+{
+	enum ink_target_kind kind = row->target.kind;
+
+	if (kind < INK_TO_NEXT || s == &m->star || s == &m->unsure || !m->n_states)
+		return;
+	if (kind > INK_TO_NEXT && !s->group)
+		complain_once(text, row, row->target.at,
+			      kind < INK_TO_FIRST ? "'up' and 'down' are for the states of a repeat"
+						  : "of which repeat? (write 'first NAME' or 'last NAME')");
+	else if (ink_row_leads(m, s, row) != m->n_states)
+		return;
+	else if (kind == INK_TO_NEXT)
+		ink_text_error(text, row->target.at, "'%s' is the last state: it has no next", s->name);
+	else
+		complain_once(text, row, row->target.at,
+			      "no state follows the repeat: 'up' leads nowhere (add one, or 'above STATE')");
+}
+
 static void check_target(struct ink_machine *m, struct ink_text *text, const struct ink_state *s,
 			 struct ink_written_row *row)
 {
-	if (row->target == INK_TO_STATE)
-		row->state = state_number(m, text, row->target_name, row->target_at);
-	if (s == &m->unsure && row->target != INK_TO_SAME &&
-	    !(row->target == INK_TO_ABSENT && !ink_row_has(row, INK_ON_EVENT) &&
-	      !ink_row_has(row, INK_ON_ANY)))
-		ink_text_error(text, row->target_at,
+	enum ink_target_kind kind;
+
+	if (!row->checked)
+		resolve_target(m, text, &row->target);
+	kind = row->target.kind;
+	if (s == &m->unsure && kind != INK_TO_SAME &&
+	    !(kind == INK_TO_ABSENT && !ink_row_has(row, INK_ON_EVENT) && !ink_row_has(row, INK_ON_ANY)))
+		ink_text_error(text, row->target.at,
 			       "'unsure' can only act: it is not known which flow would move");
-	if (row->target == INK_TO_NEXT && s >= m->states && s + 1 == m->states + m->n_states)
-		ink_text_error(text, row->target_at, "'%s' is the last state: it has no next", s->name);
+	check_reach(m, text, s, row);
+}
+
+/* "leaving" is about the two targets that may lead out of a repetition. */
+static void check_leaving(struct ink_text *text, const struct ink_state *s, struct ink_written_row *row)
+{
+	if (row->leaving && (!s->group || (row->target.kind != INK_TO_UP && row->target.kind != INK_TO_DOWN)))
+		complain_once(text, row, row->leaving->at,
+			      "'leaving' is for rows of a repeat that go 'up' or 'down'");
 }
 
 static void check_actions(struct ink_machine *m, struct ink_text *text, const struct ink_written_row *row)
@@ -147,8 +252,9 @@ static void check_row(struct ink_machine *m, struct ink_text *text, const struct
 		if (text->stopped)
 			return;
 	}
-	if (!row->checked || row->target == INK_TO_NEXT || s == &m->unsure)
+	if (!row->checked || row->target.kind >= INK_TO_NEXT || s == &m->unsure)
 		check_target(m, text, s, row);
+	check_leaving(text, s, row);
 	if (!row->checked)
 		check_actions(m, text, row);
 	row->checked = 1;
@@ -165,12 +271,12 @@ static void check_timeouts(struct ink_text *text, const struct ink_state *s)
 
 			if (t->kind != INK_ON_TIMEOUT)
 				continue;
-			if (first)
+			if (first && !s->rows[i]->told)
 				ink_text_error(text, t->at,
 					       "the time-out of '%s' was already given in line %u", s->name,
 					       ink_text_line(text, first->at));
-			else
-				first = t;
+			s->rows[i]->told |= first != NULL;
+			first = first ? first : t;
 		}
 }
 
@@ -206,8 +312,7 @@ static void add_star_rows(struct ink_machine *m, struct ink_text *text, struct i
 	s->rows = rows;
 	s->n_rows = n;
 	for (unsigned i = s->n_own; i < n; i++)
-		if (rows[i]->target == INK_TO_NEXT)
-			check_target(m, text, s, rows[i]);
+		check_reach(m, text, s, rows[i]);
 }
 
 /* The rows for a time-out and an end: the first of each. */
@@ -268,6 +373,7 @@ void ink_check_names(struct ink_machine *m, struct ink_text *text)
 	check_head(m, text);
 	resolve_tests(m, text);
 	resolve_expendables(m, text);
+	resolve_groups(m, text);
 	check_rows(m, text, &m->absent);
 	check_rows(m, text, &m->unsure);
 	check_rows(m, text, &m->star);
@@ -315,6 +421,20 @@ static void warn_state(struct ink_machine *m, struct ink_text *text, unsigned i,
 		ink_text_warning(text, s->at,
 				 "flows that rest in '%s' never end: its time-outs do not lead to absent",
 				 s->name);
+}
+
+/* Of a repetition, its first state with a fault: the others mostly share it. */
+static void warn_states(struct ink_machine *m, struct ink_text *text, const uint8_t *reached)
+{
+	unsigned told = 0;
+
+	for (unsigned i = 0; i < m->n_states; i++)
+		if (!told || m->states[i].group != told) {
+			unsigned before = text->warnings;
+
+			warn_state(m, text, i, reached[i]);
+			told = text->warnings > before ? m->states[i].group : 0;
+		}
 }
 
 static void warn_rows(struct ink_text *text, const struct ink_state *s)
@@ -383,8 +503,7 @@ void ink_check_flow(struct ink_machine *m, struct ink_text *text, const uint8_t 
 	uint8_t reached[INK_MAX_STATES] = {0};
 
 	reach(m, &m->absent, reached);
-	for (unsigned i = 0; i < m->n_states; i++)
-		warn_state(m, text, i, reached[i]);
+	warn_states(m, text, reached);
 	warn_events(m, text, happens);
 	warn_rows(text, &m->absent);
 	warn_rows(text, &m->unsure);

@@ -30,27 +30,31 @@ static int does_something(const struct ink_action *a)
 	return a->report || a->n_countings || a->verdict || a->marks || a->saves;
 }
 
-/* One number for each row with an action; a row of several states has one number. */
-static void number_actions_of(const struct ink_state *s, struct ink_action *actions, unsigned *n)
+/* One number for each row with an action; a row of several states has one number, or two if it leaves a repetition. */
+static void number_actions_of(const struct ink_machine *m, const struct ink_state *s,
+			      struct ink_action *actions, unsigned *n)
 {
-	for (unsigned i = 0; i < s->n_own; i++)
-		if (!s->rows[i]->number && does_something(&s->rows[i]->action)) {
-			if (actions)
-				actions[*n] = s->rows[i]->action;
-			s->rows[i]->number = actions ? *n : 0;
-			(*n)++;
-		}
+	for (unsigned i = 0; i < s->n_own; i++) {
+		struct ink_deed *d = ink_row_does(m, s, s->rows[i]);
+
+		if (d->number || !does_something(&d->action))
+			continue;
+		if (actions)
+			actions[*n] = d->action;
+		d->number = actions ? *n : 0;
+		(*n)++;
+	}
 }
 
-static unsigned number_actions(struct ink_machine *m, struct ink_action *actions)
+static unsigned number_actions(const struct ink_machine *m, struct ink_action *actions)
 {
 	unsigned n = 1;
 
-	number_actions_of(&m->absent, actions, &n);
-	number_actions_of(&m->unsure, actions, &n);
-	number_actions_of(&m->star, actions, &n);
+	number_actions_of(m, &m->absent, actions, &n);
+	number_actions_of(m, &m->unsure, actions, &n);
+	number_actions_of(m, &m->star, actions, &n);
 	for (unsigned i = 0; i < m->n_states; i++)
-		number_actions_of(&m->states[i], actions, &n);
+		number_actions_of(m, &m->states[i], actions, &n);
 	return n;
 }
 
@@ -134,8 +138,8 @@ static int32_t earlier(int32_t a, int32_t b)
 }
 
 /* The first row that fits, or NULL. */
-static const struct ink_written_row *row_for(const struct row_index *x, const struct ink_state *s,
-					     const struct happening *h, unsigned initiator)
+static struct ink_written_row *row_for(const struct row_index *x, const struct ink_state *s,
+				       const struct happening *h, unsigned initiator)
 {
 	int32_t first = NO_ROW;
 
@@ -149,12 +153,18 @@ static const struct ink_written_row *row_for(const struct row_index *x, const st
 	return s->rows[first];
 }
 
+/* The number of what a row does in state s; 0: nothing, or there is no row. */
+static uint16_t action_of(const struct ink_machine *m, const struct ink_state *s, struct ink_written_row *row)
+{
+	return row ? (uint16_t)ink_row_does(m, s, row)->number : 0;
+}
+
 /* The compiled row for a flow in state s with memory k, if `row` (or none) serves the event. */
 static struct ink_row compiled_row(const struct ink_machine *m, const struct ink_state *s,
 				   const struct happening *h, struct ink_memory k,
-				   const struct ink_written_row *row)
+				   struct ink_written_row *row)
 {
-	struct ink_row r = {.next = INK_NO_ROW, .action = row ? (uint16_t)row->number : 0};
+	struct ink_row r = {.next = INK_NO_ROW, .action = action_of(m, s, row)};
 	unsigned to = row ? ink_row_leads(m, s, row) : INK_NOWHERE;
 
 	k.tail = h->tail;
@@ -313,9 +323,8 @@ static uint16_t *actions_on(struct ink_machine *m, enum ink_trigger_kind kind)
 
 	for (unsigned i = 0; on && i <= states; i++) {
 		const struct ink_state *s = i < states ? &m->states[m->view.state_of[i]] : &m->unsure;
-		const struct ink_written_row *row = kind == INK_ON_TIMEOUT ? s->on_timeout : s->on_end;
 
-		on[i] = row ? (uint16_t)row->number : 0;
+		on[i] = action_of(m, s, kind == INK_ON_TIMEOUT ? s->on_timeout : s->on_end);
 	}
 	return on;
 }

@@ -270,12 +270,12 @@ static unsigned leads_to(const struct picture *p, const struct ink_state *s,
 }
 
 /* Without memory for the arrows they are only counted. */
-static void add_arrow(struct picture *p, const struct ink_state *s, const struct ink_written_row *row,
-		      int timed)
+static void add_arrow(struct picture *p, const struct ink_state *s, struct ink_written_row *row, int timed)
 {
-	struct arrow a = {row, &row->action, number_of(p, s), leads_to(p, s, row, timed), timed};
+	const struct ink_deed *does = ink_row_does(p->m, s, row);
+	struct arrow a = {row, &does->action, number_of(p, s), leads_to(p, s, row, timed), timed};
 
-	if (!triggers_of(row, timed) || (a.from == a.to && !row->number && !row->new_initiator))
+	if (!triggers_of(row, timed) || (a.from == a.to && !does->number && !row->new_initiator))
 		return;
 	if (p->arrows)
 		p->arrows[p->n] = a;

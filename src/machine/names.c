@@ -33,16 +33,21 @@ static struct ink_name *add(struct ink_machine *m, struct ink_name **chain, cons
 	return name;
 }
 
-struct ink_name *ink_name_at(struct ink_machine *m, struct ink_text *text, const struct ink_token *token)
+struct ink_name *ink_name_of(struct ink_machine *m, struct ink_text *text, const char *bytes, uint32_t length,
+			     uint32_t at)
 {
-	const char *bytes = text->bytes + token->at;
-	struct ink_name **chain = &m->names[hash(bytes, token->length) % INK_NAME_CHAINS];
+	struct ink_name **chain = &m->names[hash(bytes, length) % INK_NAME_CHAINS];
 
 	for (struct ink_name *n = *chain; n; n = n->next) {
-		if (n->length == token->length && !memcmp(n->text, bytes, n->length))
+		if (n->length == length && !memcmp(n->text, bytes, n->length))
 			return n;
-		if (ink_text_work(text, token->at, 1))
+		if (ink_text_work(text, at, 1))
 			return NULL;
 	}
-	return add(m, chain, bytes, token->length);
+	return add(m, chain, bytes, length);
+}
+
+struct ink_name *ink_name_at(struct ink_machine *m, struct ink_text *text, const struct ink_token *token)
+{
+	return ink_name_of(m, text, text->bytes + token->at, token->length, token->at);
 }

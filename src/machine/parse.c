@@ -20,12 +20,17 @@ enum { ITEM_WORDS = sizeof item_words / sizeof item_words[0] };
 
 /* ------------------------------------------------------------ where to continue */
 
-int ink_parser_sees_item(const struct ink_parser *p)
+int ink_token_begins_item(const struct ink_text *text, const struct ink_token *token)
 {
 	for (unsigned i = 0; i < ITEM_WORDS; i++)
-		if (ink_parser_sees(p, item_words[i]))
+		if (ink_token_is(text, token, item_words[i]))
 			return 1;
 	return 0;
+}
+
+int ink_parser_sees_item(const struct ink_parser *p)
+{
+	return ink_token_begins_item(p->text, &p->now) || ink_parser_sees_repeat(p);
 }
 
 int ink_parser_sees_states(const struct ink_parser *p)
@@ -212,6 +217,8 @@ static int parse_item(struct ink_parser *p)
 		return parse_let(p);
 	if (ink_parser_takes(p, "expendable"))
 		return parse_expendable(p);
+	if (ink_parser_takes(p, "repeat"))
+		return ink_parse_repeat(p);
 	if (ink_parser_sees_item(p))
 		return parse_event(p);
 	return -2;
@@ -243,13 +250,15 @@ static void unknown_item(struct ink_parser *p)
 		return;
 	for (unsigned i = 0; i < ITEM_WORDS; i++)
 		ink_suggest_offer(&near, item_words[i]);
+	ink_suggest_offer(&near, "repeat");
 	p->before = 0; /* nothing is missing there */
 	note_trial(p->m, near.best ? near.best : "");
 	if (near.best)
 		ink_text_error(p->text, p->now.at, "no item begins with '%.*s'%s", (int)p->now.length,
 			       p->text->bytes + p->now.at, ink_suggest_hint(&near, hint));
 	else
-		ink_parser_expected(p, "machine, key, remember, let, event, expendable or a state and ':'");
+		ink_parser_expected(
+			p, "machine, key, remember, let, event, expendable, repeat or a state and ':'");
 }
 
 void ink_machine_parse(struct ink_machine *m, struct ink_text *text)

@@ -24,6 +24,7 @@ void ink_parser_next(struct ink_parser *p);
 struct ink_token ink_parser_behind(const struct ink_parser *p); /* the token behind the current one */
 
 int ink_parser_sees(const struct ink_parser *p, const char *word);
+int ink_token_begins_item(const struct ink_text *text, const struct ink_token *token);
 int ink_parser_sees_item(const struct ink_parser *p); /* a word that begins an item; a state's name is none */
 int ink_parser_sees_states(const struct ink_parser *p);       /* a name, or "*", with ":" or "," behind it */
 int ink_parser_find_row(struct ink_parser *p);                /* gives up the row; 1 if another one follows */
@@ -59,8 +60,20 @@ const struct ink_condition *ink_parse_condition(struct ink_parser *p);
 /* What follows the word "key": a name or parts. */
 int ink_parse_key(struct ink_parser *p);
 
-/* The rows of one or several states. */
+/* The line of one or several states, and that of a repetition, from its number on. */
 int ink_parse_states(struct ink_parser *p);
+int ink_parse_repeat(struct ink_parser *p);
+int ink_parser_sees_repeat(const struct ink_parser *p);
+
+/* The rows of these states, after ":". */
+int ink_parse_rows(struct ink_parser *p, const uint16_t *states, unsigned n);
+
+/* Where a row leads, after "->"; and what may follow "up", "down", "first" and "last". */
+int ink_parse_target(struct ink_parser *p, struct ink_target *target);
+int ink_parse_reach(struct ink_parser *p, struct ink_target *target);
+
+/* The state of that name, which is created if it is new; NULL without memory or room. */
+struct ink_state *ink_state_named(struct ink_parser *p, struct ink_name *name, uint32_t at);
 
 /* The actions of a row, separated by commas. */
 int ink_parse_actions(struct ink_parser *p, struct ink_written_row *row);

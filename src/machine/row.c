@@ -50,26 +50,36 @@ static int parse_triggers(struct ink_parser *p, struct ink_written_row *row)
 		memset(&all[row->n_triggers], 0, sizeof *all);
 		if (parse_trigger(p, &all[row->n_triggers]))
 			return -1;
-		row->kinds |= 1u << all[row->n_triggers].kind;
-		row->froms |= 1u << all[row->n_triggers].from;
+		row->kinds |= (uint8_t)(1u << all[row->n_triggers].kind);
+		row->froms |= (uint8_t)(1u << all[row->n_triggers].from);
 		row->n_triggers++;
 	} while (ink_parser_takes(p, ","));
 	row->triggers = all;
 	return 0;
 }
 
-static int parse_target(struct ink_parser *p, struct ink_written_row *row)
+static enum ink_target_kind target_kind(const char *word)
+{
+	static const char *const words[] = {
+		[INK_TO_ABSENT] = "absent", [INK_TO_NEXT] = "next",   [INK_TO_UP] = "up",
+		[INK_TO_DOWN] = "down",     [INK_TO_FIRST] = "first", [INK_TO_LAST] = "last"};
+
+	for (unsigned i = INK_TO_ABSENT; i <= INK_TO_LAST; i++)
+		if (!strcmp(words[i], word))
+			return (enum ink_target_kind)i;
+	return INK_TO_STATE;
+}
+
+int ink_parse_target(struct ink_parser *p, struct ink_target *t)
 {
 	struct ink_name *name;
 
-	row->target_at = p->now.at;
+	t->at = p->now.at;
 	if (ink_parse_name(p, "a state, 'absent' or 'next'", &name))
 		return -1;
-	row->target = !strcmp(name->text, "absent") ? INK_TO_ABSENT
-		      : !strcmp(name->text, "next") ? INK_TO_NEXT
-						    : INK_TO_STATE;
-	row->target_name = name;
-	return 0;
+	t->kind = target_kind(name->text);
+	t->name = name;
+	return ink_parse_reach(p, t);
 }
 
 /* What may follow a row: another one, or an item. A new line that is wrong is reported where it is parsed. */
@@ -79,8 +89,9 @@ static int ends_well(struct ink_parser *p, const struct ink_written_row *row)
 	    ink_parser_sees_states(p) || ink_token_first(p->text, &p->now))
 		return 0;
 	return ink_parser_expected(
-		p, row->action.n_countings || row->packet_action ? "',', '|' or a new line with another item"
-		   : row->target_name                            ? "'/', '|' or a new line with another item"
+		p, row->does.action.n_countings || row->packet_action || row->leaving
+			   ? "',', '|' or a new line with another item"
+		   : row->target.kind ? "'/', '|' or a new line with another item"
 				      : "'->', '/', ',', '|', 'from' or a new line with another item");
 }
 
@@ -93,7 +104,7 @@ static struct ink_written_row *parse_row(struct ink_parser *p)
 	row->at = p->now.at;
 	if (parse_triggers(p, row))
 		return NULL;
-	if (ink_parser_takes(p, "->") && parse_target(p, row))
+	if (ink_parser_takes(p, "->") && ink_parse_target(p, &row->target))
 		return NULL;
 	if (ink_parser_takes(p, "/") && ink_parse_actions(p, row))
 		return NULL;
@@ -102,8 +113,7 @@ static struct ink_written_row *parse_row(struct ink_parser *p)
 
 /* ------------------------------------------------------------------ states */
 
-/* The state of that name, which is created if it is new; NULL without memory or room. */
-static struct ink_state *state_named(struct ink_parser *p, struct ink_name *name, uint32_t at)
+struct ink_state *ink_state_named(struct ink_parser *p, struct ink_name *name, uint32_t at)
 {
 	struct ink_machine *m = p->m;
 
@@ -134,7 +144,7 @@ static struct ink_state *parse_state(struct ink_parser *p)
 		return m->unsure.at = at, &m->unsure;
 	if (ink_parser_sees(p, "next"))
 		return ink_text_error(p->text, at, "a state cannot be called 'next'"), NULL;
-	return ink_parse_name(p, "a state", &name) ? NULL : state_named(p, name, at);
+	return ink_parse_name(p, "a state", &name) ? NULL : ink_state_named(p, name, at);
 }
 
 static int add_row(struct ink_parser *p, struct ink_state *s, struct ink_written_row *row)
@@ -146,24 +156,57 @@ static int add_row(struct ink_parser *p, struct ink_state *s, struct ink_written
 	return 0;
 }
 
-/* The states on the left, by number, because their array may move: n_states and above are the special ones. */
-static int parse_left(struct ink_parser *p, uint16_t left[INK_MAX_STATES], unsigned *n)
+/* States on the left are numbers, because their array may move; those of the special ones are above all others. */
+enum { LEFT_STAR = 1000, LEFT_ABSENT, LEFT_UNSURE };
+
+static int add_left(struct ink_parser *p, uint16_t left[INK_MAX_STATES], unsigned *n, unsigned state)
+{
+	if (*n == INK_MAX_STATES) {
+		ink_text_error(p->text, p->now.at, "more than %d states", INK_MAX_STATES);
+		return -1;
+	}
+	left[(*n)++] = (uint16_t)state;
+	return 0;
+}
+
+/* The name of a repetition stands for all its states. 1: it is none. */
+static int parse_left_group(struct ink_parser *p, uint16_t left[INK_MAX_STATES], unsigned *n)
+{
+	const struct ink_name *name = p->now.kind == TOKEN_NAME ? ink_name_at(p->m, p->text, &p->now) : NULL;
+	const struct ink_group *g = name && name->group ? &p->m->groups[name->group - 1] : NULL;
+
+	if (!g || ink_parser_sees(p, "absent") || ink_parser_sees(p, "unsure"))
+		return 1;
+	ink_parser_next(p);
+	for (unsigned i = 0; i < g->n; i++)
+		if (add_left(p, left, n, g->first + i))
+			return -1;
+	return 0;
+}
+
+static int parse_left_state(struct ink_parser *p, uint16_t left[INK_MAX_STATES], unsigned *n)
 {
 	struct ink_machine *m = p->m;
+	struct ink_state *s = parse_state(p);
 
+	if (!s)
+		return -1;
+	return add_left(p, left, n,
+			s == &m->star     ? LEFT_STAR
+			: s == &m->absent ? LEFT_ABSENT
+			: s == &m->unsure ? LEFT_UNSURE
+					  : (unsigned)(s - m->states));
+}
+
+static int parse_left(struct ink_parser *p, uint16_t left[INK_MAX_STATES], unsigned *n)
+{
 	do {
-		struct ink_state *s = parse_state(p);
+		int error = parse_left_group(p, left, n);
 
-		if (!s)
+		if (error > 0)
+			error = parse_left_state(p, left, n);
+		if (error)
 			return -1;
-		if (*n == INK_MAX_STATES) {
-			ink_text_error(p->text, p->now.at, "more than %d states", INK_MAX_STATES);
-			return -1;
-		}
-		left[(*n)++] = s == &m->star     ? 1000
-			       : s == &m->absent ? 1001
-			       : s == &m->unsure ? 1002
-						 : (uint16_t)(s - m->states);
 	} while (ink_parser_takes(p, ","));
 	return ink_parser_wants(p, ":");
 }
@@ -171,32 +214,36 @@ static int parse_left(struct ink_parser *p, uint16_t left[INK_MAX_STATES], unsig
 static struct ink_state *left_state(struct ink_machine *m, uint16_t number)
 {
 	switch (number) {
-	case 1000:
+	case LEFT_STAR:
 		return &m->star;
-	case 1001:
+	case LEFT_ABSENT:
 		return &m->absent;
-	case 1002:
+	case LEFT_UNSURE:
 		return &m->unsure;
 	default:
 		return &m->states[number];
 	}
 }
 
-int ink_parse_states(struct ink_parser *p)
+int ink_parse_rows(struct ink_parser *p, const uint16_t *states, unsigned n)
 {
-	uint16_t left[INK_MAX_STATES];
-	unsigned n = 0;
 	int more;
 
-	if (parse_left(p, left, &n))
-		return -1;
 	do {
 		struct ink_written_row *row = parse_row(p);
 
 		for (unsigned i = 0; row && i < n; i++)
-			if (add_row(p, left_state(p->m, left[i]), row))
+			if (add_row(p, left_state(p->m, states[i]), row))
 				return -1;
 		more = row ? ink_parser_takes(p, "|") : ink_parser_find_row(p);
 	} while (more);
 	return 0;
+}
+
+int ink_parse_states(struct ink_parser *p)
+{
+	uint16_t left[INK_MAX_STATES];
+	unsigned n = 0;
+
+	return parse_left(p, left, &n) ? -1 : ink_parse_rows(p, left, n);
 }

@@ -36,7 +36,7 @@ enum {
 /* A name, stored once, and the numbers of what has it: from 1, 0 is none. */
 struct ink_name {
 	struct ink_name *next; /* in its chain */
-	uint32_t let, event, state, counter;
+	uint32_t let, event, state, counter, group;
 	uint32_t length;
 	char text[]; /* a 0 behind it */
 };
@@ -149,22 +149,45 @@ struct ink_trigger {
 	uint32_t at, from_at;
 };
 
-enum ink_target_kind { INK_TO_SAME, INK_TO_STATE, INK_TO_ABSENT, INK_TO_NEXT };
+/* From INK_TO_NEXT on, the target depends on the state that has the row. */
+enum ink_target_kind {
+	INK_TO_SAME,
+	INK_TO_STATE,
+	INK_TO_ABSENT,
+	INK_TO_NEXT,
+	INK_TO_UP,
+	INK_TO_DOWN,
+	INK_TO_FIRST,
+	INK_TO_LAST
+};
 
+struct ink_target {
+	enum ink_target_kind kind;
+	unsigned number; /* INK_TO_STATE: the state, once known; INK_TO_UP, INK_TO_DOWN: by how many states */
+	const struct ink_name *name; /* the word, or behind "first" and "last" that of the repetition */
+	uint32_t at;
+	int exact; /* a number or a name is behind the word, so it is no state's name */
+};
+
+struct ink_deed {
+	struct ink_action action;
+	unsigned number; /* of the action; 0: none */
+	uint32_t at;     /* of the last "leaving", if it is one of those */
+};
+
+/* A text can have half a million of them, so they are small. */
 struct ink_written_row {
 	const struct ink_trigger *triggers;
 	unsigned n_triggers;
-	unsigned kinds, froms; /* bit sets: what the triggers are, where they come from */
-	enum ink_target_kind target;
-	const struct ink_name *target_name;
-	unsigned state; /* INK_TO_STATE, once known */
-	uint32_t at, target_at;
-	uint32_t packet_action_at;
+	uint32_t at;
+	struct ink_target target;
 	const char *packet_action; /* one that needs a packet, or NULL */
-	int new_initiator;
-	struct ink_action action;
-	unsigned number; /* of the action; 0: none */
-	int checked, taken;
+	uint32_t packet_action_at;
+	uint8_t kinds, froms; /* bit sets: what the triggers are, where they come from */
+	uint8_t new_initiator, checked, taken;
+	uint8_t told; /* a complaint about it was made for another state */
+	struct ink_deed does;
+	struct ink_deed *leaving; /* what it does instead where it leaves its repetition; NULL: the same */
 };
 
 /* Rows of a state: its own, then (after checking) those of "*". */
@@ -177,9 +200,18 @@ struct ink_state {
 	struct ink_written_row *on_timeout, *on_end; /* the rows for these, or NULL */
 	uint64_t time;                               /* of on_timeout: nanoseconds */
 	int expendable;
-	int splits;    /* remembers the initiator */
-	int tails;     /* remembers the tail */
-	unsigned base; /* its first compiled state */
+	int splits;     /* remembers the initiator */
+	int tails;      /* remembers the tail */
+	unsigned base;  /* its first compiled state */
+	unsigned group; /* the number of its repetition, from 1; 0: none */
+};
+
+/* The states of a "repeat": `n` from `first` on. */
+struct ink_group {
+	const struct ink_name *name;
+	uint32_t at;
+	unsigned first, n;
+	struct ink_target above, below; /* where "up" and "down" lead at the ends */
 };
 
 struct ink_named {
@@ -221,6 +253,8 @@ struct ink_machine {
 	struct ink_state *states;
 	unsigned n_states;
 	struct ink_state absent, unsure, star;
+	struct ink_group *groups;
+	unsigned n_groups;
 	struct ink_named *expendables;
 	unsigned n_expendables;
 	struct ink_named *counters;
@@ -239,6 +273,10 @@ struct ink_machine {
 
 /* The name that a token is, which may be new. NULL without memory, or if the work is too much. */
 struct ink_name *ink_name_at(struct ink_machine *m, struct ink_text *text, const struct ink_token *token);
+
+/* The same for characters that are not in the text; the place is for complaints. */
+struct ink_name *ink_name_of(struct ink_machine *m, struct ink_text *text, const char *bytes, uint32_t length,
+			     uint32_t at);
 
 /* Fills the machine from the text; complains. */
 void ink_machine_parse(struct ink_machine *m, struct ink_text *text);
@@ -293,23 +331,13 @@ static inline unsigned ink_code_of(const struct ink_state *s, struct ink_memory 
 
 #define INK_NOWHERE UINT32_MAX /* absent, as the number of a written state */
 
-/* The written state to which a row of state s leads, or INK_NOWHERE. */
-static inline unsigned ink_row_leads(const struct ink_machine *m, const struct ink_state *s,
-				     const struct ink_written_row *row)
-{
-	int inside = s != &m->absent && s != &m->unsure;
+/* The written state to which a row of state s leads, or INK_NOWHERE; n_states: the row leads behind the last. */
+unsigned ink_row_leads(const struct ink_machine *m, const struct ink_state *s,
+		       const struct ink_written_row *row);
 
-	switch (row->target) {
-	case INK_TO_STATE:
-		return row->state;
-	case INK_TO_NEXT:
-		return inside ? (unsigned)(s - m->states) + 1 : 0;
-	case INK_TO_ABSENT:
-		return INK_NOWHERE;
-	default:
-		return inside ? (unsigned)(s - m->states) : INK_NOWHERE;
-	}
-}
+/* What a row does in state s, besides moving the flow. */
+struct ink_deed *ink_row_does(const struct ink_machine *m, const struct ink_state *s,
+			      struct ink_written_row *row);
 
 static inline int ink_row_has(const struct ink_written_row *row, enum ink_trigger_kind kind)
 {
