@@ -9,7 +9,7 @@
 #include "sim/text.h"
 
 static const char help[] =
-	"usage: inkling check [--strict] MACHINE...\n"
+	"usage: inkling check [--strict] [--set NAME=VALUE] MACHINE...\n"
 	"       inkling check --list\n"
 	"\n"
 	"Reads machines and reports errors with line, column and a caret.\n"
@@ -18,16 +18,19 @@ static const char help[] =
 	"\n"
 	"  --strict   warnings are errors (states that cannot be reached or that flows\n"
 	"             never leave, events that can never happen, rows never taken)\n"
+	"  --set NAME=VALUE   the value of a param of the machines; also several times\n"
 	"  --list     the bundled machines: the name of each, and what it is for\n"
 	"\n"
 	"Exits with 1 if one of them has an error. See inkling-machine(5).\n";
 
 struct request {
 	int strict, list;
+	struct cli_settings set;
 };
 
 static const struct cli_option options[] = {
 	{.name = "strict", .how = CLI_FLAG, .at = offsetof(struct request, strict)},
+	CLI_SET(offsetof(struct request, set)),
 	{.name = "list", .how = CLI_FLAG, .at = offsetof(struct request, list)},
 };
 
@@ -56,9 +59,21 @@ static unsigned bits_of(unsigned states)
 	return bits;
 }
 
-static int check(const char *name, int strict)
+/* The values that it was compiled with. */
+static void put_params(const struct ink_machine_view *v)
 {
-	struct ink_machine *machine = cli_machine(name, &(struct cli_machine_options){.strict = strict});
+	for (unsigned i = 0; i < v->params; i++) {
+		printf("%s%s = ", i ? ", " : "  params: ", v->param[i].name);
+		sim_put_visible(v->param[i].value, stdout);
+	}
+	if (v->params)
+		putchar('\n');
+}
+
+static int check(const char *name, const struct request *r)
+{
+	struct ink_machine *machine =
+		cli_machine(name, &(struct cli_machine_options){.strict = r->strict, .set = &r->set});
 	const struct ink_machine_view *v;
 	unsigned bits;
 
@@ -70,6 +85,7 @@ static int check(const char *name, int strict)
 	printf(": %u state%s (%u with what they remember, %u bit%s), %u event%s (%u), tick %g s; key %s\n",
 	       v->states, cli_plural(v->states), v->rules->states, bits, cli_plural(bits), v->events,
 	       cli_plural(v->events), v->rules->events, (double)v->tick / 1e9, v->key_text);
+	put_params(v);
 	ink_machine_free(machine);
 	return CLI_DONE;
 }
@@ -87,7 +103,7 @@ static int run(int argc, char **argv)
 	if (optind == argc)
 		return cli_usage(&cli_check, "which machine? (--list names the bundled ones)");
 	for (; optind < argc; optind++)
-		if (check(argv[optind], r.strict) != CLI_DONE)
+		if (check(argv[optind], &r) != CLI_DONE)
 			result = CLI_FAILED;
 	return result;
 }

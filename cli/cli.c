@@ -115,16 +115,43 @@ static int is_cancelled(void *user)
 	return c->cancelled && c->cancelled();
 }
 
+int cli_take_setting(const char *text, void *place)
+{
+	struct cli_settings *set = place;
+	const char *sign = strchr(text, '=');
+	size_t length = sign ? (size_t)(sign - text) : 0;
+
+	if (!length || !sign[1] || length >= CLI_SETTING_NAME || set->n == CLI_SETTINGS_MOST)
+		return -EINVAL;
+	memcpy(set->all[set->n].name, text, length);
+	set->all[set->n].name[length] = 0;
+	set->all[set->n++].value = sign + 1;
+	return 0;
+}
+
+static unsigned settings_of(const struct cli_machine_options *options,
+			    struct ink_setting settings[CLI_SETTINGS_MOST])
+{
+	unsigned n = options && options->set ? options->set->n : 0;
+
+	for (unsigned i = 0; i < n; i++)
+		settings[i] = (struct ink_setting){options->set->all[i].name, options->set->all[i].value};
+	return n;
+}
+
 struct ink_machine *cli_machine(const char *name, const struct cli_machine_options *options)
 {
 	struct compilation c = {.cancelled = options ? options->cancelled : NULL};
+	struct ink_setting settings[CLI_SETTINGS_MOST];
 	struct ink_machine_options o = {.size = sizeof o,
 					.strict = options && options->strict,
 					.like = options ? options->like : NULL,
 					.complain = complain,
 					.user = &c,
 					.try_filter = ink_filter_try,
-					.cancelled = is_cancelled};
+					.cancelled = is_cancelled,
+					.settings = settings,
+					.n_settings = settings_of(options, settings)};
 	struct ink_why why;
 	struct ink_machine *machine = ink_machine_load(name, &o, &why);
 

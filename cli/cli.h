@@ -134,8 +134,28 @@ const char *cli_show_share(double share, char *text, size_t size);
 
 /* ------------------------------------------------------------------- machines, files */
 
+/* The options "--set NAME=VALUE" of a command. */
+enum { CLI_SETTINGS_MOST = 32, CLI_SETTING_NAME = 64 };
+
+struct cli_settings {
+	unsigned n;
+	struct {
+		char name[CLI_SETTING_NAME];
+		const char *value;
+	} all[CLI_SETTINGS_MOST];
+};
+
+#define CLI_SET(field)                                                                                       \
+	{                                                                                                    \
+		.name = "set", .how = CLI_OWN, .at = (field), .take = cli_take_setting,                      \
+		.shape = "NAME=VALUE, such as threshold=20, at most 32 of them"                              \
+	}
+
+int cli_take_setting(const char *text, void *settings);
+
 struct cli_machine_options {
 	int strict;                     /* warnings are errors */
+	const struct cli_settings *set; /* values for the machine's params, or NULL */
 	const struct ink_machine *like; /* the machine whose flows it continues, or NULL */
 	int (*cancelled)(void);         /* non-zero: compiling ends; or NULL */
 };

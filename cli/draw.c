@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* inkling draw: a machine as a picture. */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,11 +8,13 @@
 #include "cli/cli.h"
 
 static const char help[] =
-	"usage: inkling draw MACHINE\n"
+	"usage: inkling draw [--set NAME=VALUE] MACHINE\n"
 	"\n"
 	"Writes the machine as a graph, in the language of Graphviz:\n"
 	"\n"
 	"  inkling draw tcp | dot -Tsvg >tcp.svg\n"
+	"\n"
+	"  --set NAME=VALUE   the value of a param of the machine; also several times\n"
 	"\n"
 	"States are boxes, and rows stand on the lines between them. A row that several\n"
 	"states have is drawn once, with a line from each; an arrow that points back to\n"
@@ -19,9 +22,16 @@ static const char help[] =
 	"report are red. Rows that stay and do nothing are left out. MACHINE is as for\n"
 	"'inkling check'.\n";
 
+struct request {
+	struct cli_settings set;
+};
+
+static const struct cli_option options[] = {CLI_SET(offsetof(struct request, set))};
+
 static int run(int argc, char **argv)
 {
-	struct cli_line line = {.command = &cli_draw}; /* no options */
+	struct request r = {0};
+	struct cli_line line = {&cli_draw, options, sizeof options / sizeof options[0], &r, {NULL}};
 	struct ink_machine *machine;
 	char *text;
 	int result = cli_options(&line, argc, argv);
@@ -30,7 +40,7 @@ static int run(int argc, char **argv)
 		result = cli_one_machine(&line, argc, argv);
 	if (result)
 		return result;
-	machine = cli_machine(argv[optind], NULL);
+	machine = cli_machine(argv[optind], &(struct cli_machine_options){.set = &r.set});
 	if (!machine)
 		return CLI_FAILED;
 	text = ink_machine_draw(machine);

@@ -82,6 +82,34 @@ exits 0 'label="m\nkey dst/24/64, src port";' draw parts.fsm
 sed 's/^key.*/key src\/33/' m.fsm >parts.fsm
 exits 1 "parts.fsm:2:9: error: a prefix of IPv4 has 0 to 32 bits" check parts.fsm
 
+# Params are set by their names.
+cat >p.fsm <<'fsm'
+machine p
+key pair
+param doors = 3
+param pause = 5m
+event e = tcp
+absent : e -> first step
+repeat doors step : e -> up | timeout pause -> absent
+many : timeout pause -> absent
+fsm
+each exits <<'table'
+0 params: doors = 3, pause = 5m | check --strict p.fsm
+0 p.fsm: 4 states | check p.fsm
+0 p.fsm: 8 states | check p.fsm --set doors=5 --set pause=10s --set doors=7
+0 params: doors = 7, pause = 10s | check p.fsm --set doors=5 --set pause=10s --set doors=7
+0 "step7" | draw --set doors=7 p.fsm
+1 no param 'dors' to set; did you mean 'doors'? | check p.fsm --set dors=5
+1 p.fsm:7:8: error: a repeat has 1 to 255 states; 'doors' is set to 256 | check p.fsm --set doors=256
+1 'pause' is set to 'soon', which is no number, time or share | draw p.fsm --set pause=soon
+1 no param 'doors' to set: the machine has none | check tcp --set doors=5
+1 no param 'doors' to set | run tcp -r nowhere.pcap --set doors=5
+1 nowhere.pcap | run p.fsm -r nowhere.pcap --set doors=5
+2 expected NAME=VALUE, such as threshold=20 | check p.fsm --set doors
+2 expected NAME=VALUE | run p.fsm -r nowhere.pcap --set =5
+2 '--set' needs a value: NAME=VALUE | check p.fsm --set
+table
+
 # Filters are compiled for every link that has something of its own: libpcap's message comes with its place.
 sed 's/= tcp/= tcp and filter "tcp port"/' m.fsm >filter.fsm
 for command in check draw "run -r nowhere.pcap"; do

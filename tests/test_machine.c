@@ -44,7 +44,7 @@ TEST_THAT(mistakes_of_syntax_are_told_with_their_place)
 	assert_error("expendable ^7", "expected a state");
 	assert_error("let ^7 = tcp", "expected a name");
 	assert_error("start reverse ^x = tcp", "expected 'event'");
-	assert_error("^7", "expected machine, key, remember, let, event, expendable, repeat or a state");
+	assert_error("^7", "expected machine, key, remember, param, let, event, expendable, repeat or a state");
 	assert_complaint("machine ^7", "expected the machine's name");
 	assert_complaint("machine m\nkey ^box", "expected a key");
 }

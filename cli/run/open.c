@@ -275,8 +275,9 @@ int session_open(struct session *s)
 {
 	int error;
 
-	s->machine = cli_machine(s->request->machine,
-				 &(struct cli_machine_options){.cancelled = session_interrupted});
+	s->machine = cli_machine(
+		s->request->machine,
+		&(struct cli_machine_options){.set = &s->request->set, .cancelled = session_interrupted});
 	if (!s->machine)
 		return no_machine(s->request->machine);
 	s->view = ink_machine_view(s->machine);

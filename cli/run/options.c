@@ -40,6 +40,7 @@ static const struct cli_option options[] = {
 	{.name = "two-pass", .how = CLI_FLAG, .at = AT(two_pass)},
 	{.name = "exact-for", .how = CLI_CHOICE, .at = AT(exact_for_unsure), .words = exact_for, .least = 1},
 	{.name = "community-id", .how = CLI_FLAG, .at = AT(community_id)},
+	CLI_SET(AT(set)),
 	{.name = "outermost", .how = CLI_FLAG, .at = AT(outermost)},
 };
 

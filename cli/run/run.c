@@ -32,6 +32,7 @@ static const char help[] =
 	"                    (default: a random secret; chance is fixed for captures)\n"
 	"\n"
 	"the run:\n"
+	"  --set NAME=VALUE  the value of a param of the machine; also several times\n"
 	"  --no-timeouts     ignore time: the whole input is one phase\n"
 	"  --verify          run an exact table in parallel and count the differences\n"
 	"  --two-pass        find candidates in little memory, then confirm them exactly\n"

@@ -29,6 +29,7 @@ enum { DEFAULT_FLOWS = 1000000 };
 
 struct request {
 	const char *machine;
+	struct cli_settings set;       /* --set */
 	const char *file;              /* -r */
 	const char *interface;         /* -i */
 	const char *write;             /* -w */

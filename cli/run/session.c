@@ -148,8 +148,9 @@ static void reload_machine(struct session *s)
 		cli_failed("%s: not reloaded: both passes need the same machine", name);
 		return;
 	}
-	machine = cli_machine(
-		name, &(struct cli_machine_options){.like = s->machine, .cancelled = session_interrupted});
+	machine = cli_machine(name, &(struct cli_machine_options){.set = &s->request->set,
+								  .like = s->machine,
+								  .cancelled = session_interrupted});
 	if (interrupted) {
 		ink_machine_free(machine);
 		return;

@@ -57,6 +57,11 @@ void ink_complaint_show(const struct ink_complaint *complaint, char *text, size_
 
 /* ----------------------------------------------------------------- making */
 
+/* The value of a `param`, as the text would have it: "20", "5m", "25%". */
+struct ink_setting {
+	const char *name, *value;
+};
+
 struct ink_machine_options {
 	size_t size;
 	const char *file; /* for complaints; default: the name given to ink_machine_load, or "machine" */
@@ -76,12 +81,19 @@ struct ink_machine_options {
 	 * handler sets. Or NULL.
 	 */
 	int (*cancelled)(void *user);
+	/*
+	 * Values for params of the text, in place of those that it has; of two with one name, the last. A name that
+	 * is no param of the text, and a value that does not fit where the param is used, is a complaint.
+	 */
+	const struct ink_setting *settings;
+	unsigned n_settings;
 };
 
 /*
  * Compiles a text of `length` bytes. The result belongs to the
  * caller: ink_machine_free it. NULL with errno: EINVAL (there were complaints;
- * the first 20 were reported; or the options' size is wrong), ECANCELED, ENOMEM.
+ * the first 20 were reported; or the options' size or a setting is wrong), ECANCELED,
+ * ENOMEM.
  * `options` may be NULL. Thread-safe.
  *
  * Compiling takes at most 256 MiB and, on an ordinary processor, 2 s for any
@@ -179,6 +191,8 @@ struct ink_machine_view {
 
 	const struct ink_key_def *key_def; /* `key`, and its parts */
 	const char *key_text;              /* what follows the word "key" in the text: "src/24, dst port" */
+	unsigned params;
+	const struct ink_setting *param; /* with the values that the machine was compiled with */
 };
 
 /* Valid as long as the machine. */

@@ -79,10 +79,8 @@ static int parse_mark(struct ink_parser *p, struct ink_action *a)
 
 	if (ink_parse_number(p, "the mark, a number", &mark))
 		return -1;
-	if (mark > UINT32_MAX) {
-		ink_text_error(p->text, at, "a mark is 0 to 4294967295");
-		return -1;
-	}
+	if (mark > UINT32_MAX)
+		return ink_parser_misfit(p, at, "a mark is 0 to 4294967295");
 	a->mark = (uint32_t)mark;
 	a->marks = 1;
 	return 0;

@@ -72,33 +72,30 @@ static const struct ink_group *group_named(struct ink_machine *m, struct ink_tex
 	return NULL;
 }
 
-/* "first" or "last" of a repetition becomes a state. */
+/* "first" or "last" of a repetition becomes a state. NULL: of an unknown one. */
 static void resolve_member(struct ink_target *t, const struct ink_group *g)
 {
-	t->number = t->kind == INK_TO_FIRST ? g->first : g->first + g->n - 1;
+	if (g)
+		t->number = t->kind == INK_TO_FIRST ? g->first : g->first + g->n - 1;
 	t->kind = INK_TO_STATE;
 }
 
 /* A state that is called like a word of repetitions is meant by that word. */
 static void resolve_target(struct ink_machine *m, struct ink_text *text, struct ink_target *t)
 {
-	int of_group = t->exact && (t->kind == INK_TO_FIRST || t->kind == INK_TO_LAST);
-	const struct ink_group *g = of_group ? group_named(m, text, t->name, t->at) : NULL;
-
-	if (g)
-		resolve_member(t, g);
-	if (t->kind != INK_TO_STATE && (t->kind <= INK_TO_NEXT || t->exact || !t->name->state))
-		return;
-	if (!g)
+	if ((t->kind == INK_TO_FIRST || t->kind == INK_TO_LAST) && t->exact) {
+		resolve_member(t, group_named(m, text, t->name, t->at));
+	} else if (t->kind == INK_TO_STATE || (t->kind > INK_TO_NEXT && !t->exact && t->name->state)) {
 		t->number = state_number(m, text, t->name, t->at);
-	t->kind = INK_TO_STATE;
+		t->kind = INK_TO_STATE;
+	}
 }
 
 static void resolve_end(struct ink_machine *m, struct ink_text *text, struct ink_target *end,
 			const struct ink_group *own)
 {
 	resolve_target(m, text, end);
-	if (!end->exact && (end->kind == INK_TO_FIRST || end->kind == INK_TO_LAST))
+	if (end->kind == INK_TO_FIRST || end->kind == INK_TO_LAST)
 		resolve_member(end, own);
 }
 
@@ -371,6 +368,7 @@ static void check_head(struct ink_machine *m, struct ink_text *text)
 void ink_check_names(struct ink_machine *m, struct ink_text *text)
 {
 	check_head(m, text);
+	ink_check_settings(m, text);
 	resolve_tests(m, text);
 	resolve_expendables(m, text);
 	resolve_groups(m, text);
@@ -511,5 +509,6 @@ void ink_check_flow(struct ink_machine *m, struct ink_text *text, const uint8_t 
 	for (unsigned i = 0; i < m->n_states; i++)
 		warn_rows(text, &m->states[i]);
 	warn_memory(m, text);
+	ink_warn_params(m, text);
 	warn_names(m, text);
 }

@@ -336,8 +336,9 @@ static int make_names(struct ink_machine *m)
 	const char **states = ink_arena_get(&m->arena, m->n_states * sizeof *states);
 	const char **events = ink_arena_get(&m->arena, m->n_events * sizeof *events);
 	const char **counters = ink_arena_get(&m->arena, (m->n_counters + 1) * sizeof *counters);
+	struct ink_setting *params = ink_arena_get(&m->arena, (m->n_params + 1) * sizeof *params);
 
-	if (!states || !events || !counters)
+	if (!states || !events || !counters || !params)
 		return -ENOMEM;
 	for (unsigned i = 0; i < m->n_states; i++)
 		states[i] = m->states[i].name;
@@ -345,6 +346,8 @@ static int make_names(struct ink_machine *m)
 		events[i] = m->events[i].name;
 	for (unsigned i = 0; i < m->n_counters; i++)
 		counters[i] = m->counters[i].name->text;
+	for (unsigned i = 0; i < m->n_params; i++)
+		params[i] = (struct ink_setting){m->params[i].name, m->params[i].value};
 	m->view.name = m->name;
 	m->view.key = (enum ink_key)m->key.kind;
 	m->view.key_def = &m->key;
@@ -355,6 +358,8 @@ static int make_names(struct ink_machine *m)
 	m->view.event_names = events;
 	m->view.counters = m->n_counters;
 	m->view.counter_names = counters;
+	m->view.params = m->n_params;
+	m->view.param = params;
 	return 0;
 }
 

@@ -132,8 +132,7 @@ static int parse_limited(struct ink_parser *p, const struct number_test *t, uint
 		return -1;
 	if (*number <= t->most)
 		return 0;
-	ink_text_error(p->text, at, "'%s' is 0 to %llu", t->word, (unsigned long long)t->most);
-	return -1;
+	return ink_parser_misfit(p, at, "'%s' is 0 to %llu", t->word, (unsigned long long)t->most);
 }
 
 static int parse_range(struct ink_parser *p, const struct number_test *t, struct ink_range *range)
@@ -227,8 +226,9 @@ static const struct ink_condition *parse_numbers(struct ink_parser *p, const str
 		return parse_compared(p, t, compare);
 	if (ink_parser_takes(p, "{"))
 		return parse_set(p, t);
-	if (p->now.kind != TOKEN_NUMBER)
-		return ink_parser_expected(p, "a number, a range, a set in braces, or a comparison"), NULL;
+	if (p->now.kind != TOKEN_NUMBER && !ink_parser_param(p))
+		return ink_parser_expected_value(p, "a number, a range, a set in braces, or a comparison"),
+		       NULL;
 	return parse_range(p, t, &range) ? NULL : range_node(p, t->field, &range, 1);
 }
 

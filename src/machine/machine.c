@@ -96,7 +96,12 @@ static int read_options(const struct ink_machine_options *theirs, struct ink_mac
 	static const struct ink_struct options = {"machine options", OPTIONS_FIRST, sizeof *o};
 
 	*o = (struct ink_machine_options){.size = sizeof *o};
-	return theirs ? ink_struct_read(&options, o, theirs, why) : 0;
+	if (theirs && ink_struct_read(&options, o, theirs, why))
+		return -EINVAL;
+	for (unsigned i = 0; i < o->n_settings; i++)
+		if (!o->settings || !o->settings[i].name || !o->settings[i].value)
+			return ink_fail(why, -EINVAL, "machine options: setting %u lacks its name or value", i);
+	return 0;
 }
 
 static struct ink_machine *make_machine(const char *bytes, size_t length, const struct ink_machine_options *o)

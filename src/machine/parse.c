@@ -30,7 +30,8 @@ int ink_token_begins_item(const struct ink_text *text, const struct ink_token *t
 
 int ink_parser_sees_item(const struct ink_parser *p)
 {
-	return ink_token_begins_item(p->text, &p->now) || ink_parser_sees_repeat(p);
+	return ink_token_begins_item(p->text, &p->now) || ink_parser_sees_repeat(p) ||
+	       ink_parser_sees_param_line(p);
 }
 
 int ink_parser_sees_states(const struct ink_parser *p)
@@ -219,6 +220,8 @@ static int parse_item(struct ink_parser *p)
 		return parse_expendable(p);
 	if (ink_parser_takes(p, "repeat"))
 		return ink_parse_repeat(p);
+	if (ink_parser_takes(p, "param"))
+		return ink_parse_param(p);
 	if (ink_parser_sees_item(p))
 		return parse_event(p);
 	return -2;
@@ -251,6 +254,7 @@ static void unknown_item(struct ink_parser *p)
 	for (unsigned i = 0; i < ITEM_WORDS; i++)
 		ink_suggest_offer(&near, item_words[i]);
 	ink_suggest_offer(&near, "repeat");
+	ink_suggest_offer(&near, "param");
 	p->before = 0; /* nothing is missing there */
 	note_trial(p->m, near.best ? near.best : "");
 	if (near.best)
@@ -258,7 +262,8 @@ static void unknown_item(struct ink_parser *p)
 			       p->text->bytes + p->now.at, ink_suggest_hint(&near, hint));
 	else
 		ink_parser_expected(
-			p, "machine, key, remember, let, event, expendable, repeat or a state and ':'");
+			p,
+			"machine, key, remember, param, let, event, expendable, repeat or a state and ':'");
 }
 
 void ink_machine_parse(struct ink_machine *m, struct ink_text *text)

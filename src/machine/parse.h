@@ -17,6 +17,8 @@ struct ink_parser {
 	struct ink_text *text;
 	struct ink_token now;
 	uint32_t before; /* where the token before it ended */
+	const struct ink_param
+		*param; /* the latest value was this parameter's; NULL: it stands in the text */
 	unsigned nesting;
 };
 
@@ -48,6 +50,19 @@ int ink_parser_twice(struct ink_parser *p, uint32_t at, const char *what, uint32
 /* Complains about a sign for which this language has a word, and returns 1. 0: there is none. */
 int ink_parser_foreign(struct ink_parser *p);
 
+/* Complains about the value that was read last, and says which parameter it was, if any. -1. */
+__attribute__((format(printf, 3, 4))) int ink_parser_misfit(struct ink_parser *p, uint32_t at,
+							    const char *format, ...);
+
+/* The parameter that the current token names, or NULL. */
+struct ink_param *ink_parser_param(const struct ink_parser *p);
+
+/* Complains that a value was expected, with a hint at a parameter that may be meant. -1. */
+int ink_parser_expected_value(struct ink_parser *p, const char *expected);
+
+/* Is it a number, a time or a share? */
+int ink_is_value(const char *bytes, size_t length);
+
 int ink_parse_name(struct ink_parser *p, const char *what, struct ink_name **name);
 int ink_parse_number(struct ink_parser *p, const char *what, uint64_t *number);
 int ink_parse_share(struct ink_parser *p, double *share);
@@ -64,6 +79,10 @@ int ink_parse_key(struct ink_parser *p);
 int ink_parse_states(struct ink_parser *p);
 int ink_parse_repeat(struct ink_parser *p);
 int ink_parser_sees_repeat(const struct ink_parser *p);
+
+/* The line of a parameter, after "param". */
+int ink_parse_param(struct ink_parser *p);
+int ink_parser_sees_param_line(const struct ink_parser *p);
 
 /* The rows of these states, after ":". */
 int ink_parse_rows(struct ink_parser *p, const uint16_t *states, unsigned n);

@@ -40,24 +40,23 @@ int ink_parser_sees_repeat(const struct ink_parser *p)
 		ink_token_is(p->text, &end, "below"));
 }
 
-/* How many states, which have to fit beside those that there are. */
+/* How many states, which have to fit beside those that there are. A wrong number counts as 1: the name is defined. */
 static int parse_count(struct ink_parser *p, unsigned *count)
 {
 	uint32_t at = p->now.at;
 	uint64_t n;
 
+	*count = 1;
 	if (ink_parse_number(p, "the number of states", &n))
 		return -1;
-	if (n < 1 || n > INK_MAX_STATES) {
-		ink_text_error(p->text, at, "a repeat has 1 to %d states", INK_MAX_STATES);
-		return -1;
-	}
-	*count = (unsigned)n;
-	if (p->m->n_states + n <= INK_MAX_STATES)
-		return 0;
-	ink_text_error(p->text, at, "with this repeat there are %u states: %d are possible",
-		       p->m->n_states + *count, INK_MAX_STATES);
-	return -1;
+	if (n < 1 || n > INK_MAX_STATES)
+		ink_parser_misfit(p, at, "a repeat has 1 to %d states", INK_MAX_STATES);
+	else if (p->m->n_states + n > INK_MAX_STATES)
+		ink_parser_misfit(p, at, "with this repeat there are %u states: %d are possible",
+				  p->m->n_states + (unsigned)n, INK_MAX_STATES);
+	else
+		*count = (unsigned)n;
+	return 0;
 }
 
 static int parse_group_name(struct ink_parser *p, struct ink_group *g)
@@ -191,8 +190,7 @@ static int parse_distance(struct ink_parser *p, struct ink_target *t)
 	t->number = (unsigned)by;
 	if (by >= 1 && by <= INK_MAX_STATES)
 		return 0;
-	ink_text_error(p->text, at, "'up' and 'down' move by 1 to %d states", INK_MAX_STATES);
-	return -1;
+	return ink_parser_misfit(p, at, "'up' and 'down' move by 1 to %d states", INK_MAX_STATES);
 }
 
 /* After "up" or "down": by how many states, if it is said. After "first" or "last": of which repetition. */
@@ -201,7 +199,8 @@ int ink_parse_reach(struct ink_parser *p, struct ink_target *t)
 	struct ink_name *name;
 
 	t->number = 1;
-	if ((t->kind == INK_TO_UP || t->kind == INK_TO_DOWN) && p->now.kind == TOKEN_NUMBER)
+	if ((t->kind == INK_TO_UP || t->kind == INK_TO_DOWN) &&
+	    (p->now.kind == TOKEN_NUMBER || (sees_group(p) && ink_parser_param(p))))
 		return parse_distance(p, t);
 	if ((t->kind != INK_TO_FIRST && t->kind != INK_TO_LAST) || !sees_group(p))
 		return 0;

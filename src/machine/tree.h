@@ -21,6 +21,7 @@ enum {
 	INK_TESTS_MAX = 256, /* different ones; bit sets of them are four words */
 	INK_COUNTERS_MAX = 64,
 	INK_LETS_MAX = 4096,
+	INK_PARAMS_MAX = 256,
 	INK_DEPTH_MAX = 1000, /* conditions joined in one; bounds recursion */
 	INK_NESTING_MAX = 64, /* parentheses and nots */
 	/*
@@ -36,7 +37,7 @@ enum {
 /* A name, stored once, and the numbers of what has it: from 1, 0 is none. */
 struct ink_name {
 	struct ink_name *next; /* in its chain */
-	uint32_t let, event, state, counter, group;
+	uint32_t let, event, state, counter, group, param;
 	uint32_t length;
 	char text[]; /* a 0 behind it */
 };
@@ -126,6 +127,13 @@ struct ink_let {
 	const char *name;
 	uint32_t at;
 	const struct ink_condition *condition;
+};
+
+struct ink_param {
+	const char *name;
+	const char *value; /* as it is written, or set; NULL after a complaint about it */
+	uint32_t at;
+	uint8_t set, used;
 };
 
 struct ink_event {
@@ -248,6 +256,8 @@ struct ink_machine {
 	unsigned n_tests, n_chances;
 	struct ink_let *lets;
 	unsigned n_lets;
+	struct ink_param *params;
+	unsigned n_params;
 	struct ink_event *events;
 	unsigned n_events;
 	struct ink_state *states;
@@ -283,6 +293,10 @@ void ink_machine_parse(struct ink_machine *m, struct ink_text *text);
 
 /* Are both directions of a connection one flow? */
 int ink_key_joins_directions(const struct ink_key_def *key);
+
+/* Complains about settings of the caller that no parameter has, and warns of parameters that nothing uses. */
+void ink_check_settings(struct ink_machine *m, struct ink_text *text);
+void ink_warn_params(const struct ink_machine *m, struct ink_text *text);
 
 /* Resolves names and looks for contradictions. */
 void ink_check_names(struct ink_machine *m, struct ink_text *text);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names, numbers, shares, times, strings and addresses, as docs/machine-language.md has them. */
+/* Names, numbers, shares, times, strings and addresses, as docs/machine-language.md has them. A parameter stands for its value. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +48,7 @@ int ink_parser_takes(struct ink_parser *p, const char *word)
 struct ink_suggest ink_parser_near(const struct ink_parser *p)
 {
 	return ink_suggest(p->text->bytes + p->now.at,
-			p->now.kind == TOKEN_NAME ? p->now.length : INK_SUGGEST_MAX + 1);
+			   p->now.kind == TOKEN_NAME ? p->now.length : INK_SUGGEST_MAX + 1);
 }
 
 int ink_parser_expected_near(struct ink_parser *p, const char *expected, const struct ink_suggest *near)
@@ -123,38 +125,79 @@ int ink_parse_name(struct ink_parser *p, const char *what, struct ink_name **nam
 
 enum { DIGITS_MOST = 40 };
 
-/* The token without its "_"s, as a string. A token that is too long is cut, and is then not a number. */
-static void plain(const struct ink_parser *p, char text[DIGITS_MOST])
+/* The characters of a value without its "_"s, as a string. One that is too long becomes empty, which is no value. */
+static void plain(const char *bytes, size_t length, char text[DIGITS_MOST])
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < p->now.length && n + 1 < DIGITS_MOST; i++)
-		if (p->text->bytes[p->now.at + i] != '_')
-			text[n++] = p->text->bytes[p->now.at + i];
-	text[p->now.length < DIGITS_MOST ? n : 0] = 0;
+	for (size_t i = 0; i < length && n + 1 < DIGITS_MOST; i++)
+		if (bytes[i] != '_')
+			text[n++] = bytes[i];
+	text[length < DIGITS_MOST ? n : 0] = 0;
+}
+
+int ink_parser_expected_value(struct ink_parser *p, const char *what)
+{
+	struct ink_suggest near = ink_parser_near(p);
+
+	for (unsigned i = 0; i < p->m->n_params; i++)
+		ink_suggest_offer(&near, p->m->params[i].name);
+	return ink_parser_expected_near(p, what, &near);
+}
+
+/* The value that stands here, or that the parameter here has. Its token stays the current one. */
+static int find_value(struct ink_parser *p, const char *what, char text[DIGITS_MOST])
+{
+	struct ink_param *param = ink_parser_param(p);
+
+	p->param = param;
+	if (param) {
+		param->used = 1;
+		if (!param->value)
+			return -1;
+		plain(param->value, strlen(param->value), text);
+		return 0;
+	}
+	if (p->now.kind != TOKEN_NUMBER)
+		return ink_parser_expected_value(p, what);
+	plain(p->text->bytes + p->now.at, p->now.length, text);
+	return 0;
+}
+
+int ink_parser_misfit(struct ink_parser *p, uint32_t at, const char *format, ...)
+{
+	char words[200];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(words, sizeof words, format, args);
+	va_end(args);
+	if (p->param)
+		ink_text_error(p->text, at, "%s; '%s' is %s%s", words, p->param->name,
+			       p->param->set ? "set to " : "", p->param->value);
+	else
+		ink_text_error(p->text, at, "%s", words);
+	return -1;
 }
 
 static int no_number(struct ink_parser *p, const char *kind)
 {
 	unsigned length = p->now.length < 40 ? p->now.length : 40;
 
-	ink_text_error(p->text, p->now.at, "'%.*s' is not %s", (int)length, p->text->bytes + p->now.at, kind);
-	return -1;
+	return ink_parser_misfit(p, p->now.at, "'%.*s' is not %s", (int)length, p->text->bytes + p->now.at,
+				 kind);
 }
 
-int ink_parse_number(struct ink_parser *p, const char *what, uint64_t *number)
+/* 0; -EINVAL: it is none; -ERANGE: it is too large. */
+static int whole_of(const char *text, uint64_t *number)
 {
 	static const char letters[] = "kMG";
 	static const uint64_t worth[] = {1000, 1000000, 1000000000};
-	char text[DIGITS_MOST], *end;
+	int hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 	const char *letter;
 	uint64_t unit = 1;
-	int hex;
+	char *end;
 
-	if (p->now.kind != TOKEN_NUMBER)
-		return ink_parser_expected(p, what);
-	plain(p, text);
-	hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 	*number = strtoull(text, &end, hex ? 16 : 10);
 	letter = *end && !hex ? strchr(letters, *end) : NULL;
 	if (letter) {
@@ -162,12 +205,25 @@ int ink_parse_number(struct ink_parser *p, const char *what, uint64_t *number)
 		end++;
 	}
 	if (*end || !text[0] || (hex && !text[2]))
-		return no_number(p, "a whole number");
-	if (strlen(text) > 20 || *number > INT64_MAX / unit) {
-		ink_text_error(p->text, p->now.at, "a number that large cannot be used");
-		return -1;
-	}
+		return -EINVAL;
+	if (strlen(text) > 20 || *number > INT64_MAX / unit)
+		return -ERANGE;
 	*number *= unit;
+	return 0;
+}
+
+int ink_parse_number(struct ink_parser *p, const char *what, uint64_t *number)
+{
+	char text[DIGITS_MOST];
+	int error;
+
+	if (find_value(p, what, text))
+		return -1;
+	error = whole_of(text, number);
+	if (error == -EINVAL)
+		return no_number(p, "a whole number");
+	if (error)
+		return ink_parser_misfit(p, p->now.at, "a number that large cannot be used");
 	ink_parser_next(p);
 	return 0;
 }
@@ -186,15 +242,12 @@ static double decimal(const char *text, const char **rest)
 	return value;
 }
 
-int ink_parse_share(struct ink_parser *p, double *share)
+/* 0; -EINVAL: it is none; -ERANGE: it is not 0 to 1. */
+static int share_of(const char *text, double *share)
 {
-	char text[DIGITS_MOST];
 	const char *rest;
 	double whole = 1;
 
-	if (p->now.kind != TOKEN_NUMBER)
-		return ink_parser_expected(p, "a share such as 0.25, 25% or 1/4");
-	plain(p, text);
 	*share = decimal(text, &rest);
 	if (*rest == '%') {
 		whole = 100;
@@ -203,12 +256,25 @@ int ink_parse_share(struct ink_parser *p, double *share)
 		whole = decimal(rest + 1, &rest);
 	}
 	if (*rest || !text[0])
-		return no_number(p, "a share (0.25, 25%, 1/4)");
-	if (!(whole > 0) || *share > whole) {
-		ink_text_error(p->text, p->now.at, "a share is 0 to 1");
-		return -1;
-	}
+		return -EINVAL;
+	if (!(whole > 0) || *share > whole)
+		return -ERANGE;
 	*share /= whole;
+	return 0;
+}
+
+int ink_parse_share(struct ink_parser *p, double *share)
+{
+	char text[DIGITS_MOST];
+	int error;
+
+	if (find_value(p, "a share such as 0.25, 25% or 1/4", text))
+		return -1;
+	error = share_of(text, share);
+	if (error == -EINVAL)
+		return no_number(p, "a share (0.25, 25%, 1/4)");
+	if (error)
+		return ink_parser_misfit(p, p->now.at, "a share is 0 to 1");
 	ink_parser_next(p);
 	return 0;
 }
@@ -226,28 +292,47 @@ static double unit_of(const char *text)
 	return 0;
 }
 
-int ink_parse_time(struct ink_parser *p, uint64_t *nanoseconds)
+/* 0; -EINVAL: it is none; -ERANGE: it is too short or too long. */
+static int time_of(const char *text, uint64_t *nanoseconds)
 {
 	static const double ten_years = 3652 * 86400e9;
-	char text[DIGITS_MOST];
 	const char *rest;
-	double value, unit;
+	double value = decimal(text, &rest), unit = unit_of(rest);
 
-	if (p->now.kind != TOKEN_NUMBER)
-		return ink_parser_expected(p, "a time such as 500ms, 10s, 5m, 1h");
-	plain(p, text);
-	value = decimal(text, &rest);
-	unit = unit_of(rest);
 	if (unit <= 0)
-		return no_number(p, "a time (500ms, 10s, 5m, 1h, 2d)");
+		return -EINVAL;
 	value = round(value * unit / 1e6) * 1e6;
-	if (value < 1e6 || value > ten_years) {
-		ink_text_error(p->text, p->now.at, "times are 1ms to 10 years");
-		return -1;
-	}
+	if (value < 1e6 || value > ten_years)
+		return -ERANGE;
 	*nanoseconds = (uint64_t)value;
+	return 0;
+}
+
+int ink_parse_time(struct ink_parser *p, uint64_t *nanoseconds)
+{
+	char text[DIGITS_MOST];
+	int error;
+
+	if (find_value(p, "a time such as 500ms, 10s, 5m, 1h", text))
+		return -1;
+	error = time_of(text, nanoseconds);
+	if (error == -EINVAL)
+		return no_number(p, "a time (500ms, 10s, 5m, 1h, 2d)");
+	if (error)
+		return ink_parser_misfit(p, p->now.at, "times are 1ms to 10 years");
 	ink_parser_next(p);
 	return 0;
+}
+
+int ink_is_value(const char *bytes, size_t length)
+{
+	char text[DIGITS_MOST];
+	uint64_t whole;
+	double share;
+
+	plain(bytes, length, text);
+	return text[0] >= '0' && text[0] <= '9' &&
+	       (!whole_of(text, &whole) || !share_of(text, &share) || !time_of(text, &whole));
 }
 
 /* ---------------------------------------------------------------- strings */
@@ -321,11 +406,9 @@ static int parse_bits(struct ink_parser *p, struct ink_prefix *prefix)
 		return 0;
 	if (ink_parse_number(p, "the length of the prefix, in bits", &bits))
 		return -1;
-	if (bits > prefix->bits) {
-		ink_text_error(p->text, at.at, "a prefix of IPv%d has 0 to %d bits", prefix->version,
-			       prefix->bits);
-		return -1;
-	}
+	if (bits > prefix->bits)
+		return ink_parser_misfit(p, at.at, "a prefix of IPv%d has 0 to %d bits", prefix->version,
+					 prefix->bits);
 	prefix->bits = (uint8_t)bits;
 	return 0;
 }
@@ -341,6 +424,7 @@ int ink_parse_prefix(struct ink_parser *p, struct ink_prefix *prefix)
 	memcpy(text, p->text->bytes + address.at, address.length);
 	text[address.length] = 0;
 	p->now = address;
+	p->param = NULL;
 	if (!address_of(text, prefix))
 		return no_number(p, "an address");
 	ink_parser_next(p);

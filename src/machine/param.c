@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Parameters: "param doors = 10" names a number, a time or a share, which the caller of the compiler may set.
+ *
+ * A parameter stands where its value could: value.c reads its characters in place of the token's. So it has no type
+ * of its own, and a value that does not fit is reported where it is used, which is where its range is known.
+ */
+#include <string.h>
+
+#include "machine/parse.h"
+
+/* Elsewhere in a condition or a row, "param" is a name of the file. */
+int ink_parser_sees_param_line(const struct ink_parser *p)
+{
+	struct ink_token name, sign;
+
+	if (!ink_parser_sees(p, "param"))
+		return 0;
+	name = ink_parser_behind(p);
+	sign = ink_token_at(p->text, name.at + name.length);
+	return name.kind == TOKEN_NAME && ink_token_is(p->text, &sign, "=");
+}
+
+struct ink_param *ink_parser_param(const struct ink_parser *p)
+{
+	const struct ink_name *name;
+
+	if (p->now.kind != TOKEN_NAME || !p->m->n_params)
+		return NULL;
+	name = ink_name_at(p->m, p->text, &p->now);
+	return name && name->param ? &p->m->params[name->param - 1] : NULL;
+}
+
+/* The value that the caller gives it, the last if there are several; or NULL. */
+static const char *setting_of(const struct ink_parser *p, const char *name)
+{
+	const struct ink_machine_options *o = p->text->options;
+
+	for (unsigned i = o->n_settings; i-- > 0;)
+		if (!strcmp(o->settings[i].name, name))
+			return o->settings[i].value;
+	return NULL;
+}
+
+/* Takes the caller's value in place of the written one. */
+static int set(struct ink_parser *p, struct ink_param *param)
+{
+	const char *value = setting_of(p, param->name);
+
+	if (!value)
+		return 0;
+	param->value = NULL;
+	if (!ink_is_value(value, strlen(value))) {
+		ink_text_error(p->text, param->at,
+			       "'%s' is set to '%.40s', which is no number, time or share", param->name,
+			       value);
+		return -1;
+	}
+	param->set = 1;
+	param->value = ink_arena_string(&p->m->arena, value, strlen(value));
+	return param->value ? 0 : -1;
+}
+
+static int parse_value(struct ink_parser *p, struct ink_param *param)
+{
+	const char *written = p->text->bytes + p->now.at;
+
+	if (p->now.kind != TOKEN_NUMBER)
+		return ink_parser_expected(p, "a number, a time or a share");
+	if (!ink_is_value(written, p->now.length)) {
+		ink_text_error(p->text, p->now.at, "'%.*s' is no number, time or share",
+			       (int)(p->now.length < 40 ? p->now.length : 40), written);
+		return -1;
+	}
+	param->value = ink_arena_string(&p->m->arena, written, p->now.length);
+	ink_parser_next(p);
+	return param->value ? set(p, param) : -1;
+}
+
+static int parse_param_name(struct ink_parser *p, struct ink_name **name)
+{
+	uint32_t at = p->now.at;
+
+	if (ink_parse_name(p, "the parameter's name", name))
+		return -1;
+	if ((*name)->param)
+		return ink_parser_twice(p, at, (*name)->text, p->m->params[(*name)->param - 1].at);
+	if (p->m->n_params < INK_PARAMS_MAX)
+		return 0;
+	ink_text_error(p->text, at, "more than %d params", INK_PARAMS_MAX);
+	return -1;
+}
+
+int ink_parse_param(struct ink_parser *p)
+{
+	struct ink_machine *m = p->m;
+	struct ink_param param = {.at = p->now.at};
+	struct ink_name *name;
+	int error;
+
+	if (parse_param_name(p, &name) || ink_parser_wants(p, "="))
+		return -1;
+	param.name = name->text;
+	error = parse_value(p, &param);
+	if (!INK_APPEND(p, m->params, m->n_params))
+		return -1;
+	m->params[m->n_params++] = param;
+	name->param = m->n_params;
+	return error;
+}
+
+/* ---------------------------------------------------------------- settings */
+
+static int has_param(const struct ink_machine *m, const char *name)
+{
+	for (unsigned i = 0; i < m->n_params; i++)
+		if (!strcmp(m->params[i].name, name))
+			return 1;
+	return 0;
+}
+
+void ink_check_settings(struct ink_machine *m, struct ink_text *text)
+{
+	for (unsigned i = 0; i < text->options->n_settings && !text->stopped; i++) {
+		const char *name = text->options->settings[i].name;
+		struct ink_suggest near = ink_suggest(name, strlen(name));
+		char hint[96];
+
+		if (has_param(m, name))
+			continue;
+		for (unsigned j = 0; j < m->n_params; j++)
+			ink_suggest_offer(&near, m->params[j].name);
+		ink_text_error(text, 0, "no param '%.63s' to set%s%s", name, ink_suggest_hint(&near, hint),
+			       m->n_params ? "" : ": the machine has none");
+	}
+}
+
+void ink_warn_params(const struct ink_machine *m, struct ink_text *text)
+{
+	for (unsigned i = 0; i < m->n_params; i++)
+		if (!m->params[i].used)
+			ink_text_warning(text, m->params[i].at, "param '%s' is not used", m->params[i].name);
+}
