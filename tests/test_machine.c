@@ -17,7 +17,7 @@ TEST_THAT(mistakes_of_syntax_are_told_with_their_place)
 		     "expected 'and', 'or' or ')', found the end of the line");
 	assert_error("event f =^\n\n  # nothing\nevent g = udp",
 		     "expected a condition, found the end of the line");
-	assert_error("event f = src ^80", "expected 'port' or 'host'");
+	assert_error("event f = src ^80", "expected 'port', 'host', 'net' or an address");
 	assert_error("event f = port ^x", "expected a number, a range, a set");
 	assert_error("event f = port {80 ^81}", "expected ',' or '}'");
 	assert_error("event f = host ^x", "expected an address");

@@ -54,6 +54,8 @@ static const struct number_test {
 
 static const struct number_test source_port = {"src port", INK_FIELD_SPORT, 65535},
 				destination_port = {"dst port", INK_FIELD_DPORT, 65535},
+				any_port = {"port", INK_FIELD_PORT, 65535},
+				protocol_number = {"protocol", INK_FIELD_PROTOCOL, 255},
 				icmp_type = {"icmp type", INK_FIELD_ICMP_TYPE, 255},
 				icmp_code = {"icmp code", INK_FIELD_ICMP_CODE, 255},
 				rtp_type = {"rtp type", INK_FIELD_RTP_TYPE, 127};
@@ -75,10 +77,27 @@ static const char *first_word(size_t i)
 	return i < COUNT(others) ? others[i] : NULL;
 }
 
+/*
+ * Words of tcpdump's language. They are younger than the first machines: where a file defines such a name, as a
+ * `let` or a counter, that is what it means.
+ */
+static const struct {
+	const char *word;
+	const struct number_test *numbers; /* NULL: addresses follow */
+} aliases[] = {
+	{"sport", &source_port},
+	{"dport", &destination_port},
+	{"portrange", &any_port},
+	{"proto", &protocol_number},
+	{"net", NULL},
+};
+
 void ink_offer_tests(struct ink_suggest *near)
 {
 	for (size_t i = 0; first_word(i); i++)
 		ink_suggest_offer(near, first_word(i));
+	for (size_t i = 0; i < COUNT(aliases); i++)
+		ink_suggest_offer(near, aliases[i].word);
 }
 
 int ink_begins_condition(const char *name)
@@ -251,14 +270,28 @@ static const struct ink_condition *parse_hosts(struct ink_parser *p, enum ink_fi
 	return ink_condition_test(p, &test);
 }
 
+/* "10.1.2.3", "fe80::1"; not "10", which could as well be a port. */
+static int sees_address(const struct ink_parser *p)
+{
+	struct ink_token t = ink_token_address(p->text, p->now.at);
+
+	return t.kind != TOKEN_END &&
+	       (memchr(p->text->bytes + t.at, '.', t.length) || memchr(p->text->bytes + t.at, ':', t.length));
+}
+
 /* After "src" or "dst". */
 static const struct ink_condition *parse_end(struct ink_parser *p, int source)
 {
-	if (ink_parser_takes(p, "port"))
+	static const char expected[] = "'port', 'host', 'net' or an address";
+	struct ink_suggest near = ink_parser_near(p);
+
+	if (ink_parser_takes(p, "port") || ink_parser_takes(p, "portrange"))
 		return parse_numbers(p, source ? &source_port : &destination_port);
-	if (ink_parser_takes(p, "host"))
+	if (ink_parser_takes(p, "host") || ink_parser_takes(p, "net") || sees_address(p))
 		return parse_hosts(p, source ? INK_FIELD_SHOST : INK_FIELD_DHOST);
-	return ink_parser_expected(p, "'port' or 'host'"), NULL;
+	ink_suggest_offer(&near, "port");
+	ink_suggest_offer(&near, "host");
+	return ink_parser_expected_near(p, expected, &near), NULL;
 }
 
 /* ------------------------------------------------------------ other tests */
@@ -448,12 +481,66 @@ static const struct ink_condition *unknown(struct ink_parser *p)
 	return NULL;
 }
 
-static const struct ink_condition *parse_let_name(struct ink_parser *p)
+/* Is the current name compared with something? */
+static int is_compared(const struct ink_parser *p)
 {
 	struct ink_token behind = ink_parser_behind(p);
+
+	return behind.kind == TOKEN_SIGN && memchr("=!<>", p->text->bytes[behind.at], 4);
+}
+
+static size_t alias_of(const struct ink_text *text, const struct ink_token *token)
+{
+	size_t i = 0;
+
+	while (i < COUNT(aliases) && !ink_token_is(text, token, aliases[i].word))
+		i++;
+	return i;
+}
+
+/* Counters may be defined behind their use: which aliases does the text count, as bits? It is read once. */
+static unsigned counted_aliases(struct ink_parser *p)
+{
+	struct ink_token t = ink_token_at(p->text, 0);
+	int counts = 0;
+
+	if (p->knows_counted || ink_text_work(p->text, p->now.at, p->text->length / 4))
+		return p->counted;
+	p->knows_counted = 1;
+	for (; t.kind != TOKEN_END; t = ink_token_at(p->text, t.at + t.length)) {
+		if (counts)
+			p->counted |= 1u << alias_of(p->text, &t);
+		counts = ink_token_is(p->text, &t, "count");
+	}
+	return p->counted;
+}
+
+/* Does the file define the alias as a name of its own? */
+static int is_taken(struct ink_parser *p, size_t alias)
+{
+	const struct ink_name *name = ink_name_at(p->m, p->text, &p->now);
+
+	if (!name || name->let)
+		return 1;
+	return is_compared(p) && (!aliases[alias].numbers || (counted_aliases(p) >> alias & 1));
+}
+
+static const struct ink_condition *parse_alias(struct ink_parser *p, size_t alias)
+{
+	const struct number_test *numbers = aliases[alias].numbers;
+
+	ink_parser_next(p);
+	return numbers ? parse_numbers(p, numbers) : parse_hosts(p, INK_FIELD_HOST);
+}
+
+static const struct ink_condition *parse_let_name(struct ink_parser *p)
+{
+	size_t alias = alias_of(p->text, &p->now);
 	const struct ink_name *name;
 
-	if (behind.kind == TOKEN_SIGN && memchr("=!<>", p->text->bytes[behind.at], 4))
+	if (alias < COUNT(aliases) && !is_taken(p, alias))
+		return parse_alias(p, alias);
+	if (is_compared(p))
 		return parse_counter(p);
 	name = ink_name_at(p->m, p->text, &p->now);
 	if (!name || !name->let)

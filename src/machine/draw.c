@@ -300,7 +300,7 @@ static void find_arrows(struct picture *p)
 	add_arrows(p, &p->m->unsure);
 }
 
-/* The order of the text. Arrows that share a label are neighbours, those that stay by themselves. */
+/* The order of the text. Arrows that share a label are neighbours. */
 static int compare(const void *one, const void *other)
 {
 	const struct arrow *a = one, *b = other;
@@ -311,6 +311,8 @@ static int compare(const void *one, const void *other)
 		return a->timed - b->timed;
 	if (a->to != b->to)
 		return a->to < b->to ? -1 : 1;
+	if (a->action != b->action)
+		return a->action < b->action ? -1 : 1;
 	return a->from < b->from ? -1 : a->from > b->from;
 }
 

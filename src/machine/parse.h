@@ -20,6 +20,8 @@ struct ink_parser {
 	const struct ink_param
 		*param; /* the latest value was this parameter's; NULL: it stands in the text */
 	unsigned nesting;
+	unsigned counted;  /* bits: the younger words of conditions that the text has as counters */
+	int knows_counted; /* they were looked for */
 };
 
 void ink_parser_next(struct ink_parser *p);
