@@ -110,7 +110,7 @@ static int check_purposes(const struct cli_line *line, unsigned kind)
 			cli_kinds_with(purposes[i].geometry, names, sizeof names);
 			return cli_usage(&cli_plan, "--%s is for --kind %s", purposes[i].option, names);
 		}
-	if (cli_given(line, "part") && kind != INK_LINE)
+	if (cli_given(line, "part") && !(kind && info.can & INK_CAN_PARTS))
 		return cli_usage(&cli_plan, "--part is for --kind line");
 	if (kind && cli_is_exact(kind) && cli_given(line, "age-bits"))
 		return cli_usage(&cli_plan, CLI_NO_AGE_BITS, info.name);

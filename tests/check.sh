@@ -78,7 +78,7 @@ exits 1 "              ^" check wrong.fsm tcp
 # The key is shown as it is written, with single blanks.
 sed 's/^key.*/key dst \/ 24\/64,src   port # a comment/' m.fsm >parts.fsm
 exits 0 "tick 1 s; key dst/24/64, src port" check parts.fsm
-exits 0 'label="m\nkey dst/24/64, src port";' draw parts.fsm
+exits 0 '</font><br/>key dst/24/64, src port<br/>' draw parts.fsm
 sed 's/^key.*/key src\/33/' m.fsm >parts.fsm
 exits 1 "parts.fsm:2:9: error: a prefix of IPv4 has 0 to 32 bits" check parts.fsm
 

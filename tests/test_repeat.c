@@ -106,8 +106,9 @@ TEST_THAT(a_repetition_is_drawn_as_its_states)
 
 	machine = made(scan_repeated);
 	drawing = ink_machine_draw(machine);
-	assert_non_null(strstr(drawing, "\"step8\" -> \"step9\" [label=\"knock\"]"));
-	assert_non_null(strstr(drawing, "\"step9\" -> \"scanner\" [label=\"knock\\n/ count scanners"));
+	assert_non_null(strstr(drawing, "\"step8\" -> \"row "));
+	assert_non_null(strstr(drawing, "-> \"step9\""));
+	assert_non_null(strstr(drawing, "label=\"knock\\n/ count scanners"));
 	free(drawing);
 }
 

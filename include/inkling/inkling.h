@@ -96,6 +96,7 @@ enum ink_kind {
 #define INK_CAN_BE_FULL 0x080u      /* an insert can be refused for lack of room */
 #define INK_CAN_REPLACE 0x100u      /* INK_REPLACE */
 #define INK_CAN_PLAN_UNSURE 0x200u  /* ink_plan computes `unsure` */
+#define INK_CAN_PARTS 0x800u        /* options.part */
 #define INK_CAN_WINDOW 0x400u /* ... and after a time since the flow entered a group: ink_rules.windows */
 
 /* The fields of struct ink_geometry, in their order: bits of ink_kind_info.geometry. */

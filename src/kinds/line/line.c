@@ -144,8 +144,8 @@ const struct ink_kind_def ink_kind_line = {
 		 .name = "line",
 		 .purpose = "the one to take: fast, with time-outs, for one thread or many",
 		 .can = INK_CAN_MANY_WRITERS | INK_CAN_PEEK | INK_CAN_CENSUS | INK_CAN_TIME_OUT |
-			INK_CAN_TIME_OUT_TO | INK_CAN_DIFFER | INK_CAN_WINDOW | INK_CAN_BE_FULL |
-			INK_CAN_REPLACE | INK_CAN_PLAN_UNSURE,
+			INK_CAN_TIME_OUT_TO | INK_CAN_DIFFER | INK_CAN_WINDOW | INK_CAN_PARTS |
+			INK_CAN_BE_FULL | INK_CAN_REPLACE | INK_CAN_PLAN_UNSURE,
 		 .geometry = INK_GEOMETRY_D | INK_GEOMETRY_B | INK_GEOMETRY_H | INK_GEOMETRY_F |
 			     INK_GEOMETRY_SIDE | INK_GEOMETRY_SIDE_ID},
 	.traits = INK_TRAIT_LINES | INK_TRAIT_EPOCHS,
