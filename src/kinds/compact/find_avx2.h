@@ -382,6 +382,8 @@ INK_HOT __m256i fields_open(const struct ink_compact_shape *s, __m256i words, un
 	__m256i past = field_past(s, slot), moved = _mm256_and_si256(words, field_bits_above(s, past));
 	__m256i up = _mm256_or_si256(_mm256_sll_epi64(moved, n), words_up(_mm256_srl_epi64(moved, rest)));
 
+	/* The last field is that of a free slot, and 0; not in a forged table that is trusted. */
+	up = _mm256_and_si256(up, _mm256_loadu_si256((const __m256i *)(const void *)s->fields));
 	return _mm256_or_si256(_mm256_xor_si256(words, moved),
 			       _mm256_or_si256(up, field_in_words(past, field)));
 }
