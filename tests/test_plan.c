@@ -565,6 +565,43 @@ TEST_THAT(zeros_are_defaults)
 	assert_memory_equal(&plan, &again, sizeof plan);
 }
 
+/* Else a table could be saved, but never loaded. */
+TEST_THAT(a_planned_error_is_at_most_1)
+{
+	for (unsigned many = 100; many <= 255; many += 5)
+		for (uint32_t side_id = 4; side_id <= 8; side_id++) {
+			struct ink_options o = {
+				.size = sizeof o,
+				.kind = INK_LINE,
+				.states = many,
+				.age_bits = 1,
+				.geometry = {.b = 14, .h = 32, .side = 60, .side_id = side_id}};
+			struct ink_plan plan = {.size = sizeof plan};
+
+			assert_int_equal(ink_plan(&o, &plan, NULL), 0);
+			assert_true(plan.error <= 1);
+		}
+}
+
+/* Small tables take the same bytes in several shapes of a part; the best of these is planned. */
+TEST_THAT(a_small_table_with_parts_errs_as_little_as_its_bytes_allow)
+{
+	for (unsigned part = 8; part <= 32; part *= 2) {
+		struct ink_options o = {.size = sizeof o,
+					.kind = INK_LINE,
+					.states = 3,
+					.flows = 100,
+					.error = .2,
+					.part = part};
+		struct ink_plan free_shape = {.size = sizeof free_shape}, wide = {.size = sizeof wide};
+
+		assert_int_equal(ink_plan(&o, &free_shape, NULL), 0);
+		o.geometry.h = 16;
+		assert_int_equal(ink_plan(&o, &wide, NULL), 0);
+		assert_true(free_shape.bytes < wide.bytes || free_shape.error <= wide.error);
+	}
+}
+
 int main(void)
 {
 	return run_suite(NULL);

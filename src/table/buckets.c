@@ -91,7 +91,7 @@ static struct ink_plan plan_for(const struct search *q, const struct ink_bucket_
 	p.geometry.side = side_entries(q, (double)n, p.error);
 	p.geometry.side_id = q->req->o->geometry.side_id;
 	if (p.geometry.side_id && p.geometry.side)
-		p.error += narrow_error((double)n * p.error, (double)b, p.geometry.side_id);
+		p.error = fmin(1, p.error + narrow_error((double)n * p.error, (double)b, p.geometry.side_id));
 	ink_plan_measure(&p, q->req);
 	return p;
 }
@@ -127,7 +127,9 @@ static int is_faster(const struct ink_plan *p, const struct ink_plan *best)
 /* Small tables take the same bytes in all shapes; parts, which cost time, must save some. */
 static int takes_fewer(const struct ink_plan *p, const struct ink_plan *best)
 {
-	return p->bytes < best->bytes || (p->bytes == best->bytes && p->error < best->error && !p->part);
+	if (p->bytes != best->bytes)
+		return p->bytes < best->bytes;
+	return p->error < best->error && (!p->part || p->part == best->part);
 }
 
 static void fewest_bytes(void *to, const struct ink_bucket_shape *s)
