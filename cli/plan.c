@@ -213,13 +213,14 @@ static const char *speed_of(const struct ink_plan *p)
 }
 
 /* What entries of 21 bits would reach in fewer bytes: the error must be less, if those of 31 bits are planned. */
-static void describe_long_entries(FILE *to, const struct ink_plan *p)
+static void describe_long_entries(FILE *to, const struct ink_plan *p, unsigned writers)
 {
 	struct ink_options shorter = {.size = sizeof shorter,
 				      .kind = p->kind,
 				      .states = (1u << p->state_bits) - 1,
 				      .age_bits = p->age_bits,
 				      .flows = p->flows,
+				      .writers = writers,
 				      .geometry = {.h = 24},
 				      .error = .5,
 				      .part = 8};
@@ -231,7 +232,7 @@ static void describe_long_entries(FILE *to, const struct ink_plan *p)
 			cli_show_share(plan.error, error, sizeof error));
 }
 
-static void describe_lines(FILE *to, const struct ink_plan *p)
+static void describe_lines(FILE *to, const struct ink_plan *p, unsigned writers)
 {
 	const struct ink_geometry *g = &p->geometry;
 
@@ -240,11 +241,11 @@ static void describe_lines(FILE *to, const struct ink_plan *p)
 		fprintf(to, " in parts of %u", g->h * p->part / 64);
 	fprintf(to, ", fingerprints of %u bit%s", g->f, cli_plural(g->f));
 	if (g->h == 16)
-		describe_long_entries(to, p);
+		describe_long_entries(to, p, writers);
 }
 
 /* The fields that a kind takes tell its shape: cells, subtables of buckets, quotiented lines, or lines. */
-static void describe_geometry(FILE *to, const struct ink_plan *p)
+static void describe_geometry(FILE *to, const struct ink_plan *p, unsigned writers)
 {
 	const struct ink_geometry *g = &p->geometry;
 	unsigned fields = cli_kind(p->kind).geometry;
@@ -260,24 +261,24 @@ static void describe_geometry(FILE *to, const struct ink_plan *p)
 		fprintf(to, "%u line%s of %u, %u bucket%s, remainders of %u bit%s%s", g->b, cli_plural(g->b),
 			g->h, g->q, cli_plural(g->q), g->f, cli_plural(g->f), speed_of(p));
 	else
-		describe_lines(to, p);
+		describe_lines(to, p, writers);
 	if (g->side)
 		fprintf(to, "; side table of %u", g->side);
 }
 
-static void show_geometry(const struct ink_plan *p)
+static void show_geometry(const struct ink_plan *p, unsigned writers)
 {
 	char text[200] = "";
 	FILE *to = fmemopen(text, sizeof text, "w");
 
 	if (to) {
-		describe_geometry(to, p);
+		describe_geometry(to, p, writers);
 		fclose(to);
 	}
 	put_behind_row(text, 0);
 }
 
-static void show(const struct ink_plan *p)
+static void show(const struct ink_plan *p, unsigned writers)
 {
 	struct ink_kind_info kind = cli_kind(p->kind);
 	char error[16], unsure[16] = "?";
@@ -287,7 +288,7 @@ static void show(const struct ink_plan *p)
 	printf("%-8s %12llu %10.1f %9.1f %10s %10s %6.1f %%", kind.name, (unsigned long long)p->flows,
 	       (double)p->bytes / 1024, p->bits_per_flow, cli_show_share(p->error, error, sizeof error),
 	       unsure, p->load * 100);
-	show_geometry(p);
+	show_geometry(p, writers);
 }
 
 static void show_head(void)
@@ -329,7 +330,7 @@ static int show_kind(const struct ink_options *o, int first, struct ink_why *sai
 		return *said = why, error;
 	if (first)
 		show_head();
-	show(&plan);
+	show(&plan, o->writers);
 	if (o->geometry.bloom_flags & INK_BLOOM_BLOCKED)
 		show_price(o, &plan);
 	return 0;

@@ -96,8 +96,8 @@ enum ink_kind {
 #define INK_CAN_BE_FULL 0x080u      /* an insert can be refused for lack of room */
 #define INK_CAN_REPLACE 0x100u      /* INK_REPLACE */
 #define INK_CAN_PLAN_UNSURE 0x200u  /* ink_plan computes `unsure` */
+#define INK_CAN_WINDOW 0x400u       /* ink_rules.windows: a time since the flow entered a group of states */
 #define INK_CAN_PARTS 0x800u        /* options.part */
-#define INK_CAN_WINDOW 0x400u /* ... and after a time since the flow entered a group: ink_rules.windows */
 
 /* The fields of struct ink_geometry, in their order: bits of ink_kind_info.geometry. */
 #define INK_GEOMETRY_D 0x0001u
@@ -362,7 +362,7 @@ struct ink_plan {
 	unsigned age_bits;
 	struct ink_geometry geometry;
 	unsigned part; /* as in the options; 0 = whole lines, and in kinds that have no parts */
-	double time; /* of an operation, that of the kind's fastest geometry being 1; 0: not known */
+	double time; /* of an operation at the highest load of the geometry, the kind's fastest being 1; 0: not known */
 };
 
 /*

@@ -142,8 +142,8 @@ static int check_abilities(const struct ink_options *o, struct ink_why *why)
 		return ink_fail(why, -ENOTSUP, "options: %s cannot replace; it always finds room",
 				kind->info.name);
 	if (o->part && !kind->ranges.part.most)
-		return ink_fail(why, -ENOTSUP, "options: part is %u; %s has no parts, only line has", o->part,
-				kind->info.name);
+		return ink_fail(why, -ENOTSUP, "options: part is %u; kinds with parts: %s", o->part,
+				list_kinds(INK_CAN_PARTS).text);
 	return kind->accept ? kind->accept(o, why) : 0;
 }
 

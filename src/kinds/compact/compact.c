@@ -87,6 +87,8 @@ static void visit_if_fits(const struct ink_request *req, struct ink_geometry g, 
 		return;
 	s.time = shape_time(req, &s);
 	visit(search, &s);
+	if (req->o->smallest || (given->b && !req->o->flows))
+		return;
 	s.load /= 1.018;
 	s.time = shape_time(req, &s);
 	visit(search, &s);
