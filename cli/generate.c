@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <inkling/packet.h>
@@ -380,7 +381,8 @@ static int open_side(struct side_file *file)
 {
 	if (!file->name)
 		return CLI_DONE;
-	file->is_new = strcmp(file->name, "-") && access(file->name, F_OK);
+	/* A link that leads nowhere is not ours to remove. */
+	file->is_new = strcmp(file->name, "-") && lstat(file->name, &(struct stat){0});
 	file->to = strcmp(file->name, "-") ? fopen(file->name, "a") : stdout;
 	return file->to ? CLI_DONE : cli_failed("%s: %s", file->name, strerror(errno));
 }
