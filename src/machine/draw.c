@@ -115,6 +115,8 @@ static void put_name(struct label *l, const char *name, int more)
 	l->column += more != 0;
 }
 
+enum { REPORT_MOST = 200 }; /* bytes of a report in a label */
+
 /* -------------------------------------------------------------- triggers */
 
 static const char *show_time(uint64_t time, char text[40])
@@ -198,6 +200,23 @@ static void put_counting(struct label *l, const struct ink_machine *m, const str
 	}
 }
 
+/* A report can have as many characters as its file: a label has the first of them. */
+static void put_report(struct label *l, const char *text)
+{
+	char head[REPORT_MOST + 4];
+	size_t n = strnlen(text, REPORT_MOST + 1);
+
+	if (n <= REPORT_MOST) {
+		put_action(l, "report", text);
+		return;
+	}
+	for (n = REPORT_MOST; n && ((unsigned char)text[n] & 0xc0) == 0x80; n--)
+		;
+	memcpy(head, text, n);
+	memcpy(head + n, "...", 4);
+	put_action(l, "report", head);
+}
+
 static void put_actions(struct label *l, const struct ink_machine *m, const struct ink_action *a)
 {
 	char number[40];
@@ -205,7 +224,7 @@ static void put_actions(struct label *l, const struct ink_machine *m, const stru
 	for (unsigned i = 0; i < a->n_countings; i++)
 		put_counting(l, m, &a->countings[i]);
 	if (a->report)
-		put_action(l, "report", a->report);
+		put_report(l, a->report);
 	if (a->verdict)
 		put_action(l, a->verdict == INK_DROP ? "drop" : "pass", "");
 	snprintf(number, sizeof number, "%u", a->mark);
