@@ -485,7 +485,8 @@ static inline int compact_has_vectors(const struct ink_compact_shape *s)
 static inline void compact_set_places(struct ink_compact_shape *s)
 {
 	for (unsigned i = 0; i < sizeof s->places; i++)
-		s->places[i] = i < s->columns * s->slots ? (int8_t)(i % s->slots) : (int8_t)COMPACT_NO_COLUMN;
+		s->places[i] =
+			(int8_t)(i < s->columns * s->slots ? (int)(i % s->slots) : (int)COMPACT_NO_COLUMN);
 }
 
 static inline void compact_set_fields(struct ink_compact_shape *s)
