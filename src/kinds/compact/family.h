@@ -61,7 +61,7 @@ INK_HOT int has_few_slots(const struct ink_compact_shape *s)
 /* Families have only such shapes. */
 INK_HOT int moves_by_vectors(const struct ink_compact_shape *s)
 {
-	return KNOWN_COLUMNS || s->has_vectors;
+	return KNOWN_COLUMNS > 0 || s->has_vectors;
 }
 
 #endif
