@@ -145,7 +145,7 @@ static void fewest_bytes(void *to, const struct ink_bucket_shape *s)
 	p = plan_for(q, s, b, o->flows);
 	if (ink_has_ceiling(q->req) && p.error > o->error * INK_PLAN_SLACK)
 		return;
-	if (!q->most_bytes)
+	if (q->most_bytes == 0)
 		ink_keep_if(&q->best, p, takes_fewer(&p, best));
 	else if ((double)p.bytes <= q->most_bytes)
 		ink_keep_if(&q->best, p, is_faster(&p, best));
@@ -183,7 +183,7 @@ static void most_flows(void *to, const struct ink_bucket_shape *s)
 	if (!n)
 		return;
 	p = plan_for(q, s, buckets_for(q, s, n, o->error), n);
-	if (!q->least_flows)
+	if (q->least_flows == 0)
 		ink_keep_if(&q->best, p, p.flows > q->best.plan.flows);
 	else if ((double)p.flows >= q->least_flows)
 		ink_keep_if(&q->best, p, is_faster(&p, &q->best.plan));
@@ -290,7 +290,7 @@ static void search_faster(struct search *q, ink_shape_visitor *visit)
 	const struct ink_options *o = q->req->o;
 	struct ink_plan least = q->best.plan;
 
-	if (!q->best.found || !least.time || o->smallest || (visit != fewest_bytes && visit != most_flows))
+	if (!q->best.found || least.time == 0 || o->smallest || (visit != fewest_bytes && visit != most_flows))
 		return;
 	q->most_bytes = (double)least.bytes * FASTER_FOR;
 	q->least_flows = (double)least.flows / FASTER_FOR;
