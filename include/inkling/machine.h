@@ -10,6 +10,10 @@
  *     ...
  *     ink_machine_free(m);
  *
+ * A file can have several machines that are linked, and a run can take several
+ * files: struct ink_machines is such a set. The calls for one machine refuse a
+ * file with several.
+ *
  * docs/machine-language.md and inkling-machine(5) describe the language. This
  * part does not depend on packets: the library inkling-packet (track.h)
  * evaluates the conditions of events.
@@ -31,6 +35,7 @@ extern "C" {
 #endif
 
 struct ink_machine;
+struct ink_machines;
 
 /* ------------------------------------------------------------- complaints */
 
@@ -87,6 +92,11 @@ struct ink_machine_options {
 	 */
 	const struct ink_setting *settings;
 	unsigned n_settings;
+	/*
+	 * For a set: each machine that has a name of this set numbers its states like the machine of that name. `like`
+	 * is then not used.
+	 */
+	const struct ink_machines *like_set;
 };
 
 /*
@@ -112,6 +122,32 @@ struct ink_machine *ink_machine_load(const char *name, const struct ink_machine_
 
 /* Frees a machine; NULL is allowed. */
 void ink_machine_free(struct ink_machine *machine);
+
+/*
+ * All machines of a text, in its order. At most 16; the limits of time and
+ * memory are for the text as a whole. Fails as ink_machine_make does. The result
+ * belongs to the caller: ink_machines_free it. Thread-safe.
+ */
+struct ink_machines *ink_machines_make(const char *text, size_t length,
+				       const struct ink_machine_options *options);
+
+/*
+ * The machines of `n` files or bundled names (at least 1), as for
+ * ink_machine_load, in the order of the names: a set. Names of machines are
+ * unique in a set, and links lead to machines of the same file. `file` of the
+ * options is used only if n is 1. A setting has to be a param of one of the
+ * files.
+ */
+struct ink_machines *ink_machines_load(const char *const *names, unsigned n,
+				       const struct ink_machine_options *options, struct ink_why *why);
+
+unsigned ink_machines_count(const struct ink_machines *set);
+
+/* The i-th machine, from 0; it belongs to the set: do not free it. NULL: there are not so many. */
+const struct ink_machine *ink_machines_at(const struct ink_machines *set, unsigned i);
+
+/* Frees a set and its machines; NULL is allowed. */
+void ink_machines_free(struct ink_machines *set);
 
 /* A machine that comes with the library. */
 struct ink_bundled {
@@ -151,13 +187,51 @@ enum ink_verdict { INK_NO_VERDICT = 0, INK_PASS = 1, INK_DROP = 2 };
 
 /* What a row does, besides moving the flow. */
 struct ink_action {
-	const char *report; /* NULL: none */
+	const char *report; /* as it is written, with fields in braces; NULL: none */
 	const struct ink_counting *countings;
 	unsigned n_countings;
 	enum ink_verdict verdict;
 	uint32_t mark;
 	uint8_t marks; /* non-zero: the packet gets the mark */
 	uint8_t saves; /* non-zero: the packet is written to the capture file */
+};
+
+/* `tell MACHINE EVENT [reversed]` */
+struct ink_tell {
+	unsigned machine; /* its place in the set, behind that of the teller */
+	unsigned event;   /* written, of that machine */
+	int reversed;     /* non-zero: the told machine takes its key from the other direction */
+};
+
+/* Texts of reports can name what a packet has: "{src} knocks at {dst port}". */
+enum ink_text_field {
+	INK_TEXT_LITERAL = 0, /* the text of the piece */
+	INK_TEXT_SRC = 1,
+	INK_TEXT_DST = 2,
+	INK_TEXT_SRC_PORT = 3,
+	INK_TEXT_DST_PORT = 4,
+	INK_TEXT_PROTOCOL = 5,
+	INK_TEXT_KEY = 6
+};
+
+struct ink_text_piece {
+	const char *text; /* INK_TEXT_LITERAL; otherwise the name between the braces */
+	int field;        /* enum ink_text_field */
+};
+
+/* What a row does, continued. */
+struct ink_action_more {
+	const struct ink_tell *tells; /* in the order of the row */
+	unsigned n_tells;
+	unsigned severity;                   /* of the report: 1, the most severe, to 4; 0: none is given */
+	const char *id;                      /* of the report, or NULL */
+	const struct ink_text_piece *pieces; /* of the report, in order; no two literals follow each other */
+	unsigned n_pieces;
+};
+
+/* Nanoseconds; 0: none. A state has a time-out or a window, not both. */
+struct ink_written_time {
+	uint64_t timeout, window;
 };
 
 /*
@@ -169,7 +243,7 @@ struct ink_machine_view {
 	const char *name;
 	enum ink_key key;
 	uint64_t tick; /* nanoseconds; periods of the rules count these */
-	int timeouts;  /* non-zero: a state has a time-out */
+	int timeouts;  /* non-zero: a state has a time-out or a window */
 	int weighs;    /* non-zero: conditions depend on counters */
 	const struct ink_rules *rules;
 
@@ -186,13 +260,24 @@ struct ink_machine_view {
 
 	unsigned actions;
 	const struct ink_action *action; /* by the numbers in rows and moves; [0] does nothing */
-	const uint16_t *on_timeout; /* rules.states + 1: the action, only countings; the last is of unsure */
-	const uint16_t *on_end;     /* likewise */
+	const uint16_t *
+		on_timeout; /* of time-outs and windows; rules.states + 1: the action, only countings; the last is of unsure */
+	const uint16_t *on_end; /* likewise */
 
 	const struct ink_key_def *key_def; /* `key`, and its parts */
 	const char *key_text;              /* what follows the word "key" in the text: "src/24, dst port" */
 	unsigned params;
 	const struct ink_setting *param; /* with the values that the machine was compiled with */
+
+	const struct ink_action_more *action_more; /* by the number of the action, like `action` */
+	const uint8_t *event_told; /* by written event: non-zero = only another machine brings it */
+	const char *file;          /* the file or bundled name it comes from */
+	/*
+	 * FNV-1a (32 bits) of the text that it was made from, of each param as "name=value" and a 0, and of the
+	 * machine's name. So it changes with anything that could change the machine.
+	 */
+	uint32_t hash;
+	const struct ink_written_time *state_time; /* by written state */
 };
 
 /* Valid as long as the machine. */

@@ -9,6 +9,12 @@
 
 #include "machine/parse.h"
 
+const char *const ink_packet_action_words[INK_PACKET_ACTIONS] = {
+	[INK_DOES_REPORT] = "report", [INK_DOES_DROP] = "drop",
+	[INK_DOES_PASS] = "pass",     [INK_DOES_MARK] = "mark",
+	[INK_DOES_SAVE] = "save",     [INK_DOES_NEW_INITIATOR] = "new",
+	[INK_DOES_TELL] = "tell",     [INK_DOES_MEASURE] = "counting by what a packet has"};
+
 static int parse_amount(struct ink_parser *p, struct ink_counting *c)
 {
 	static const char types[][2] = {"I", "P", "B"};
@@ -66,7 +72,7 @@ static int parse_count(struct ink_parser *p, struct ink_written_row *row, struct
 	if (ink_parser_takes(p, "by") && parse_amount(p, &c))
 		return -1;
 	if (c.amount != INK_AMOUNT_NUMBER && !row->packet_action) {
-		row->packet_action = "counting by what a packet has";
+		row->packet_action = INK_DOES_MEASURE;
 		row->packet_action_at = at;
 	}
 	return add_counting(p, a, &c);
@@ -125,27 +131,26 @@ static int parse_new(struct ink_parser *p, struct ink_written_row *row, const st
 /* An action that needs a packet. */
 static int parse_packet_action(struct ink_parser *p, struct ink_written_row *row, struct ink_action *a)
 {
-	static const char *const words[] = {"report", "drop", "pass", "mark", "save", "new"};
-	unsigned which = 0;
+	unsigned which = INK_DOES_REPORT;
 
-	while (which < 6 && !ink_parser_sees(p, words[which]))
+	while (which <= INK_DOES_NEW_INITIATOR && !ink_parser_sees(p, ink_packet_action_words[which]))
 		which++;
-	if (which == 6)
+	if (which > INK_DOES_NEW_INITIATOR)
 		return ink_parser_expected(
 			p, "an action: report, count, drop, pass, mark, save or new initiator");
-	row->packet_action = words[which];
+	row->packet_action = (uint8_t)which;
 	row->packet_action_at = p->now.at;
 	ink_parser_next(p);
 	switch (which) {
-	case 0:
+	case INK_DOES_REPORT:
 		return parse_report(p, row, a);
-	case 1:
+	case INK_DOES_DROP:
 		return set_verdict(p, row, a, INK_DROP);
-	case 2:
+	case INK_DOES_PASS:
 		return set_verdict(p, row, a, INK_PASS);
-	case 3:
+	case INK_DOES_MARK:
 		return parse_mark(p, a);
-	case 4:
+	case INK_DOES_SAVE:
 		return a->saves = 1, 0;
 	default:
 		return parse_new(p, row, a);
@@ -160,7 +165,7 @@ static struct ink_action *parse_leaving(struct ink_parser *p, struct ink_written
 	if (!ink_parser_takes(p, "leaving"))
 		return &row->does.action;
 	if (!row->leaving)
-		row->leaving = ink_arena_get(&p->m->arena, sizeof *row->leaving);
+		row->leaving = ink_arena_get(p->m->arena, sizeof *row->leaving);
 	if (!row->leaving)
 		return NULL;
 	row->leaving->at = at;

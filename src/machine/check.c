@@ -232,7 +232,8 @@ static void check_actions(struct ink_machine *m, struct ink_text *text, const st
 	if (row->packet_action && (timeout || ink_row_has(row, INK_ON_END)))
 		ink_text_error(text, row->packet_action_at,
 			       "%s has no packet: it can only count by numbers and move, not '%s'",
-			       timeout ? "a time-out" : "an end", row->packet_action);
+			       timeout ? "a time-out" : "an end",
+			       ink_packet_action_words[row->packet_action]);
 	if (row->new_initiator && !m->tried_initiator)
 		ink_text_error(text, row->packet_action_at,
 			       "'new initiator' needs a line 'remember initiator'");
@@ -298,7 +299,7 @@ static uint32_t star_steps(const struct ink_machine *m)
 static void add_star_rows(struct ink_machine *m, struct ink_text *text, struct ink_state *s)
 {
 	unsigned n = s->n_own + m->star.n_own;
-	struct ink_written_row **rows = ink_arena_get(&m->arena, (n + 1) * sizeof *rows);
+	struct ink_written_row **rows = ink_arena_get(m->arena, (n + 1) * sizeof *rows);
 
 	if (!rows)
 		return;
@@ -315,7 +316,7 @@ static void add_star_rows(struct ink_machine *m, struct ink_text *text, struct i
 /* The rows for a time-out and an end: the first of each. */
 static void find_special_rows(struct ink_machine *m, struct ink_state *s)
 {
-	s->taken = ink_arena_get(&m->arena, s->n_rows + 1);
+	s->taken = ink_arena_get(m->arena, s->n_rows + 1);
 	for (unsigned i = s->n_rows; i-- > 0;) {
 		if (ink_row_has(s->rows[i], INK_ON_TIMEOUT))
 			s->on_timeout = s->rows[i];
@@ -330,7 +331,7 @@ static void complete_rows(struct ink_machine *m, struct ink_text *text)
 {
 	uint32_t steps = star_steps(m);
 
-	for (unsigned i = 0; i < m->n_states && !text->errors && !m->arena.failed; i++) {
+	for (unsigned i = 0; i < m->n_states && !text->errors && !m->arena->failed; i++) {
 		if (ink_text_work(text, m->star.n_own ? m->star.at : m->states[i].at, steps))
 			return;
 		add_star_rows(m, text, &m->states[i]);
@@ -368,7 +369,6 @@ static void check_head(struct ink_machine *m, struct ink_text *text)
 void ink_check_names(struct ink_machine *m, struct ink_text *text)
 {
 	check_head(m, text);
-	ink_check_settings(m, text);
 	resolve_tests(m, text);
 	resolve_expendables(m, text);
 	resolve_groups(m, text);

@@ -25,54 +25,67 @@ enum { TICKS_MOST = 8 };
 
 /* ------------------------------------------------------------------- actions */
 
-static int does_something(const struct ink_action *a)
+static int does_something(const struct ink_deed *d)
 {
-	return a->report || a->n_countings || a->verdict || a->marks || a->saves;
+	const struct ink_action *a = &d->action;
+
+	return a->report || a->n_countings || a->verdict || a->marks || a->saves ||
+	       (d->more && d->more->n_tells);
 }
 
+/* Both are NULL while they are counted. */
+struct actions {
+	struct ink_action *action;
+	struct ink_action_more *more;
+	unsigned n;
+};
+
 /* One number for each row with an action; a row of several states has one number, or two if it leaves a repetition. */
-static void number_actions_of(const struct ink_machine *m, const struct ink_state *s,
-			      struct ink_action *actions, unsigned *n)
+static void number_actions_of(const struct ink_machine *m, const struct ink_state *s, struct actions *all)
 {
 	for (unsigned i = 0; i < s->n_own; i++) {
 		struct ink_deed *d = ink_row_does(m, s, s->rows[i]);
 
-		if (d->number || !does_something(&d->action))
+		if (d->number || !does_something(d))
 			continue;
-		if (actions)
-			actions[*n] = d->action;
-		d->number = actions ? *n : 0;
-		(*n)++;
+		if (all->action) {
+			all->action[all->n] = d->action;
+			if (d->more)
+				all->more[all->n] = *d->more;
+			d->number = all->n;
+		}
+		all->n++;
 	}
 }
 
-static unsigned number_actions(const struct ink_machine *m, struct ink_action *actions)
+static unsigned number_actions(const struct ink_machine *m, struct actions *all)
 {
-	unsigned n = 1;
-
-	number_actions_of(m, &m->absent, actions, &n);
-	number_actions_of(m, &m->unsure, actions, &n);
-	number_actions_of(m, &m->star, actions, &n);
+	all->n = 1;
+	number_actions_of(m, &m->absent, all);
+	number_actions_of(m, &m->unsure, all);
+	number_actions_of(m, &m->star, all);
 	for (unsigned i = 0; i < m->n_states; i++)
-		number_actions_of(m, &m->states[i], actions, &n);
-	return n;
+		number_actions_of(m, &m->states[i], all);
+	return all->n;
 }
 
 /* The first pass gives an upper bound: it counts a row of several states once for each of them. */
 static int make_actions(struct ink_machine *m, struct ink_text *text)
 {
-	unsigned n = number_actions(m, NULL);
-	struct ink_action *actions;
+	struct actions all = {0};
+	unsigned n = number_actions(m, &all);
 
 	if (n > UINT16_MAX) {
 		ink_text_error(text, 0, "more than %d rows with actions", UINT16_MAX);
 		return -EINVAL;
 	}
-	actions = ink_arena_get(&m->arena, n * sizeof *actions);
-	if (!actions)
+	all.action = ink_arena_get(m->arena, n * sizeof *all.action);
+	all.more = ink_arena_get(m->arena, n * sizeof *all.more);
+	if (!all.action || !all.more)
 		return -ENOMEM;
-	m->view.actions = number_actions(m, actions);
-	m->view.action = actions;
+	m->view.actions = number_actions(m, &all);
+	m->view.action = all.action;
+	m->view.action_more = all.more;
 	return 0;
 }
 
@@ -206,10 +219,10 @@ static void fill_lines(const struct ink_machine *m, const struct ink_state *s, s
 static int make_rows(struct ink_machine *m)
 {
 	struct ink_rules *r = &m->rules;
-	struct ink_row *rows = ink_arena_get(&m->arena, (size_t)(r->states + 2) * r->events * sizeof *rows);
+	struct ink_row *rows = ink_arena_get(m->arena, (size_t)(r->states + 2) * r->events * sizeof *rows);
 	struct row_index x;
 
-	x.of = ink_arena_get(&m->arena, m->n_events * sizeof *x.of);
+	x.of = ink_arena_get(m->arena, m->n_events * sizeof *x.of);
 	if (!rows || !x.of)
 		return -ENOMEM;
 	for (unsigned i = 0; i < m->n_states; i++)
@@ -222,7 +235,7 @@ static int make_rows(struct ink_machine *m)
 
 static int make_starts(struct ink_machine *m)
 {
-	uint8_t *starts = ink_arena_get(&m->arena, m->rules.events);
+	uint8_t *starts = ink_arena_get(m->arena, m->rules.events);
 
 	if (!starts)
 		return -ENOMEM;
@@ -301,7 +314,7 @@ static struct ink_timing time_of_unsure(const struct ink_machine *m, const struc
 static int make_timings(struct ink_machine *m)
 {
 	unsigned states = m->rules.states;
-	struct ink_timing *timings = ink_arena_get(&m->arena, (states + 1) * sizeof *timings);
+	struct ink_timing *timings = ink_arena_get(m->arena, (states + 1) * sizeof *timings);
 
 	if (!timings)
 		return -ENOMEM;
@@ -319,7 +332,7 @@ static int make_timings(struct ink_machine *m)
 static uint16_t *actions_on(struct ink_machine *m, enum ink_trigger_kind kind)
 {
 	unsigned states = m->rules.states;
-	uint16_t *on = ink_arena_get(&m->arena, (states + 1) * sizeof *on);
+	uint16_t *on = ink_arena_get(m->arena, (states + 1) * sizeof *on);
 
 	for (unsigned i = 0; on && i <= states; i++) {
 		const struct ink_state *s = i < states ? &m->states[m->view.state_of[i]] : &m->unsure;
@@ -333,10 +346,10 @@ static uint16_t *actions_on(struct ink_machine *m, enum ink_trigger_kind kind)
 
 static int make_names(struct ink_machine *m)
 {
-	const char **states = ink_arena_get(&m->arena, m->n_states * sizeof *states);
-	const char **events = ink_arena_get(&m->arena, m->n_events * sizeof *events);
-	const char **counters = ink_arena_get(&m->arena, (m->n_counters + 1) * sizeof *counters);
-	struct ink_setting *params = ink_arena_get(&m->arena, (m->n_params + 1) * sizeof *params);
+	const char **states = ink_arena_get(m->arena, m->n_states * sizeof *states);
+	const char **events = ink_arena_get(m->arena, m->n_events * sizeof *events);
+	const char **counters = ink_arena_get(m->arena, (m->n_counters + 1) * sizeof *counters);
+	struct ink_setting *params = ink_arena_get(m->arena, (m->n_params + 1) * sizeof *params);
 
 	if (!states || !events || !counters || !params)
 		return -ENOMEM;
@@ -363,6 +376,36 @@ static int make_names(struct ink_machine *m)
 	return 0;
 }
 
+/* Times of written states, and which events are only told. */
+static int make_lists(struct ink_machine *m)
+{
+	struct ink_written_time *times = ink_arena_get(m->arena, (m->n_states + 1) * sizeof *times);
+	uint8_t *told = ink_arena_get(m->arena, m->n_events + 1);
+
+	if (!times || !told)
+		return -ENOMEM;
+	for (unsigned i = 0; i < m->n_states; i++)
+		times[i].timeout = m->states[i].time;
+	m->view.state_time = times;
+	m->view.event_told = told;
+	return 0;
+}
+
+/* What tells this machine from others, and from itself with other settings. */
+static int make_origin(struct ink_machine *m, const struct ink_text *text)
+{
+	uint32_t h = ink_fnv(INK_FNV, text->bytes, text->length);
+
+	for (unsigned i = 0; i < m->view.params; i++) {
+		h = ink_fnv(h, m->view.param[i].name, strlen(m->view.param[i].name));
+		h = ink_fnv(h, "=", 1);
+		h = ink_fnv(h, m->view.param[i].value, strlen(m->view.param[i].value) + 1);
+	}
+	m->view.hash = ink_fnv(h, m->name, strlen(m->name));
+	m->view.file = ink_arena_string(m->arena, text->file, strlen(text->file));
+	return m->view.file ? 0 : -ENOMEM;
+}
+
 static int weighs(const struct ink_machine *m)
 {
 	for (unsigned i = 0; i < m->n_tests; i++)
@@ -378,7 +421,8 @@ int ink_compile(struct ink_machine *m, struct ink_text *text)
 	m->rules.size = sizeof m->rules;
 	m->view.rules = &m->rules;
 	if ((error = make_names(m)) || (error = ink_number(m, text)) || (error = make_actions(m, text)) ||
-	    (error = make_rows(m)) || (error = make_starts(m)) || (error = make_timings(m)))
+	    (error = make_rows(m)) || (error = make_starts(m)) || (error = make_timings(m)) ||
+	    (error = make_lists(m)) || (error = make_origin(m, text)))
 		return error;
 	m->view.on_timeout = actions_on(m, INK_ON_TIMEOUT);
 	m->view.on_end = actions_on(m, INK_ON_END);

@@ -134,7 +134,7 @@ static unsigned tidy(struct ink_range *r, unsigned n)
 static const struct ink_condition *range_node(struct ink_parser *p, enum ink_field field,
 					      const struct ink_range *ranges, unsigned n)
 {
-	struct ink_range *copy = ink_arena_get(&p->m->arena, (n + 1) * sizeof *copy);
+	struct ink_range *copy = ink_arena_get(p->m->arena, (n + 1) * sizeof *copy);
 
 	if (!copy)
 		return NULL;
@@ -227,7 +227,7 @@ static const struct ink_condition *parse_set(struct ink_parser *p, const struct 
 	unsigned n = 0;
 
 	do {
-		ranges = ink_arena_grow(&p->m->arena, ranges, n, sizeof *ranges);
+		ranges = ink_arena_grow(p->m->arena, ranges, n, sizeof *ranges);
 		if (!ranges || parse_range(p, t, &ranges[n++]))
 			return NULL;
 	} while (ink_parser_takes(p, ","));
@@ -260,7 +260,7 @@ static const struct ink_condition *parse_hosts(struct ink_parser *p, enum ink_fi
 	int braces = ink_parser_takes(p, "{");
 
 	do {
-		prefixes = ink_arena_grow(&p->m->arena, prefixes, test.n_prefixes, sizeof *prefixes);
+		prefixes = ink_arena_grow(p->m->arena, prefixes, test.n_prefixes, sizeof *prefixes);
 		if (!prefixes || ink_parse_prefix(p, &prefixes[test.n_prefixes++]))
 			return NULL;
 	} while (braces && ink_parser_takes(p, ","));
@@ -375,16 +375,16 @@ static const char *place_of(struct ink_parser *p, uint32_t at)
 	int n = snprintf(place, sizeof place, "%s:%u:%u", file + (length > MOST ? length - MOST : 0),
 			 ink_text_line(p->text, at), ink_text_column(p->text, at));
 
-	return ink_arena_string(&p->m->arena, place, (size_t)n);
+	return ink_arena_string(p->m->arena, place, (size_t)n);
 }
 
 /* Are this filter and all before it short enough for libpcap? 0, or -1 after a complaint. */
 static int check_filter_length(struct ink_parser *p, uint32_t at, const struct ink_test *test)
 {
-	p->m->filter_bytes += test->length;
+	p->m->file->filter_bytes += test->length;
 	if (test->length > INK_FILTER_MAX)
 		ink_text_error(p->text, at, "a filter of more than %d characters", INK_FILTER_MAX);
-	else if (p->m->filter_bytes > INK_FILTERS_MAX)
+	else if (p->m->file->filter_bytes > INK_FILTERS_MAX)
 		ink_text_error(p->text, at, "more than %d characters of different filters", INK_FILTERS_MAX);
 	else
 		return 0;

@@ -284,11 +284,10 @@ static int32_t plain_program(struct decider *d)
 
 		first = plain_condition(d, event->condition, ~(int32_t)e, first);
 		if (d->too_large)
-			ink_text_error(
-				d->text, event->at,
-				"the conditions are too long: those of this event and those after it "
-				"have more than %d tests",
-				PLAIN_MAX);
+			ink_text_error(d->text, event->at,
+				       "the conditions are too long: those of this event and those after it "
+				       "have more than %d tests",
+				       PLAIN_MAX);
 	}
 	return first;
 }
@@ -410,7 +409,7 @@ static void mark_ends(const struct ink_node *nodes, unsigned n, int32_t first, u
 
 static int keep(struct decider *d, const struct ink_node *nodes, unsigned n, int32_t first)
 {
-	struct ink_node *copy = ink_arena_get(&d->m->arena, (n + 1) * sizeof *copy);
+	struct ink_node *copy = ink_arena_get(d->m->arena, (n + 1) * sizeof *copy);
 
 	if (!copy)
 		return -ENOMEM;

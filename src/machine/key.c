@@ -285,7 +285,7 @@ static int keep(struct ink_parser *p, const struct draft *d, uint32_t at)
 
 	if (m->has_key)
 		return ink_parser_twice(p, at, "the key", m->key_at);
-	text = ink_arena_get(&m->arena, d->n + 1);
+	text = ink_arena_get(m->arena, d->n + 1);
 	if (!text)
 		return -1;
 	memcpy(text, d->text, d->n + 1);

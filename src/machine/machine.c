@@ -13,41 +13,74 @@
 
 /* ------------------------------------------------------------------ making */
 
+struct ink_machine *ink_unit_add(struct ink_unit *file)
+{
+	struct ink_machine *m = ink_arena_get(&file->arena, sizeof *m);
+
+	if (!m)
+		return NULL;
+	m->file = file;
+	m->arena = &file->arena;
+	m->number = file->n;
+	m->absent.name = "absent";
+	m->unsure.name = "unsure";
+	m->star.name = "*";
+	file->machines[file->n++] = m;
+	return m;
+}
+
 static int compile(struct ink_machine *m, struct ink_text *text)
 {
-	uint8_t *happens = ink_arena_get(&m->arena, m->n_events + 1);
+	uint8_t *happens = ink_arena_get(m->arena, m->n_events + 1);
 	int error = happens ? ink_decide(m, text, happens) : -ENOMEM;
 
 	if (!error)
 		error = ink_compile(m, text);
 	if (!error)
 		ink_check_flow(m, text, happens);
+	return error;
+}
+
+static int compile_all(struct ink_unit *file, struct ink_text *text)
+{
+	int error = 0;
+
+	for (unsigned i = 0; i < file->n && !error; i++)
+		error = compile(file->machines[i], text);
 	return error ? error : text->warnings && text->options->strict ? -EINVAL : 0;
 }
 
 /* Why a stage ended early, or 0. An arena that is full is reported at the place of the latest work. */
-static int failure(const struct ink_machine *m, struct ink_text *text)
+static int failure(const struct ink_unit *file, struct ink_text *text)
 {
-	if (m->arena.failed == -E2BIG)
+	if (file->arena.failed == -E2BIG)
 		ink_text_error(text, text->at, "the machine is too large: it takes more than %zu MiB",
 			       INK_ARENA_MAX >> 20);
-	if (m->arena.failed == -ENOMEM)
+	if (file->arena.failed == -ENOMEM)
 		return -ENOMEM;
 	return text->stopped ? text->stopped : text->errors ? -EINVAL : 0;
 }
 
-static int make(struct ink_machine *m, struct ink_text *text)
+static void check_all(struct ink_unit *file, struct ink_text *text)
+{
+	if (!file->shares_settings)
+		ink_check_settings(file, text);
+	for (unsigned i = 0; i < file->n && !file->arena.failed && !text->stopped; i++)
+		ink_check_names(file->machines[i], text);
+}
+
+static int make(struct ink_unit *file, struct ink_text *text)
 {
 	int error;
 
-	ink_machine_parse(m, text);
-	if (!m->arena.failed && !text->stopped)
-		ink_check_names(m, text);
-	error = failure(m, text);
+	ink_unit_parse(file, text);
+	if (!file->arena.failed && !text->stopped)
+		check_all(file, text);
+	error = failure(file, text);
 	if (error)
 		return error;
-	error = compile(m, text);
-	return m->arena.failed ? failure(m, text) : error;
+	error = compile_all(file, text);
+	return file->arena.failed ? failure(file, text) : error;
 }
 
 static int begins(const struct ink_text *text, const char *mark)
@@ -63,7 +96,8 @@ static int check_text(struct ink_text *text, size_t length)
 	if (begins(text, "\xff\xfe") || begins(text, "\xfe\xff"))
 		ink_text_error(text, 0, "this is UTF-16: a machine is written in UTF-8");
 	else if (zero)
-		ink_text_error(text, (uint32_t)(zero - text->bytes), "this is not text: it has a NUL byte here");
+		ink_text_error(text, (uint32_t)(zero - text->bytes),
+			       "this is not text: it has a NUL byte here");
 	else if (length > INK_TEXT_MAX)
 		ink_text_error(text, 0, "the file has more than 1 MiB");
 	else if (ink_token_at(text, 0).kind == TOKEN_END)
@@ -89,9 +123,8 @@ static struct ink_text text_of(const char *bytes, size_t length, const struct in
 
 enum { OPTIONS_FIRST = 56 }; /* bytes of the first struct ink_machine_options */
 
-/* The caller's options, or the defaults. */
-static int read_options(const struct ink_machine_options *theirs, struct ink_machine_options *o,
-			struct ink_why *why)
+int ink_machine_options_read(const struct ink_machine_options *theirs, struct ink_machine_options *o,
+			     struct ink_why *why)
 {
 	static const struct ink_struct options = {"machine options", OPTIONS_FIRST, sizeof *o};
 
@@ -100,41 +133,56 @@ static int read_options(const struct ink_machine_options *theirs, struct ink_mac
 		return -EINVAL;
 	for (unsigned i = 0; i < o->n_settings; i++)
 		if (!o->settings || !o->settings[i].name || !o->settings[i].value)
-			return ink_fail(why, -EINVAL, "machine options: setting %u lacks its name or value", i);
+			return ink_fail(why, -EINVAL, "machine options: setting %u lacks its name or value",
+					i);
 	return 0;
 }
 
-static struct ink_machine *make_machine(const char *bytes, size_t length, const struct ink_machine_options *o)
+struct ink_unit *ink_unit_make(const char *bytes, size_t length, const struct ink_machine_options *o,
+			       const struct ink_unit *wanted)
 {
 	struct ink_text text = text_of(bytes, length, o);
-	struct ink_machine *m = calloc(1, sizeof *m);
+	struct ink_unit *file = malloc(sizeof *file);
 	int error;
 
-	error = m ? check_text(&text, length) : -ENOMEM;
+	if (file)
+		*file = *wanted;
+	error = file ? check_text(&text, length) : -ENOMEM;
 	if (!error)
-		error = make(m, &text);
+		error = make(file, &text);
 	if (!error)
-		return m;
-	ink_machine_free(m);
+		return file;
+	ink_unit_free(file);
 	errno = -error;
 	return NULL;
 }
+
+void ink_unit_free(struct ink_unit *file)
+{
+	if (file)
+		ink_arena_free(&file->arena);
+	free(file);
+}
+
+static const struct ink_unit one_machine = {.one = 1};
 
 struct ink_machine *ink_machine_make(const char *bytes, size_t length,
 				     const struct ink_machine_options *options)
 {
 	struct ink_machine_options o;
+	struct ink_unit *file;
 
-	if (read_options(options, &o, NULL) || (!bytes && length))
+	if (ink_machine_options_read(options, &o, NULL) || (!bytes && length))
 		return errno = EINVAL, NULL;
-	return make_machine(bytes, length, &o);
+	file = ink_unit_make(bytes, length, &o, &one_machine);
+	return file ? file->machines[0] : NULL;
 }
 
+/* The machine itself lives in its file's memory. */
 void ink_machine_free(struct ink_machine *m)
 {
 	if (m)
-		ink_arena_free(&m->arena);
-	free(m);
+		ink_unit_free(m->file);
 }
 
 const struct ink_machine_view *ink_machine_view(const struct ink_machine *m)
@@ -167,11 +215,11 @@ static int read_all(FILE *f, char **text, size_t *length)
 	return ferror(f) ? -errno : 0;
 }
 
-static struct ink_machine *load_file(const char *path, const struct ink_machine_options *o,
-				     struct ink_why *why)
+static struct ink_unit *load_file(const char *path, const struct ink_machine_options *o,
+				  const struct ink_unit *wanted, struct ink_why *why)
 {
 	FILE *f = fopen(path, "rbe");
-	struct ink_machine *m = NULL;
+	struct ink_unit *file = NULL;
 	char *text = NULL;
 	size_t length = 0;
 	int error = f ? 0 : -errno;
@@ -180,17 +228,17 @@ static struct ink_machine *load_file(const char *path, const struct ink_machine_
 		error = read_all(f, &text, &length);
 	if (error)
 		ink_fail(why, error, "%s: %s", path, strerror(-error));
-	else if ((m = make_machine(text, length, o)) == NULL)
+	else if ((file = ink_unit_make(text, length, o, wanted)) == NULL)
 		error = -errno;
 	free(text);
 	if (f)
 		fclose(f);
 	errno = -error;
-	return m;
+	return file;
 }
 
-static struct ink_machine *load_bundled(const char *name, const struct ink_machine_options *o,
-					struct ink_why *why)
+static struct ink_unit *load_bundled(const char *name, const struct ink_machine_options *o,
+				     const struct ink_unit *wanted, struct ink_why *why)
 {
 	struct ink_suggest near = ink_suggest(name, strlen(name));
 	char hint[96], file[256];
@@ -199,7 +247,7 @@ static struct ink_machine *load_bundled(const char *name, const struct ink_machi
 		const struct ink_bundled *b = &ink_bundled_machines[i];
 
 		if (!strcmp(b->name, name))
-			return make_machine(b->text, b->length, o);
+			return ink_unit_make(b->text, b->length, o, wanted);
 		ink_suggest_offer(&near, b->name);
 	}
 	snprintf(file, sizeof file, "%s.fsm", name);
@@ -208,32 +256,42 @@ static struct ink_machine *load_bundled(const char *name, const struct ink_machi
 	else if (access(file, F_OK) == 0)
 		ink_fail(why, 0, "no machine '%s'; the file of that name is %s", name, file);
 	else
-		ink_fail(why, 0, "no machine '%s'%s (a file has a slash in its name or ends in .fsm)",
-			    name, ink_suggest_hint(&near, hint));
+		ink_fail(why, 0, "no machine '%s'%s (a file has a slash in its name or ends in .fsm)", name,
+			 ink_suggest_hint(&near, hint));
 	errno = ENOENT;
 	return NULL;
+}
+
+struct ink_unit *ink_unit_load(const char *name, const struct ink_machine_options *options,
+			       const struct ink_unit *wanted, struct ink_why *why)
+{
+	struct ink_machine_options o = *options;
+	struct ink_why reason = {""};
+	struct ink_unit *file;
+
+	if (!o.file)
+		o.file = name;
+	file = is_file(name) ? load_file(name, &o, wanted, &reason) : load_bundled(name, &o, wanted, &reason);
+	if (!file && reason.text[0])
+		ink_fail(why, 0, "%s", reason.text);
+	else if (!file)
+		ink_fail(why, 0, "%s: %s", name,
+			 errno == ENOMEM      ? "no memory"
+			 : errno == ECANCELED ? "cancelled"
+					      : "not a machine");
+	return file;
 }
 
 struct ink_machine *ink_machine_load(const char *name, const struct ink_machine_options *options,
 				     struct ink_why *why)
 {
 	struct ink_machine_options o;
-	struct ink_why reason = {""};
-	struct ink_machine *m;
+	struct ink_unit *file;
 
 	if (!name)
 		return errno = -ink_fail(why, -EINVAL, "machine: the name is NULL"), NULL;
-	if (read_options(options, &o, why))
+	if (ink_machine_options_read(options, &o, why))
 		return errno = EINVAL, NULL;
-	if (!o.file)
-		o.file = name;
-	m = is_file(name) ? load_file(name, &o, &reason) : load_bundled(name, &o, &reason);
-	if (!m && reason.text[0])
-		ink_fail(why, 0, "%s", reason.text);
-	else if (!m)
-		ink_fail(why, 0, "%s: %s", name,
-			 errno == ENOMEM      ? "no memory"
-			 : errno == ECANCELED ? "cancelled"
-					      : "not a machine");
-	return m;
+	file = ink_unit_load(name, &o, &one_machine, why);
+	return file ? file->machines[0] : NULL;
 }

@@ -9,20 +9,17 @@
 
 #include "machine/tree.h"
 
-/* FNV-1a. */
-static uint32_t hash(const char *bytes, uint32_t length)
+uint32_t ink_fnv(uint32_t hash, const char *bytes, size_t length)
 {
-	uint32_t h = 2166136261u;
-
-	for (uint32_t i = 0; i < length; i++)
-		h = (h ^ (unsigned char)bytes[i]) * 16777619u;
-	return h;
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)bytes[i]) * 16777619u;
+	return hash;
 }
 
 static struct ink_name *add(struct ink_machine *m, struct ink_name **chain, const char *bytes,
 			    uint32_t length)
 {
-	struct ink_name *name = ink_arena_get(&m->arena, sizeof *name + length + 1);
+	struct ink_name *name = ink_arena_get(m->arena, sizeof *name + length + 1);
 
 	if (!name)
 		return NULL;
@@ -36,7 +33,7 @@ static struct ink_name *add(struct ink_machine *m, struct ink_name **chain, cons
 struct ink_name *ink_name_of(struct ink_machine *m, struct ink_text *text, const char *bytes, uint32_t length,
 			     uint32_t at)
 {
-	struct ink_name **chain = &m->names[hash(bytes, length) % INK_NAME_CHAINS];
+	struct ink_name **chain = &m->names[ink_fnv(INK_FNV, bytes, length) % INK_NAME_CHAINS];
 
 	for (struct ink_name *n = *chain; n; n = n->next) {
 		if (n->length == length && !memcmp(n->text, bytes, n->length))

@@ -11,7 +11,7 @@
 
 const struct ink_condition *ink_condition_node(struct ink_parser *p, const struct ink_condition *wanted)
 {
-	struct ink_condition *c = ink_arena_get(&p->m->arena, sizeof *c);
+	struct ink_condition *c = ink_arena_get(p->m->arena, sizeof *c);
 
 	if (c)
 		*c = *wanted;
@@ -92,7 +92,7 @@ static int number_of(struct ink_parser *p, const struct ink_test *test, unsigned
 		ink_text_error(p->text, p->now.at, "more than %d different tests", INK_TESTS_MAX);
 		return -1;
 	}
-	grown = ink_arena_grow(&m->arena, m->tests, m->n_tests, sizeof *m->tests);
+	grown = ink_arena_grow(m->arena, m->tests, m->n_tests, sizeof *m->tests);
 	if (!grown)
 		return -1;
 	m->tests = grown;

@@ -55,7 +55,7 @@ static int has_split_heir(const struct ink_machine *m, const uint8_t *heirs)
 /* A state remembers the initiator if one of its rows needs it, or leads to a state that remembers it. */
 static int find_splits(struct ink_machine *m)
 {
-	uint8_t *heirs = ink_arena_get(&m->arena, m->n_states * INK_MAX_STATES);
+	uint8_t *heirs = ink_arena_get(m->arena, m->n_states * INK_MAX_STATES);
 	int changed = m->remembers_initiator;
 
 	if (!heirs)
@@ -129,9 +129,18 @@ static unsigned number_bases(struct ink_machine *m, const struct ink_machine *li
 	return next;
 }
 
+/* The machine that this one replaces, or NULL. */
+static const struct ink_machine *replaced(const struct ink_machine *m, const struct ink_machine_options *o)
+{
+	for (unsigned i = 0; o->like_set && i < o->like_set->n; i++)
+		if (!strcmp(o->like_set->machines[i]->name, m->name))
+			return o->like_set->machines[i];
+	return o->like_set ? NULL : o->like;
+}
+
 static int number_states(struct ink_machine *m, struct ink_text *text)
 {
-	unsigned n = number_bases(m, text->options ? text->options->like : NULL, text);
+	unsigned n = number_bases(m, replaced(m, text->options), text);
 	uint16_t *of;
 
 	if (text->errors)
@@ -141,8 +150,8 @@ static int number_states(struct ink_machine *m, struct ink_text *text)
 			       n, INK_MAX_STATES);
 		return -EINVAL;
 	}
-	of = ink_arena_get(&m->arena, (n + 1) * sizeof *of);
-	m->tail_of = ink_arena_get(&m->arena, n + 1);
+	of = ink_arena_get(m->arena, (n + 1) * sizeof *of);
+	m->tail_of = ink_arena_get(m->arena, n + 1);
 	if (!of || !m->tail_of)
 		return -ENOMEM;
 	for (unsigned i = 0; i < m->n_states; i++)
@@ -195,7 +204,7 @@ static int number_events(struct ink_machine *m, struct ink_text *text)
 			       m->n_events, n, INK_MAX_EVENTS);
 		return -EINVAL;
 	}
-	of = ink_arena_get(&m->arena, (n + 1) * sizeof *of);
+	of = ink_arena_get(m->arena, (n + 1) * sizeof *of);
 	if (!of)
 		return -ENOMEM;
 	for (unsigned e = 0; e < m->n_events; e++)
@@ -210,8 +219,8 @@ int ink_number(struct ink_machine *m, struct ink_text *text)
 {
 	int error;
 
-	m->event_base = ink_arena_get(&m->arena, m->n_events * sizeof *m->event_base);
-	m->event_sides = ink_arena_get(&m->arena, m->n_events);
+	m->event_base = ink_arena_get(m->arena, m->n_events * sizeof *m->event_base);
+	m->event_sides = ink_arena_get(m->arena, m->n_events);
 	if (!m->event_base || !m->event_sides)
 		return -ENOMEM;
 	memset(m->event_sides, 1, m->n_events);

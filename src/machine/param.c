@@ -57,7 +57,7 @@ static int set(struct ink_parser *p, struct ink_param *param)
 		return -1;
 	}
 	param->set = 1;
-	param->value = ink_arena_string(&p->m->arena, value, strlen(value));
+	param->value = ink_arena_string(p->m->arena, value, strlen(value));
 	return param->value ? 0 : -1;
 }
 
@@ -72,7 +72,7 @@ static int parse_value(struct ink_parser *p, struct ink_param *param)
 			       (int)(p->now.length < 40 ? p->now.length : 40), written);
 		return -1;
 	}
-	param->value = ink_arena_string(&p->m->arena, written, p->now.length);
+	param->value = ink_arena_string(p->m->arena, written, p->now.length);
 	ink_parser_next(p);
 	return param->value ? set(p, param) : -1;
 }
@@ -111,7 +111,7 @@ int ink_parse_param(struct ink_parser *p)
 
 /* ---------------------------------------------------------------- settings */
 
-static int has_param(const struct ink_machine *m, const char *name)
+int ink_has_param(const struct ink_machine *m, const char *name)
 {
 	for (unsigned i = 0; i < m->n_params; i++)
 		if (!strcmp(m->params[i].name, name))
@@ -119,19 +119,32 @@ static int has_param(const struct ink_machine *m, const char *name)
 	return 0;
 }
 
-void ink_check_settings(struct ink_machine *m, struct ink_text *text)
+/* Offers the parameters of all machines of the file; 1: the name is one of them. */
+static int offer_params(const struct ink_unit *file, const char *name, struct ink_suggest *near, unsigned *n)
+{
+	for (unsigned i = 0; i < file->n; i++) {
+		const struct ink_machine *m = file->machines[i];
+
+		if (ink_has_param(m, name))
+			return 1;
+		*n += m->n_params;
+		for (unsigned j = 0; j < m->n_params; j++)
+			ink_suggest_offer(near, m->params[j].name);
+	}
+	return 0;
+}
+
+void ink_check_settings(const struct ink_unit *file, struct ink_text *text)
 {
 	for (unsigned i = 0; i < text->options->n_settings && !text->stopped; i++) {
 		const char *name = text->options->settings[i].name;
 		struct ink_suggest near = ink_suggest(name, strlen(name));
+		unsigned n = 0;
 		char hint[96];
 
-		if (has_param(m, name))
-			continue;
-		for (unsigned j = 0; j < m->n_params; j++)
-			ink_suggest_offer(&near, m->params[j].name);
-		ink_text_error(text, 0, "no param '%.63s' to set%s%s", name, ink_suggest_hint(&near, hint),
-			       m->n_params ? "" : ": the machine has none");
+		if (!offer_params(file, name, &near, &n))
+			ink_text_error(text, 0, "no param '%.63s' to set%s%s", name,
+				       ink_suggest_hint(&near, hint), n ? "" : ": the machine has none");
 	}
 }
 

@@ -78,6 +78,7 @@ static int parse_machine(struct ink_parser *p)
 	m->has_name = 1;
 	m->name = name->text;
 	m->name_at = at;
+	m->line = ink_text_line(p->text, at);
 	return 0;
 }
 
@@ -266,14 +267,13 @@ static void unknown_item(struct ink_parser *p)
 			"machine, key, remember, param, let, event, expendable, repeat or a state and ':'");
 }
 
-void ink_machine_parse(struct ink_machine *m, struct ink_text *text)
+void ink_unit_parse(struct ink_unit *file, struct ink_text *text)
 {
-	struct ink_parser p = {.m = m, .text = text};
+	struct ink_parser p = {.m = ink_unit_add(file), .text = text};
 
+	if (!p.m)
+		return;
 	p.now = ink_token_at(text, 0);
-	m->absent.name = "absent";
-	m->unsure.name = "unsure";
-	m->star.name = "*";
 	while (p.now.kind != TOKEN_END) {
 		uint32_t at = p.now.at;
 		int error = parse_item(&p);

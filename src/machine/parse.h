@@ -100,8 +100,7 @@ struct ink_state *ink_state_named(struct ink_parser *p, struct ink_name *name, u
 int ink_parse_actions(struct ink_parser *p, struct ink_written_row *row);
 
 /* Makes room for one more element; 0 without memory. */
-#define INK_APPEND(p, array, n)                                                                              \
-	(((array) = ink_arena_grow(&(p)->m->arena, array, n, sizeof *(array))) != NULL)
+#define INK_APPEND(p, array, n) (((array) = ink_arena_grow((p)->m->arena, array, n, sizeof *(array))) != NULL)
 
 /* The nodes of a condition: a copy of the given one; a joined pair (for INK_NOT, twice the same); a test. Or NULL. */
 const struct ink_condition *ink_condition_node(struct ink_parser *p, const struct ink_condition *wanted);

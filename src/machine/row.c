@@ -97,7 +97,7 @@ static int ends_well(struct ink_parser *p, const struct ink_written_row *row)
 
 static struct ink_written_row *parse_row(struct ink_parser *p)
 {
-	struct ink_written_row *row = ink_arena_get(&p->m->arena, sizeof *row);
+	struct ink_written_row *row = ink_arena_get(p->m->arena, sizeof *row);
 
 	if (!row)
 		return NULL;

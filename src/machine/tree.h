@@ -18,7 +18,8 @@
 #include "machine/text.h"
 
 enum {
-	INK_TESTS_MAX = 256, /* different ones; bit sets of them are four words */
+	INK_MACHINES_MAX = 16, /* of a file */
+	INK_TESTS_MAX = 256,   /* different ones; bit sets of them are four words */
 	INK_COUNTERS_MAX = 64,
 	INK_LETS_MAX = 4096,
 	INK_PARAMS_MAX = 256,
@@ -179,9 +180,27 @@ struct ink_target {
 
 struct ink_deed {
 	struct ink_action action;
-	unsigned number; /* of the action; 0: none */
-	uint32_t at;     /* of the last "leaving", if it is one of those */
+	struct ink_action_more *more; /* NULL: nothing more */
+	unsigned number;              /* of the action; 0: none */
+	uint32_t at;                  /* of the last "leaving", if it is one of those */
 };
+
+/* What a row can do only with a packet. */
+enum ink_packet_action {
+	INK_NEEDS_NO_PACKET,
+	INK_DOES_REPORT,
+	INK_DOES_DROP,
+	INK_DOES_PASS,
+	INK_DOES_MARK,
+	INK_DOES_SAVE,
+	INK_DOES_NEW_INITIATOR,
+	INK_DOES_TELL,
+	INK_DOES_MEASURE,
+	INK_PACKET_ACTIONS
+};
+
+/* The word of each, or words. */
+extern const char *const ink_packet_action_words[INK_PACKET_ACTIONS];
 
 /* A text can have half a million of them, so they are small. */
 struct ink_written_row {
@@ -189,14 +208,16 @@ struct ink_written_row {
 	unsigned n_triggers;
 	uint32_t at;
 	struct ink_target target;
-	const char *packet_action; /* one that needs a packet, or NULL */
 	uint32_t packet_action_at;
 	uint8_t kinds, froms; /* bit sets: what the triggers are, where they come from */
 	uint8_t new_initiator, checked, taken;
-	uint8_t told; /* a complaint about it was made for another state */
+	uint8_t told;          /* a complaint about it was made for another state */
+	uint8_t packet_action; /* enum ink_packet_action: the last one that needs a packet */
 	struct ink_deed does;
 	struct ink_deed *leaving; /* what it does instead where it leaves its repetition; NULL: the same */
 };
+
+_Static_assert(sizeof(struct ink_written_row) <= 112, "1 MiB of rows fits the arena");
 
 /* Rows of a state: its own, then (after checking) those of "*". */
 struct ink_state {
@@ -239,16 +260,38 @@ struct ink_decision {
 	int32_t first;
 };
 
+/* The machines of one text. They share its memory, and live and end together. */
+struct ink_unit {
+	struct ink_arena arena;
+	struct ink_machine *machines[INK_MACHINES_MAX];
+	unsigned n;
+	unsigned filter_bytes;             /* of different filters in all machines */
+	const struct ink_machines *before; /* the machines of a set that come before this file's, or NULL */
+	int one;                           /* the caller takes one machine only */
+	int shares_settings;               /* a setting may be for another file of the set */
+};
+
+/* The machines of one or several files. */
+struct ink_machines {
+	struct ink_unit **files;
+	unsigned n_files;
+	struct ink_machine **machines;
+	unsigned n;
+};
+
 struct ink_machine {
 	struct ink_machine_view view;
 	struct ink_rules rules;
-	struct ink_arena arena;
+	struct ink_unit *file;
+	struct ink_arena *arena; /* the file's */
+	unsigned number;         /* in its file */
 
 	struct ink_name *names[INK_NAME_CHAINS];
 	const char *name;
 	struct ink_key_def key;
 	const char *key_text; /* as written, with single blanks */
 	uint32_t name_at, key_at, initiator_at, tail_at;
+	unsigned line; /* of its name */
 	int has_name, has_key, remembers_initiator, remembers_tail;
 	int tried_name, tried_key, tried_initiator; /* there are lines for them, right or wrong */
 
@@ -269,7 +312,6 @@ struct ink_machine {
 	unsigned n_expendables;
 	struct ink_named *counters;
 	unsigned n_counters;
-	unsigned filter_bytes;
 
 	/* compiled */
 	struct ink_decision decision;
@@ -288,15 +330,35 @@ struct ink_name *ink_name_at(struct ink_machine *m, struct ink_text *text, const
 struct ink_name *ink_name_of(struct ink_machine *m, struct ink_text *text, const char *bytes, uint32_t length,
 			     uint32_t at);
 
-/* Fills the machine from the text; complains. */
-void ink_machine_parse(struct ink_machine *m, struct ink_text *text);
+/*
+ * The file of that name, or the text of the bundled machine; `file` says what it is for. A machine that is
+ * made owns its text's memory through its file. NULL with errno, and the reason if it is not a complaint.
+ */
+struct ink_unit *ink_unit_load(const char *name, const struct ink_machine_options *o,
+			       const struct ink_unit *wanted, struct ink_why *why);
+struct ink_unit *ink_unit_make(const char *bytes, size_t length, const struct ink_machine_options *o,
+			       const struct ink_unit *wanted);
+void ink_unit_free(struct ink_unit *file);
+
+/* The caller's options, or the defaults. 0, or -EINVAL. */
+int ink_machine_options_read(const struct ink_machine_options *theirs, struct ink_machine_options *o,
+			     struct ink_why *why);
+
+/* One more machine of the file; NULL without memory. */
+struct ink_machine *ink_unit_add(struct ink_unit *file);
+
+/* Fills the machines of the file from the text; complains. */
+void ink_unit_parse(struct ink_unit *file, struct ink_text *text);
 
 /* Are both directions of a connection one flow? */
 int ink_key_joins_directions(const struct ink_key_def *key);
 
 /* Complains about settings of the caller that no parameter has, and warns of parameters that nothing uses. */
-void ink_check_settings(struct ink_machine *m, struct ink_text *text);
+void ink_check_settings(const struct ink_unit *file, struct ink_text *text);
 void ink_warn_params(const struct ink_machine *m, struct ink_text *text);
+
+/* Has the machine a parameter of that name? */
+int ink_has_param(const struct ink_machine *m, const char *name);
 
 /* Resolves names and looks for contradictions. */
 void ink_check_names(struct ink_machine *m, struct ink_text *text);
@@ -306,6 +368,10 @@ int ink_decide(struct ink_machine *m, struct ink_text *text, uint8_t *happens);
 
 /* Splits and numbers states and events. 0 or -errno. */
 int ink_number(struct ink_machine *m, struct ink_text *text);
+
+/* FNV-1a: continues from `hash`, which is INK_FNV at first. */
+#define INK_FNV 2166136261u
+uint32_t ink_fnv(uint32_t hash, const char *bytes, size_t length);
 
 /* Makes rules and actions. 0 or -errno. */
 int ink_compile(struct ink_machine *m, struct ink_text *text);

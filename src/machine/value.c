@@ -14,7 +14,7 @@
 
 static int is_stopped(const struct ink_parser *p)
 {
-	return p->m->arena.failed || p->text->stopped;
+	return p->m->arena->failed || p->text->stopped;
 }
 
 void ink_parser_next(struct ink_parser *p)
@@ -369,7 +369,7 @@ int ink_parse_string(struct ink_parser *p, const char *what, const char **bytes,
 
 	if (p->now.kind != TOKEN_STRING)
 		return ink_parser_expected(p, what);
-	copy = ink_arena_get(&p->m->arena, left + 1);
+	copy = ink_arena_get(p->m->arena, left + 1);
 	for (; copy && left; left -= used, from += used) {
 		used = 1;
 		if (*from != '\\')
