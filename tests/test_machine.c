@@ -119,7 +119,8 @@ TEST_THAT(unknown_names_are_told_with_the_nearest)
 
 TEST_THAT(what_is_given_twice_is_told_with_the_line)
 {
-	assert_error("machine ^n", "was already given in line 1");
+	assert_error("machine ^m", "was already given in line 1");
+	assert_error("machine ^n", "'n' is a second machine, after 'm'");
 	assert_error("key ^pair", "the key was already given in line 2");
 	assert_error("event ^e = udp", "e was already given in line 3");
 	assert_error("let l = tcp\nlet ^l = udp", "l was already given in line 6");

@@ -130,6 +130,285 @@ TEST_THAT(a_setting_is_for_one_of_the_files_at_least)
 	assert_non_null(strstr(why.text, "no param 'm' to set in any of the machines"));
 }
 
+/* ------------------------------------------------------- machines of one file */
+
+#define CONTACT                                                                                              \
+	"param doors = 5\nlet syns = tcp and syn and not ack\nmachine contact\nkey src, dst, dst port\n"     \
+	"start event syn = syns\nreverse event answered = tcp and syn and ack\n"                             \
+	"absent : syn -> tried / tell source contact\n"                                                      \
+	"tried : answered -> known / tell source answered reversed, tell tail seen | timeout 5m -> absent\n" \
+	"known : timeout 5m -> absent\n"
+#define SOURCE                                                                                               \
+	"machine source\nkey src\nevent contact, answered = told\nevent own = syns\n"                        \
+	"absent : contact -> step1\n"                                                                        \
+	"repeat doors step : contact -> up / leaving tell tail seen | answered, own -> down 2 "              \
+	"| timeout 10m -> absent\n"                                                                          \
+	"scanner : contact | timeout 1m -> absent\n"
+#define TAIL                                                                                                 \
+	"machine tail\nkey dst\nstart event seen = told\nabsent : seen -> one\none : timeout 1m -> absent\n"
+
+TEST_THAT(a_file_can_have_several_machines)
+{
+	struct ink_machines *s = set_of(CONTACT SOURCE TAIL);
+	const struct ink_machine_view *contact = view_of(s, 0), *source = view_of(s, 1),
+				      *tail = view_of(s, 2);
+
+	assert_int_equal(n_told, 0);
+	assert_int_equal(ink_machines_count(s), 3);
+	assert_string_equal(contact->name, "contact");
+	assert_string_equal(source->name, "source");
+	assert_string_equal(source->key_text, "src");
+	assert_int_equal(source->states, 6);
+	assert_int_equal(source->params, 1);
+	assert_int_equal(source->event_told[0], 1);
+	assert_int_equal(source->event_told[1], 1);
+	assert_int_equal(source->event_told[2], 0);
+	assert_int_equal(contact->event_told[0], 0);
+	assert_int_equal(tail->rules->starts[0], 1);
+	assert_int_not_equal(contact->hash, source->hash);
+	ink_machines_free(s);
+}
+
+static void assert_tell(const struct ink_tell *t, unsigned to, unsigned event, int reversed)
+{
+	assert_int_equal(t->machine, to);
+	assert_int_equal(t->event, event);
+	assert_int_equal(t->reversed, reversed);
+}
+
+TEST_THAT(tells_stand_in_the_order_of_their_row)
+{
+	struct ink_machines *s = set_of(CONTACT SOURCE TAIL);
+	const struct ink_machine_view *v = view_of(s, 0);
+	const struct ink_row *first = &v->rules->rows[v->rules->states * v->rules->events];
+	const struct ink_row *answered = &v->rules->rows[0 * v->rules->events + 1];
+
+	assert_int_equal(v->action_more[first->action].n_tells, 1);
+	assert_tell(&v->action_more[first->action].tells[0], 1, 0, 0);
+	assert_int_equal(v->action_more[answered->action].n_tells, 2);
+	assert_tell(&v->action_more[answered->action].tells[0], 1, 1, 1);
+	assert_tell(&v->action_more[answered->action].tells[1], 2, 0, 0);
+	v = view_of(s, 1);
+	assert_int_equal(v->rules->rows[0].action, 0);
+	assert_int_equal(v->action_more[v->rules->rows[4 * v->rules->events].action].n_tells, 1);
+	assert_tell(v->action_more[v->rules->rows[4 * v->rules->events].action].tells, 2, 0, 0);
+	ink_machines_free(s);
+}
+
+TEST_THAT(leaving_tells_in_the_order_of_the_row_too)
+{
+	struct ink_machines *s = set_of(
+		"machine a\nkey source\nevent e = tcp\nabsent : e -> s1\n"
+		"repeat 1 s : e -> up / tell b x, leaving tell b y, tell b z | timeout 1s -> absent\n"
+		"top : timeout 1s -> absent\n"
+		"machine b\nkey source\nevent x, y, z = told\nabsent : * -> t\nt : timeout 1s -> absent\n");
+	const struct ink_machine_view *v = view_of(s, 0);
+	const struct ink_action_more *more = &v->action_more[v->rules->rows[0].action];
+
+	assert_int_equal(more->n_tells, 3);
+	for (unsigned i = 0; i < 3; i++)
+		assert_tell(&more->tells[i], 1, i, 0);
+	ink_machines_free(s);
+}
+
+TEST_THAT(links_of_a_second_file_lead_into_that_file)
+{
+	char path[SCRATCH_PATH];
+	const char *const names[] = {"flags", scratch_path(path, "linked.fsm")};
+	struct ink_machines *s;
+
+	write_file(path, CONTACT SOURCE TAIL);
+	s = ink_machines_load(names, 2, NULL, NULL);
+	assert_non_null(s);
+	assert_int_equal(ink_machines_count(s), 4);
+	assert_tell(view_of(s, 1)->action_more[1].tells, 2, 0, 0);
+	ink_machines_free(s);
+}
+
+/* A text with '^' at a place: a complaint about that place has these words. */
+static void assert_set_complaint(const char *marked, const char *words)
+{
+	size_t before = strcspn(marked, "^");
+	unsigned line = 1, column = 1, found = 0;
+	struct ink_machines *s;
+
+	begin("");
+	add("%.*s%s", (int)before, marked, marked[before] ? marked + before + 1 : "");
+	for (size_t i = 0; i < before; i++) {
+		line += marked[i] == '\n';
+		column = marked[i] == '\n' ? 1 : column + 1;
+	}
+	s = make_set(draft.text);
+	ink_machines_free(s);
+	for (unsigned i = 0; i < n_told; i++)
+		found |= told[i].line == line && told[i].column == column &&
+			 strstr(told[i].text, words) != NULL;
+	if (!found)
+		fail_msg("%u:%u: '%s' expected; %s", line, column, words,
+			 n_told ? told[0].shown : "nothing was said");
+}
+
+#define A "machine a\nkey source\nevent e = tcp\nabsent : e -> x / "
+#define A_END "\nx : timeout 1s -> absent\n"
+#define B(name)                                                                                              \
+	"machine " name "\nkey source\nevent t = told\nevent p = udp\nabsent : t, p -> x\n"                  \
+	"x : timeout 1s -> absent\n"
+
+TEST_THAT(links_that_cannot_be_are_told)
+{
+	static const struct {
+		const char *text, *words;
+	} cases[] = {
+		{A "tell ^c t" A_END B("bee"), "no machine 'c' in this file"},
+		{A "tell ^bees t" A_END B("bee"), "no machine 'bees' in this file; did you mean 'bee'?"},
+		{A "tell ^a t" A_END B("b"), "'a' is this machine itself"},
+		{A "tell ^b t" A_END, "it has one machine"},
+		{A "tell b ^s" A_END B("b"), "machine 'b' has no event 's'; did you mean 't'?"},
+		{A "tell b ^p" A_END B("b"), "packets bring event 'p' of machine 'b'"},
+		{A "tell b^" A_END B("b"), "expected an event of that machine"},
+		{A "tell b t" A_END B("b") "machine c\nkey source\nevent e = tcp\n"
+					   "absent : e -> y / tell ^b t\ny : timeout 1s -> absent\n",
+		 "'b' is an earlier machine"},
+		{A "count n" A_END "x : timeout 2s -> absent / ^tell b t\n" B("b"),
+		 "a time-out has no packet"},
+		{A "count n" A_END "* : end / ^tell b t\n" B("b"), "an end has no packet"},
+		{A "tell b t" A_END B("^a"), "a was already given in line 1"},
+		{A "tell b t" A_END "machine ^b\n", "needs a line 'key"},
+		{"machine a\nkey source\nevent b, ^c = tcp\n", "several events in one line are told ones"},
+		{"machine a\nkey source\nreverse event ^b = told\n", "a told event has no direction"},
+		{"machine a\nkey source\nevent b = told ^and tcp\n", "'told' stands alone"},
+		{"param n = 1\n" A "mark n" A_END "machine b\nparam ^n = 2\n",
+		 "n was already given in line 1"},
+		{"let n = tcp\n" A "mark 1" A_END "machine b\nlet ^n = udp\n",
+		 "n was already given in line 1"},
+	};
+
+	for (unsigned i = 0; i < COUNT(cases); i++)
+		assert_set_complaint(cases[i].text, cases[i].words);
+}
+
+TEST_THAT(links_without_effect_are_warned_of)
+{
+	assert_set_complaint(A "count n" A_END
+			       "machine ^b\nkey source\nevent t = told\nabsent : t -> x" A_END,
+			     "machine 'b' gets no event");
+	assert_set_complaint(A "tell b u" A_END
+			       "machine b\nkey source\nevent ^t, u = told\nabsent : t, u -> x" A_END,
+			     "no earlier machine of the file tells event 't'");
+}
+
+TEST_THAT(calls_for_one_machine_refuse_several)
+{
+	assert_null(make_of(A "tell b t" A_END B("b")));
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(n_told, 1);
+	assert_int_equal(told[0].line, 6);
+	assert_int_equal(told[0].column, 9);
+	assert_non_null(strstr(told[0].text, "'b' is a second machine, after 'a'"));
+}
+
+TEST_THAT(a_name_is_unique_in_a_set)
+{
+	char path[SCRATCH_PATH];
+	const char *const names[] = {"tcp", scratch_path(path, "twice.fsm")};
+	struct ink_machine_options o = {.size = sizeof o, .complain = note};
+
+	write_file(path, "machine tcp\nkey source\nevent e = tcp\nabsent: e -> x\nx: timeout 1s -> absent\n");
+	n_told = 0;
+	assert_null(ink_machines_load(names, 2, &o, NULL));
+	assert_int_equal(n_told, 1);
+	assert_int_equal(told[0].column, 9);
+	assert_non_null(strstr(told[0].text, "machine 'tcp' is also in tcp, line "));
+}
+
+TEST_THAT(sixteen_machines_are_the_most)
+{
+	struct ink_machines *s;
+
+	begin("");
+	for (unsigned i = 0; i < 16; i++)
+		add("machine m%u\nkey source\nevent e = tcp\nabsent: e -> x\nx: timeout 1s -> absent\n", i);
+	s = set_of(draft.text);
+	assert_int_equal(ink_machines_count(s), 16);
+	ink_machines_free(s);
+	add("machine one_more\n");
+	assert_null(make_set(draft.text));
+	assert_int_equal(n_told, 1);
+	assert_non_null(strstr(told[0].text, "more than 16 machines"));
+}
+
+/* The let has a counter, a chance and a part that it has twice; the second machine has counters of its own. */
+TEST_THAT(a_let_holds_in_later_machines)
+{
+#define LAST "let a = syn and chance 1/3\nlet b = a and (a or udp) or hits > 3\n"
+#define BODY                                                                                                 \
+	"event e = b\nevent f = tcp\nabsent : f -> x / count other, count hits\nx : e, timeout 1s -> absent\n"
+	struct ink_machines *s =
+		set_of("machine one\nkey source\n" LAST BODY "machine two\nkey source\n" BODY);
+	struct ink_machine *alone = made("machine two\nkey source\n" LAST BODY);
+
+	assert_same_rules(ink_machines_at(s, 1), alone);
+	assert_int_equal(ink_machines_at(s, 1)->n_tests, alone->n_tests);
+	ink_machine_free(alone);
+	ink_machines_free(s);
+#undef BODY
+#undef LAST
+}
+
+/* 2^64 paths through the let, and one copy of each of its parts. */
+TEST_THAT(a_let_that_shares_parts_is_copied_once)
+{
+	struct ink_machines *s;
+
+	begin("machine one\nkey source\nlet l0 = tcp\n");
+	for (unsigned i = 1; i < 64; i++)
+		add("let l%u = not l%u or (l%u and udp)\n", i, i - 1, i - 1);
+	add("event e = tcp\nabsent : e -> x\nx : timeout 1s -> absent\n"
+	    "machine two\nkey source\nevent f = tcp\nlet m = l63\nabsent : f -> x\nx : timeout 1s -> absent\n");
+	s = set_of(draft.text);
+	ink_machines_free(s);
+}
+
+TEST_THAT(a_chain_of_tells_has_a_limit)
+{
+	begin("");
+	for (unsigned i = 0; i < 12; i++) {
+		add("machine m%u\nkey source\nevent e = %s\nabsent: e -> x", i, i ? "told" : "tcp");
+		if (i < 11)
+			add(" / tell m%u e, tell m%u e", i + 1, i + 1);
+		add("\nx: timeout 1s -> absent\n");
+	}
+	assert_null(make_set(draft.text));
+	assert_non_null(strstr(told[0].text, "one packet makes more than 1024 steps"));
+	assert_int_equal(told[0].line, 4 + 5);
+}
+
+/* The words are younger than names in files. */
+TEST_THAT(names_of_a_file_win_over_told_and_tell)
+{
+	struct ink_machine *m = made(
+		"machine tell\nkey source\nlet told = tcp\nevent tell = told\nevent within = udp\n"
+		"absent : tell -> reversed / count told | within\nreversed : within -> absent | timeout 1s -> absent\n");
+
+	assert_int_equal(ink_machine_view(m)->event_told[0], 0);
+	ink_machine_free(m);
+}
+
+TEST_THAT(states_are_numbered_like_those_of_the_same_machine)
+{
+	struct ink_machines *old = set_of(A "tell b t" A_END B("b")), *s;
+	struct ink_machine_options o = {.size = sizeof o, .complain = note, .like_set = old};
+	static const char text[] =
+		"machine b2\nkey source\nevent e = tcp\nabsent : e -> x\nx : timeout 1s -> absent\n"
+		"machine b\nkey source\nevent t = tcp\nabsent : t -> new\nnew, x : timeout 1s -> absent\n";
+
+	s = ink_machines_make(text, strlen(text), &o);
+	assert_non_null(s);
+	assert_string_equal(view_of(s, 1)->state_names[view_of(s, 1)->state_of[0]], "x");
+	ink_machines_free(s);
+	ink_machines_free(old);
+}
+
 /* ------------------------------------------------------------------- sizes */
 
 static int call_make(void *theirs)

@@ -118,9 +118,59 @@ static int parse_report(struct ink_parser *p, const struct ink_written_row *row,
 	return -1;
 }
 
-static int parse_new(struct ink_parser *p, struct ink_written_row *row, const struct ink_action *a)
+/* NULL without memory. */
+static struct ink_more *more_of(struct ink_parser *p, struct ink_deed *d)
 {
-	if (a != &row->does.action) {
+	if (!d->more)
+		d->more = ink_arena_get(p->m->arena, sizeof *d->more);
+	return d->more;
+}
+
+static int add_tell(struct ink_parser *p, struct ink_deed *d, struct ink_written_tell *tell)
+{
+	struct ink_more *more = more_of(p, d);
+
+	if (!more || !INK_APPEND(p, more->tells, more->n_tells))
+		return -1;
+	more->tells[more->n_tells++] = tell;
+	return 0;
+}
+
+/* A word that could go on with the action, but is a state: "reversed : ...", or "reversed, b : ..." on a new line. */
+static int begins_states(const struct ink_parser *p)
+{
+	struct ink_token behind = ink_parser_behind(p);
+
+	return ink_token_is(p->text, &behind, ":") ||
+	       (ink_token_first(p->text, &p->now) && ink_parser_sees_states(p));
+}
+
+/* The names are looked up when all machines are known. */
+static int parse_tell(struct ink_parser *p, struct ink_deed *d)
+{
+	struct ink_written_tell *tell = ink_arena_get(p->m->arena, sizeof *tell);
+	struct ink_name *machine, *event;
+
+	if (!tell)
+		return -1;
+	tell->at = p->now.at;
+	if (ink_parse_name(p, "the name of a later machine", &machine))
+		return -1;
+	tell->event_at = p->now.at;
+	if (begins_states(p))
+		return ink_parser_expected(p, "an event of that machine");
+	if (ink_parse_name(p, "an event of that machine", &event))
+		return -1;
+	tell->machine = machine;
+	tell->event = event;
+	if (!begins_states(p))
+		tell->to.reversed = ink_parser_takes(p, "reversed");
+	return add_tell(p, d, tell);
+}
+
+static int parse_new(struct ink_parser *p, struct ink_written_row *row, const struct ink_deed *d)
+{
+	if (d != &row->does) {
 		ink_text_error(p->text, row->packet_action_at, "'new initiator' cannot follow 'leaving'");
 		return -1;
 	}
@@ -129,15 +179,16 @@ static int parse_new(struct ink_parser *p, struct ink_written_row *row, const st
 }
 
 /* An action that needs a packet. */
-static int parse_packet_action(struct ink_parser *p, struct ink_written_row *row, struct ink_action *a)
+static int parse_packet_action(struct ink_parser *p, struct ink_written_row *row, struct ink_deed *d)
 {
+	struct ink_action *a = &d->action;
 	unsigned which = INK_DOES_REPORT;
 
-	while (which <= INK_DOES_NEW_INITIATOR && !ink_parser_sees(p, ink_packet_action_words[which]))
+	while (which <= INK_DOES_TELL && !ink_parser_sees(p, ink_packet_action_words[which]))
 		which++;
-	if (which > INK_DOES_NEW_INITIATOR)
+	if (which > INK_DOES_TELL)
 		return ink_parser_expected(
-			p, "an action: report, count, drop, pass, mark, save or new initiator");
+			p, "an action: report, count, drop, pass, mark, save, tell or new initiator");
 	row->packet_action = (uint8_t)which;
 	row->packet_action_at = p->now.at;
 	ink_parser_next(p);
@@ -152,33 +203,56 @@ static int parse_packet_action(struct ink_parser *p, struct ink_written_row *row
 		return parse_mark(p, a);
 	case INK_DOES_SAVE:
 		return a->saves = 1, 0;
+	case INK_DOES_TELL:
+		return parse_tell(p, d);
 	default:
-		return parse_new(p, row, a);
+		return parse_new(p, row, d);
 	}
 }
 
 /* The action that follows is one of leaving, or of all states; NULL without memory. */
-static struct ink_action *parse_leaving(struct ink_parser *p, struct ink_written_row *row)
+static struct ink_deed *parse_leaving(struct ink_parser *p, struct ink_written_row *row)
 {
 	uint32_t at = p->now.at;
 
 	if (!ink_parser_takes(p, "leaving"))
-		return &row->does.action;
+		return &row->does;
 	if (!row->leaving)
 		row->leaving = ink_arena_get(p->m->arena, sizeof *row->leaving);
 	if (!row->leaving)
 		return NULL;
 	row->leaving->at = at;
-	return &row->leaving->action;
+	return row->leaving;
 }
 
 static int parse_action(struct ink_parser *p, struct ink_written_row *row)
 {
-	struct ink_action *a = parse_leaving(p, row);
+	struct ink_deed *d = parse_leaving(p, row);
 
-	if (!a)
+	if (!d)
 		return -1;
-	return ink_parser_takes(p, "count") ? parse_count(p, row, a) : parse_packet_action(p, row, a);
+	return ink_parser_takes(p, "count") ? parse_count(p, row, &d->action)
+					    : parse_packet_action(p, row, d);
+}
+
+/* Tells are made in the order of the row. */
+static int merge_tells(struct ink_parser *p, struct ink_deed *d, const struct ink_more *also)
+{
+	struct ink_more *more = more_of(p, d);
+	struct ink_more own = more ? *more : (struct ink_more){0};
+	unsigned i = 0, j = 0;
+
+	if (!more)
+		return -1;
+	more->tells = NULL;
+	more->n_tells = 0;
+	while (i < own.n_tells || j < also->n_tells) {
+		int first = j == also->n_tells || (i < own.n_tells && own.tells[i]->at < also->tells[j]->at);
+
+		if (add_tell(p, d, first ? own.tells[i++] : also->tells[j++]))
+			return -1;
+	}
+	return 0;
 }
 
 /* Where the row leaves, it also does what it does elsewhere. */
@@ -187,6 +261,8 @@ static int complete_leaving(struct ink_parser *p, struct ink_written_row *row)
 	struct ink_action *a = &row->leaving->action;
 	const struct ink_action *also = &row->does.action;
 
+	if (row->does.more && merge_tells(p, row->leaving, row->does.more))
+		return -1;
 	for (unsigned i = 0; i < also->n_countings; i++)
 		if (add_counting(p, a, &also->countings[i]))
 			return -1;

@@ -225,15 +225,19 @@ static void check_leaving(struct ink_text *text, const struct ink_state *s, stru
 			      "'leaving' is for rows of a repeat that go 'up' or 'down'");
 }
 
-static void check_actions(struct ink_machine *m, struct ink_text *text, const struct ink_written_row *row)
+static void check_actions(struct ink_machine *m, struct ink_text *text, struct ink_written_row *row)
 {
-	int timeout = ink_row_has(row, INK_ON_TIMEOUT);
+	int timeout = ink_row_has(row, INK_ON_TIMEOUT), end = ink_row_has(row, INK_ON_END);
+	int waits = row->packet_action == INK_DOES_REPORT || row->packet_action == INK_DOES_TELL;
 
-	if (row->packet_action && (timeout || ink_row_has(row, INK_ON_END)))
+	ink_check_tells(m, text, &row->does);
+	ink_check_tells(m, text, row->leaving);
+	if (row->packet_action && (timeout || end))
 		ink_text_error(text, row->packet_action_at,
-			       "%s has no packet: it can only count by numbers and move, not '%s'",
-			       timeout ? "a time-out" : "an end",
-			       ink_packet_action_words[row->packet_action]);
+			       "%s has no packet: it can only count by numbers and move, not '%s'%s",
+			       timeout ? "a time-out" : "an end", ink_packet_action_words[row->packet_action],
+			       waits && !end ? " (let it move, and do that with the flow's next packet)"
+					     : "");
 	if (row->new_initiator && !m->tried_initiator)
 		ink_text_error(text, row->packet_action_at,
 			       "'new initiator' needs a line 'remember initiator'");
@@ -351,11 +355,11 @@ static void check_head(struct ink_machine *m, struct ink_text *text)
 	if (!m->tried_name)
 		ink_text_error(text, 0, "a machine needs a line 'machine NAME'");
 	if (!m->tried_key)
-		ink_text_error(text, 0, "a machine needs a line 'key ...': what is a flow?");
+		ink_text_error(text, ink_machine_at(m), "a machine needs a line 'key ...': what is a flow?");
 	if (!m->n_events)
-		ink_text_error(text, 0, "a machine needs an event");
+		ink_text_error(text, ink_machine_at(m), "a machine needs an event");
 	if (!m->n_states)
-		ink_text_error(text, 0, "a machine needs a state");
+		ink_text_error(text, ink_machine_at(m), "a machine needs a state");
 	if (m->has_key && !two_ends && m->remembers_initiator)
 		ink_text_error(text, m->initiator_at,
 			       "an initiator needs key connection or pair: flows with two ends");
@@ -446,6 +450,15 @@ static void warn_rows(struct ink_text *text, const struct ink_state *s)
 	}
 }
 
+/* A machine of told events alone, none of which is told, does nothing. */
+static int gets_events(const struct ink_machine *m, const uint8_t *happens)
+{
+	for (unsigned i = 0; i < m->n_events; i++)
+		if (!m->events[i].told || m->events[i].teller || happens[i])
+			return 1;
+	return 0;
+}
+
 static void warn_events(struct ink_machine *m, struct ink_text *text, const uint8_t *happens)
 {
 	int any = 0;
@@ -453,8 +466,17 @@ static void warn_events(struct ink_machine *m, struct ink_text *text, const uint
 	for (unsigned i = 0; i < m->n_states; i++)
 		for (unsigned j = 0; j < m->states[i].n_rows; j++)
 			any |= ink_row_has(m->states[i].rows[j], INK_ON_ANY);
+	if (!gets_events(m, happens)) {
+		ink_text_warning(text, m->name_at, "machine '%s' gets no event: nothing tells it any",
+				 m->name);
+		return;
+	}
 	for (unsigned i = 0; i < m->n_events; i++)
-		if (!happens[i])
+		if (m->events[i].told && !m->events[i].teller)
+			ink_text_warning(text, m->events[i].at,
+					 "no earlier machine of the file tells event '%s'",
+					 m->events[i].name);
+		else if (!happens[i] && !m->events[i].told)
 			ink_text_warning(text, m->events[i].at,
 					 "event '%s' can never happen: the events before it take all its "
 					 "packets, or its condition contradicts itself",

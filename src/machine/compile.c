@@ -30,7 +30,7 @@ static int does_something(const struct ink_deed *d)
 	const struct ink_action *a = &d->action;
 
 	return a->report || a->n_countings || a->verdict || a->marks || a->saves ||
-	       (d->more && d->more->n_tells);
+	       (d->more && d->more->out.n_tells);
 }
 
 /* Both are NULL while they are counted. */
@@ -51,7 +51,7 @@ static void number_actions_of(const struct ink_machine *m, const struct ink_stat
 		if (all->action) {
 			all->action[all->n] = d->action;
 			if (d->more)
-				all->more[all->n] = *d->more;
+				all->more[all->n] = d->more->out;
 			d->number = all->n;
 		}
 		all->n++;
@@ -76,7 +76,7 @@ static int make_actions(struct ink_machine *m, struct ink_text *text)
 	unsigned n = number_actions(m, &all);
 
 	if (n > UINT16_MAX) {
-		ink_text_error(text, 0, "more than %d rows with actions", UINT16_MAX);
+		ink_text_error(text, ink_machine_at(m), "more than %d rows with actions", UINT16_MAX);
 		return -EINVAL;
 	}
 	all.action = ink_arena_get(m->arena, n * sizeof *all.action);
@@ -344,14 +344,30 @@ static uint16_t *actions_on(struct ink_machine *m, enum ink_trigger_kind kind)
 
 /* --------------------------------------------------------------------- names */
 
+/* Those of earlier machines of the file, and its own. */
+static int make_params(struct ink_machine *m)
+{
+	struct ink_setting *params = ink_arena_get(m->arena, (m->unit->n_params + 1) * sizeof *params);
+	unsigned n = 0;
+
+	for (unsigned i = 0; params && i <= m->number; i++) {
+		const struct ink_machine *of = m->unit->machines[i];
+
+		for (unsigned j = 0; j < of->n_params; j++)
+			params[n++] = (struct ink_setting){of->params[j].name, of->params[j].value};
+	}
+	m->view.params = n;
+	m->view.param = params;
+	return params ? 0 : -ENOMEM;
+}
+
 static int make_names(struct ink_machine *m)
 {
 	const char **states = ink_arena_get(m->arena, m->n_states * sizeof *states);
 	const char **events = ink_arena_get(m->arena, m->n_events * sizeof *events);
 	const char **counters = ink_arena_get(m->arena, (m->n_counters + 1) * sizeof *counters);
-	struct ink_setting *params = ink_arena_get(m->arena, (m->n_params + 1) * sizeof *params);
 
-	if (!states || !events || !counters || !params)
+	if (!states || !events || !counters)
 		return -ENOMEM;
 	for (unsigned i = 0; i < m->n_states; i++)
 		states[i] = m->states[i].name;
@@ -359,8 +375,6 @@ static int make_names(struct ink_machine *m)
 		events[i] = m->events[i].name;
 	for (unsigned i = 0; i < m->n_counters; i++)
 		counters[i] = m->counters[i].name->text;
-	for (unsigned i = 0; i < m->n_params; i++)
-		params[i] = (struct ink_setting){m->params[i].name, m->params[i].value};
 	m->view.name = m->name;
 	m->view.key = (enum ink_key)m->key.kind;
 	m->view.key_def = &m->key;
@@ -371,9 +385,7 @@ static int make_names(struct ink_machine *m)
 	m->view.event_names = events;
 	m->view.counters = m->n_counters;
 	m->view.counter_names = counters;
-	m->view.params = m->n_params;
-	m->view.param = params;
-	return 0;
+	return make_params(m);
 }
 
 /* Times of written states, and which events are only told. */
@@ -386,6 +398,8 @@ static int make_lists(struct ink_machine *m)
 		return -ENOMEM;
 	for (unsigned i = 0; i < m->n_states; i++)
 		times[i].timeout = m->states[i].time;
+	for (unsigned i = 0; i < m->n_events; i++)
+		told[i] = (uint8_t)m->events[i].told;
 	m->view.state_time = times;
 	m->view.event_told = told;
 	return 0;

@@ -378,13 +378,12 @@ static const char *place_of(struct ink_parser *p, uint32_t at)
 	return ink_arena_string(p->m->arena, place, (size_t)n);
 }
 
-/* Are this filter and all before it short enough for libpcap? 0, or -1 after a complaint. */
-static int check_filter_length(struct ink_parser *p, uint32_t at, const struct ink_test *test)
+int ink_check_filter_length(struct ink_parser *p, uint32_t at, const struct ink_test *test)
 {
-	p->m->file->filter_bytes += test->length;
+	p->m->unit->filter_bytes += test->length;
 	if (test->length > INK_FILTER_MAX)
 		ink_text_error(p->text, at, "a filter of more than %d characters", INK_FILTER_MAX);
-	else if (p->m->file->filter_bytes > INK_FILTERS_MAX)
+	else if (p->m->unit->filter_bytes > INK_FILTERS_MAX)
 		ink_text_error(p->text, at, "more than %d characters of different filters", INK_FILTERS_MAX);
 	else
 		return 0;
@@ -399,7 +398,7 @@ static int check_filter(struct ink_parser *p, uint32_t at, const struct ink_test
 
 	if (strlen(test->bytes) != test->length)
 		ink_text_error(p->text, at, "a filter cannot contain a NUL byte");
-	else if (check_filter_length(p, at, test))
+	else if (ink_check_filter_length(p, at, test))
 		return -1;
 	else if (o->try_filter && o->try_filter(test->bytes, &why))
 		ink_text_error(p->text, at, "%s", why.text[0] ? why.text : "this is no filter");
@@ -473,8 +472,7 @@ static const struct ink_condition *unknown(struct ink_parser *p)
 	struct ink_suggest near = ink_suggest(word, p->now.length);
 	char hint[96];
 
-	for (unsigned i = 0; i < p->m->n_lets; i++)
-		ink_suggest_offer(&near, p->m->lets[i].name);
+	ink_offer_lets(p, &near);
 	ink_offer_tests(&near);
 	ink_text_error(p->text, p->now.at, "no condition '%.*s'%s", (int)p->now.length, word,
 		       ink_suggest_hint(&near, hint));
@@ -518,9 +516,7 @@ static unsigned counted_aliases(struct ink_parser *p)
 /* Does the file define the alias as a name of its own? */
 static int is_taken(struct ink_parser *p, size_t alias)
 {
-	const struct ink_name *name = ink_name_at(p->m, p->text, &p->now);
-
-	if (!name || name->let)
+	if (ink_let_named(p, &p->now))
 		return 1;
 	return is_compared(p) && (!aliases[alias].numbers || (counted_aliases(p) >> alias & 1));
 }
@@ -536,17 +532,17 @@ static const struct ink_condition *parse_alias(struct ink_parser *p, size_t alia
 static const struct ink_condition *parse_let_name(struct ink_parser *p)
 {
 	size_t alias = alias_of(p->text, &p->now);
-	const struct ink_name *name;
+	const struct ink_let *let;
 
 	if (alias < COUNT(aliases) && !is_taken(p, alias))
 		return parse_alias(p, alias);
 	if (is_compared(p))
 		return parse_counter(p);
-	name = ink_name_at(p->m, p->text, &p->now);
-	if (!name || !name->let)
-		return name ? unknown(p) : NULL;
+	let = ink_let_named(p, &p->now);
+	if (!let)
+		return unknown(p);
 	ink_parser_next(p);
-	return p->m->lets[name->let - 1].condition;
+	return ink_let_condition(p, let);
 }
 
 /* ------------------------------------------------------------ expressions */

@@ -19,7 +19,7 @@ struct ink_machine *ink_unit_add(struct ink_unit *file)
 
 	if (!m)
 		return NULL;
-	m->file = file;
+	m->unit = file;
 	m->arena = &file->arena;
 	m->number = file->n;
 	m->absent.name = "absent";
@@ -67,6 +67,8 @@ static void check_all(struct ink_unit *file, struct ink_text *text)
 		ink_check_settings(file, text);
 	for (unsigned i = 0; i < file->n && !file->arena.failed && !text->stopped; i++)
 		ink_check_names(file->machines[i], text);
+	if (file->n > 1 && !file->arena.failed && !text->errors && !text->stopped)
+		ink_check_chains(file, text);
 }
 
 static int make(struct ink_unit *file, struct ink_text *text)
@@ -182,7 +184,7 @@ struct ink_machine *ink_machine_make(const char *bytes, size_t length,
 void ink_machine_free(struct ink_machine *m)
 {
 	if (m)
-		ink_unit_free(m->file);
+		ink_unit_free(m->unit);
 }
 
 const struct ink_machine_view *ink_machine_view(const struct ink_machine *m)

@@ -30,6 +30,21 @@ static struct ink_name *add(struct ink_machine *m, struct ink_name **chain, cons
 	return name;
 }
 
+const struct ink_name *ink_name_find(const struct ink_machine *m, struct ink_text *text,
+				     const struct ink_token *token)
+{
+	const char *bytes = text->bytes + token->at;
+	const struct ink_name *n = m->names[ink_fnv(INK_FNV, bytes, token->length) % INK_NAME_CHAINS];
+
+	for (; n; n = n->next) {
+		if (n->length == token->length && !memcmp(n->text, bytes, n->length))
+			return n;
+		if (ink_text_work(text, token->at, 1))
+			return NULL;
+	}
+	return NULL;
+}
+
 struct ink_name *ink_name_of(struct ink_machine *m, struct ink_text *text, const char *bytes, uint32_t length,
 			     uint32_t at)
 {

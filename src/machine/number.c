@@ -121,7 +121,7 @@ static unsigned number_bases(struct ink_machine *m, const struct ink_machine *li
 
 	for (unsigned i = 0; like && i < like->n_states; i++)
 		if (!state_named(m, like->states[i].name))
-			ink_text_error(text, 0,
+			ink_text_error(text, ink_machine_at(m),
 				       "state '%s' of the previous machine is missing: its flows live on",
 				       like->states[i].name);
 	for (unsigned i = 0; i < m->n_states; i++)
@@ -146,8 +146,9 @@ static int number_states(struct ink_machine *m, struct ink_text *text)
 	if (text->errors)
 		return -EINVAL;
 	if (n > INK_MAX_STATES) {
-		ink_text_error(text, 0, "%u states, with what they remember %u: %d are possible", m->n_states,
-			       n, INK_MAX_STATES);
+		ink_text_error(text, ink_machine_at(m),
+			       "%u states, with what they remember %u: %d are possible", m->n_states, n,
+			       INK_MAX_STATES);
 		return -EINVAL;
 	}
 	of = ink_arena_get(m->arena, (n + 1) * sizeof *of);
@@ -200,8 +201,9 @@ static int number_events(struct ink_machine *m, struct ink_text *text)
 		n += m->event_sides[e] * m->tails;
 	}
 	if (n > INK_MAX_EVENTS) {
-		ink_text_error(text, 0, "%u events, with their sides and tails %u: %d are possible",
-			       m->n_events, n, INK_MAX_EVENTS);
+		ink_text_error(text, ink_machine_at(m),
+			       "%u events, with their sides and tails %u: %d are possible", m->n_events, n,
+			       INK_MAX_EVENTS);
 		return -EINVAL;
 	}
 	of = ink_arena_get(m->arena, (n + 1) * sizeof *of);

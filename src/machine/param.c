@@ -23,12 +23,7 @@ int ink_parser_sees_param_line(const struct ink_parser *p)
 
 struct ink_param *ink_parser_param(const struct ink_parser *p)
 {
-	const struct ink_name *name;
-
-	if (p->now.kind != TOKEN_NAME || !p->m->n_params)
-		return NULL;
-	name = ink_name_at(p->m, p->text, &p->now);
-	return name && name->param ? &p->m->params[name->param - 1] : NULL;
+	return p->now.kind == TOKEN_NAME && p->m->unit->n_params ? ink_param_named(p, &p->now) : NULL;
 }
 
 /* The value that the caller gives it, the last if there are several; or NULL. */
@@ -79,13 +74,14 @@ static int parse_value(struct ink_parser *p, struct ink_param *param)
 
 static int parse_param_name(struct ink_parser *p, struct ink_name **name)
 {
+	const struct ink_param *first = ink_param_named(p, &p->now);
 	uint32_t at = p->now.at;
 
 	if (ink_parse_name(p, "the parameter's name", name))
 		return -1;
-	if ((*name)->param)
-		return ink_parser_twice(p, at, (*name)->text, p->m->params[(*name)->param - 1].at);
-	if (p->m->n_params < INK_PARAMS_MAX)
+	if (first)
+		return ink_parser_twice(p, at, (*name)->text, first->at);
+	if (p->m->unit->n_params < INK_PARAMS_MAX)
 		return 0;
 	ink_text_error(p->text, at, "more than %d params", INK_PARAMS_MAX);
 	return -1;
@@ -105,6 +101,7 @@ int ink_parse_param(struct ink_parser *p)
 	if (!INK_APPEND(p, m->params, m->n_params))
 		return -1;
 	m->params[m->n_params++] = param;
+	m->unit->n_params++;
 	name->param = m->n_params;
 	return error;
 }

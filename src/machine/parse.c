@@ -9,6 +9,7 @@
  * name with an invalid definition still counts as defined; otherwise every use of
  * it would be reported too.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "machine/parse.h"
@@ -64,6 +65,47 @@ int ink_parser_find_row(struct ink_parser *p)
 
 /* -------------------------------------------------------------------- head */
 
+/* Names are unique in the set. */
+static int check_machine_name(struct ink_parser *p, const struct ink_name *name, uint32_t at)
+{
+	const struct ink_unit *unit = p->m->unit;
+	const struct ink_machines *before = unit->before;
+
+	for (unsigned i = 0; i < unit->n; i++)
+		if (unit->machines[i]->has_name && !strcmp(unit->machines[i]->name, name->text))
+			return ink_parser_twice(p, at, name->text, unit->machines[i]->name_at);
+	for (unsigned i = 0; before && i < before->n; i++)
+		if (!strcmp(before->machines[i]->name, name->text)) {
+			ink_text_error(p->text, at, "machine '%s' is also in %.100s, line %u", name->text,
+				       before->machines[i]->view.file, before->machines[i]->line);
+			return -1;
+		}
+	return 0;
+}
+
+/* The next machine of the file begins with its name. Where there can be none, nothing behind it is read. */
+static struct ink_machine *begin_machine(struct ink_parser *p, uint32_t at, struct ink_name **name)
+{
+	struct ink_unit *unit = p->m->unit;
+	struct ink_machine *m = NULL;
+
+	if (unit->one)
+		ink_text_error(p->text, at,
+			       "'%s' is a second machine, after '%s': only one machine can be used here",
+			       (*name)->text, p->m->name);
+	else if (unit->n == INK_MACHINES_MAX)
+		ink_text_error(p->text, at, "more than %d machines", INK_MACHINES_MAX);
+	else
+		m = ink_unit_add(unit);
+	if (m) {
+		*name = ink_name_of(m, p->text, (*name)->text, (*name)->length, at);
+		p->m = m;
+	} else if (!p->text->stopped)
+		p->text->stopped = -EINVAL;
+	return m && *name ? m : NULL;
+}
+
+/* The first line of that kind names the first machine, wherever it stands; each later one begins a machine. */
 static int parse_machine(struct ink_parser *p)
 {
 	struct ink_machine *m = p->m;
@@ -71,11 +113,11 @@ static int parse_machine(struct ink_parser *p)
 	struct ink_name *name;
 
 	m->tried_name = 1;
-	if (ink_parse_name(p, "the machine's name", &name))
+	if (ink_parse_name(p, "the machine's name", &name) || check_machine_name(p, name, at))
 		return -1;
-	if (m->has_name)
-		return ink_parser_twice(p, at, "the name of the machine", m->name_at);
-	m->has_name = 1;
+	if (m->has_name && (m = begin_machine(p, at, &name)) == NULL)
+		return -1;
+	m->has_name = m->tried_name = 1;
 	m->name = name->text;
 	m->name_at = at;
 	m->line = ink_text_line(p->text, at);
@@ -144,14 +186,15 @@ static int add_let(struct ink_parser *p, struct ink_name *name, const struct ink
 static int parse_let(struct ink_parser *p)
 {
 	struct ink_machine *m = p->m;
-	struct ink_let let = {.at = p->now.at};
+	struct ink_let let = {.at = p->now.at, .machine = m};
+	const struct ink_let *first = ink_let_named(p, &p->now);
 	struct ink_name *name;
 
 	if (ink_parse_name(p, "a name", &name))
 		return -1;
 	let.name = name->text;
-	if (name->let)
-		return ink_parser_twice(p, let.at, let.name, m->lets[name->let - 1].at);
+	if (first)
+		return ink_parser_twice(p, let.at, let.name, first->at);
 	if (m->n_lets == INK_LETS_MAX) {
 		ink_text_error(p->text, let.at, "more than %d lets", INK_LETS_MAX);
 		return -1;
@@ -175,32 +218,81 @@ static int check_event_name(struct ink_parser *p, const struct ink_name *name, u
 	return -1;
 }
 
-static int add_event(struct ink_parser *p, struct ink_name *name, const struct ink_event *e)
+static int add_event(struct ink_parser *p, const struct ink_event *like)
 {
 	struct ink_machine *m = p->m;
+	struct ink_event e = *like;
+	struct ink_name *name;
 
+	e.at = p->now.at;
+	if (ink_parse_name(p, "the event's name", &name) || check_event_name(p, name, e.at))
+		return -1;
+	e.name = name->text;
 	if (!INK_APPEND(p, m->events, m->n_events))
 		return -1;
-	m->events[m->n_events++] = *e;
+	m->events[m->n_events++] = e;
 	name->event = m->n_events;
-	return e->condition ? ends_condition(p) : -1;
+	return 0;
+}
+
+/* "told" is a word only here, and only if the file has no let or counter of that name. */
+static int sees_told(const struct ink_parser *p)
+{
+	struct ink_token behind = ink_parser_behind(p);
+	int compared = behind.kind == TOKEN_SIGN && memchr("=!<>", p->text->bytes[behind.at], 4);
+
+	return ink_parser_sees(p, "told") && !compared && !ink_let_named(p, &p->now);
+}
+
+/* Events from `first` on that other machines bring. */
+static int parse_told(struct ink_parser *p, unsigned first)
+{
+	const struct ink_condition *never = ink_condition_node(p, &(struct ink_condition){.kind = INK_NEVER});
+
+	ink_parser_next(p);
+	for (unsigned i = first; never && i < p->m->n_events; i++) {
+		struct ink_event *e = &p->m->events[i];
+
+		e->told = 1;
+		e->condition = never;
+		if (!e->reverse)
+			continue;
+		ink_text_error(p->text, e->at,
+			       "a told event has no direction: write 'tell ... reversed' where it is told");
+		e->reverse = 0;
+	}
+	if (ink_parser_sees(p, "and") || ink_parser_sees(p, "or")) {
+		ink_text_error(p->text, p->now.at, "'told' stands alone: no packet is tested");
+		return -1;
+	}
+	return never ? ends_condition(p) : -1;
 }
 
 static int parse_event(struct ink_parser *p)
 {
 	struct ink_event e = {.start = ink_parser_takes(p, "start"),
 			      .reverse = ink_parser_takes(p, "reverse")};
-	struct ink_name *name;
+	unsigned first = p->m->n_events;
+	const struct ink_condition *condition;
 
 	if (ink_parser_wants(p, "event"))
 		return -1;
-	e.at = p->now.at;
-	if (ink_parse_name(p, "the event's name", &name) || check_event_name(p, name, e.at))
+	do
+		if (add_event(p, &e))
+			return -1;
+	while (ink_parser_takes(p, ","));
+	if (ink_parser_wants(p, "="))
 		return -1;
-	e.name = name->text;
-	if (!ink_parser_wants(p, "="))
-		e.condition = ink_parse_condition(p);
-	return add_event(p, name, &e);
+	if (sees_told(p))
+		return parse_told(p, first);
+	if (p->m->n_events > first + 1) {
+		ink_text_error(p->text, p->m->events[first + 1].at,
+			       "several events in one line are told ones: 'event a, b = told'");
+		return -1;
+	}
+	condition = ink_parse_condition(p);
+	p->m->events[first].condition = condition;
+	return condition ? ends_condition(p) : -1;
 }
 
 /* ------------------------------------------------------------------- items */

@@ -59,6 +59,19 @@ __attribute__((format(printf, 3, 4))) int ink_parser_misfit(struct ink_parser *p
 /* The parameter that the current token names, or NULL. */
 struct ink_param *ink_parser_param(const struct ink_parser *p);
 
+/* The same for any token; and the let that it names. Both may be of an earlier machine of the file. */
+struct ink_param *ink_param_named(const struct ink_parser *p, const struct ink_token *token);
+struct ink_let *ink_let_named(const struct ink_parser *p, const struct ink_token *token);
+
+/* The condition of a let, made of tests of the current machine. NULL after a complaint. */
+const struct ink_condition *ink_let_condition(struct ink_parser *p, const struct ink_let *let);
+
+void ink_offer_lets(const struct ink_parser *p, struct ink_suggest *near);
+void ink_offer_params(const struct ink_parser *p, struct ink_suggest *near);
+
+/* Are this filter and all before it short enough for libpcap? 0, or -1 after a complaint. */
+int ink_check_filter_length(struct ink_parser *p, uint32_t at, const struct ink_test *test);
+
 /* Complains that a value was expected, with a hint at a parameter that may be meant. -1. */
 int ink_parser_expected_value(struct ink_parser *p, const char *expected);
 

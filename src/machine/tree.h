@@ -22,7 +22,9 @@ enum {
 	INK_TESTS_MAX = 256,   /* different ones; bit sets of them are four words */
 	INK_COUNTERS_MAX = 64,
 	INK_LETS_MAX = 4096,
-	INK_PARAMS_MAX = 256,
+	INK_PARAMS_MAX = 256,       /* of a file */
+	INK_STEPS_OF_PACKET = 1024, /* that rows may tell other machines to make, for one packet */
+
 	INK_DEPTH_MAX = 1000, /* conditions joined in one; bounds recursion */
 	INK_NESTING_MAX = 64, /* parentheses and nots */
 	/*
@@ -120,6 +122,8 @@ struct ink_condition {
 	unsigned depth; /* of the tree below */
 	int pictures;   /* a test below is about pictures */
 	const struct ink_condition *a, *b;
+	const struct ink_condition *copy;     /* in the machine that uses it as part of a let, */
+	const struct ink_machine *copied_for; /* which is this one */
 };
 
 /* --------------------------------------------------------------- the tree */
@@ -128,6 +132,7 @@ struct ink_let {
 	const char *name;
 	uint32_t at;
 	const struct ink_condition *condition;
+	const struct ink_machine *machine; /* whose tests the condition is made of */
 };
 
 struct ink_param {
@@ -141,8 +146,10 @@ struct ink_event {
 	const char *name;
 	uint32_t at;
 	int start, reverse;
-	const struct ink_condition *condition; /* NULL after a syntax error */
+	const struct ink_condition *condition; /* NULL after a syntax error; of a told one, never */
 	int used;
+	int told;   /* only another machine brings it */
+	int teller; /* some machine does */
 };
 
 enum ink_from { INK_FROM_ANY, INK_FROM_INITIATOR, INK_FROM_RESPONDER, INK_FROM_LOW, INK_FROM_THE_HIGH };
@@ -178,11 +185,25 @@ struct ink_target {
 	int exact; /* a number or a name is behind the word, so it is no state's name */
 };
 
+/* "tell MACHINE EVENT"; several rows' actions can share one. */
+struct ink_written_tell {
+	const struct ink_name *machine, *event;
+	uint32_t at, event_at;
+	struct ink_tell to; /* once known */
+	int checked;
+};
+
+struct ink_more {
+	struct ink_action_more out; /* its tells are made when all machines are known */
+	struct ink_written_tell **tells;
+	unsigned n_tells;
+};
+
 struct ink_deed {
 	struct ink_action action;
-	struct ink_action_more *more; /* NULL: nothing more */
-	unsigned number;              /* of the action; 0: none */
-	uint32_t at;                  /* of the last "leaving", if it is one of those */
+	struct ink_more *more; /* NULL: nothing more */
+	unsigned number;       /* of the action; 0: none */
+	uint32_t at;           /* of the last "leaving", if it is one of those */
 };
 
 /* What a row can do only with a packet. */
@@ -266,6 +287,7 @@ struct ink_unit {
 	struct ink_machine *machines[INK_MACHINES_MAX];
 	unsigned n;
 	unsigned filter_bytes;             /* of different filters in all machines */
+	unsigned n_params;                 /* of all machines */
 	const struct ink_machines *before; /* the machines of a set that come before this file's, or NULL */
 	int one;                           /* the caller takes one machine only */
 	int shares_settings;               /* a setting may be for another file of the set */
@@ -282,7 +304,7 @@ struct ink_machines {
 struct ink_machine {
 	struct ink_machine_view view;
 	struct ink_rules rules;
-	struct ink_unit *file;
+	struct ink_unit *unit;
 	struct ink_arena *arena; /* the file's */
 	unsigned number;         /* in its file */
 
@@ -291,7 +313,8 @@ struct ink_machine {
 	struct ink_key_def key;
 	const char *key_text; /* as written, with single blanks */
 	uint32_t name_at, key_at, initiator_at, tail_at;
-	unsigned line; /* of its name */
+	unsigned line;  /* of its name */
+	unsigned chain; /* the most steps that one of its rows causes in other machines */
 	int has_name, has_key, remembers_initiator, remembers_tail;
 	int tried_name, tried_key, tried_initiator; /* there are lines for them, right or wrong */
 
@@ -322,6 +345,16 @@ struct ink_machine {
 	int one_by_one;       /* classifying needs the state or the counters: no batches */
 	uint8_t *tail_of;     /* compiled states: what they remember */
 };
+
+/* Where a complaint about the machine as a whole points to: for the only one, the beginning of the text. */
+static inline uint32_t ink_machine_at(const struct ink_machine *m)
+{
+	return m->number ? m->name_at : 0;
+}
+
+/* The name that a token is, if the machine has it; or NULL. */
+const struct ink_name *ink_name_find(const struct ink_machine *m, struct ink_text *text,
+				     const struct ink_token *token);
 
 /* The name that a token is, which may be new. NULL without memory, or if the work is too much. */
 struct ink_name *ink_name_at(struct ink_machine *m, struct ink_text *text, const struct ink_token *token);
@@ -362,6 +395,12 @@ int ink_has_param(const struct ink_machine *m, const char *name);
 
 /* Resolves names and looks for contradictions. */
 void ink_check_names(struct ink_machine *m, struct ink_text *text);
+
+/* Resolves what a row tells other machines, once. */
+void ink_check_tells(struct ink_machine *m, struct ink_text *text, struct ink_deed *d);
+
+/* Complains if one packet could cause too many steps by what machines tell each other. */
+void ink_check_chains(struct ink_unit *unit, struct ink_text *text);
 
 /* Builds the decision program; `happens[e]` is cleared for events that cannot happen. 0 or -errno. */
 int ink_decide(struct ink_machine *m, struct ink_text *text, uint8_t *happens);

@@ -140,8 +140,7 @@ int ink_parser_expected_value(struct ink_parser *p, const char *what)
 {
 	struct ink_suggest near = ink_parser_near(p);
 
-	for (unsigned i = 0; i < p->m->n_params; i++)
-		ink_suggest_offer(&near, p->m->params[i].name);
+	ink_offer_params(p, &near);
 	return ink_parser_expected_near(p, what, &near);
 }
 
