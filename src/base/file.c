@@ -51,7 +51,8 @@ int ink_file_wrong(const struct ink_file *f, int error, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	return ink_fail(f->why, error, "%s%s: %s", cut ? "..." : "", path + cut, text);
+	return ink_fail(f->why, error, "%s%s: %s%s%s%s", cut ? "..." : "", path + cut,
+			f->part ? "table " : "", f->part ? f->part->name : "", f->part ? ": " : "", text);
 }
 
 /* The system, a sink or a source refused to do something. What is no errno is an I/O error. */
@@ -124,19 +125,34 @@ static void complete(struct ink_file_head *h, const void *body, const struct ink
 	sum(h, offsetof(struct ink_file_head, header_sum), h->header_sum);
 }
 
-/* Header, body and extra bytes. */
+void ink_file_complete(void *header, const void *body)
+{
+	complete(header, body, &(struct ink_save_options){.size = sizeof(struct ink_save_options)});
+}
+
+/* Header, body and what follows it, and extra bytes. */
 struct parts {
 	const struct ink_file_head *header;
-	const void *body;
+	const struct ink_file_piece *pieces;
+	size_t n;
 	const struct ink_save_options *options;
 };
+
+static uint64_t bytes_of(const struct parts *p)
+{
+	uint64_t bytes = INK_FILE_PAGE + p->options->extra_bytes;
+
+	for (size_t i = 0; i < p->n; i++)
+		bytes += p->pieces[i].bytes;
+	return bytes;
+}
 
 static int write_parts(const struct parts *p, const struct ink_sink *to)
 {
 	int error = to->write(p->header, INK_FILE_PAGE, to->user);
 
-	if (!error)
-		error = to->write(p->body, p->header->body_bytes, to->user);
+	for (size_t i = 0; i < p->n && !error; i++)
+		error = to->write(p->pieces[i].at, p->pieces[i].bytes, to->user);
 	if (!error && p->options->extra_bytes)
 		error = to->write(p->options->extra, p->options->extra_bytes, to->user);
 	return error;
@@ -198,7 +214,7 @@ static int save_buffer(const struct ink_file *f, const struct parts *p, struct i
 {
 	unsigned char *at = b->bytes;
 
-	b->used = INK_FILE_PAGE + p->header->body_bytes + p->options->extra_bytes;
+	b->used = bytes_of(p);
 	if (b->room < b->used)
 		return ink_file_wrong(f, -ENOSPC, "takes %zu bytes, and the buffer has %zu", b->used,
 				      b->room);
@@ -207,18 +223,19 @@ static int save_buffer(const struct ink_file *f, const struct parts *p, struct i
 	return write_parts(p, &(struct ink_sink){write_memory, &at});
 }
 
-int ink_file_save(const struct ink_file_target *to, void *header, const void *body)
+int ink_file_save_pieces(const struct ink_file_target *to, void *header, const struct ink_file_piece *pieces,
+			 size_t n)
 {
 	struct ink_file f = {.path = to->path, .why = to->why};
 	struct ink_save_options o;
-	struct parts p = {header, body, &o};
+	struct parts p = {header, pieces, n, &o};
 	int error = check_host(&f);
 
 	if (!error)
 		error = read_save_options(&o, to->options, to->why);
 	if (error)
 		return error;
-	complete(header, body, &o);
+	complete(header, pieces[0].at, &o);
 	if (to->path)
 		return save_path(&f, &p);
 	if (to->sink)
@@ -226,6 +243,13 @@ int ink_file_save(const struct ink_file_target *to, void *header, const void *bo
 	if (to->buffer)
 		return save_buffer(&f, &p, to->buffer);
 	return ink_file_wrong(&f, -EINVAL, "NULL says not where to save it");
+}
+
+int ink_file_save(const struct ink_file_target *to, void *header, const void *body)
+{
+	struct ink_file_piece piece = {body, ((const struct ink_file_head *)header)->body_bytes};
+
+	return ink_file_save_pieces(to, header, &piece, 1);
 }
 
 /* --------------------------------------------------------- loading: the options */
@@ -282,9 +306,19 @@ static int open_regular(struct ink_file *f)
 	return 0;
 }
 
+/* Its whole is open and has been checked to be that long, or is a source that has come to it. */
+static int find_part(struct ink_file *f)
+{
+	f->fd = f->part->whole->fd;
+	f->size = f->part->bytes;
+	return 0;
+}
+
 static int find_file(struct ink_file *f)
 {
 	f->size = UINT64_MAX;
+	if (f->part)
+		return find_part(f);
 	if (f->path)
 		return open_regular(f);
 	if (f->source)
@@ -295,19 +329,25 @@ static int find_file(struct ink_file *f)
 	return 0;
 }
 
+/* Where the file begins in what was opened. */
+static uint64_t start_of(const struct ink_file *f)
+{
+	return f->part ? f->part->at : 0;
+}
+
 /* The source of a path, and that of a buffer. */
 static ptrdiff_t read_fd(const struct ink_file *f, void *into, size_t n)
 {
-	ssize_t done = pread(f->fd, into, n, (off_t)f->at);
+	ssize_t done = pread(f->fd, into, n, (off_t)(start_of(f) + f->at));
 
 	return done < 0 ? -errno : done;
 }
 
 static ptrdiff_t read_memory(const struct ink_file *f, void *into, size_t n)
 {
-	size_t left = f->n - f->at, done = n < left ? n : left;
+	size_t at = start_of(f) + f->at, left = f->n - at, done = n < left ? n : left;
 
-	memcpy(into, (const unsigned char *)f->bytes + f->at, done);
+	memcpy(into, (const unsigned char *)f->bytes + at, done);
 	return (ptrdiff_t)done;
 }
 
@@ -361,7 +401,7 @@ static int read_all(struct ink_file *f, void *into, uint64_t length)
 /* Another version may have its checksum elsewhere, so the version comes first. Only tables have version 7. */
 static int check_head(const struct ink_file *f, const struct ink_file_head *h)
 {
-	int is_no_table = h->kind >= INK_FILE_COUNT_DLEFT && h->kind <= INK_FILE_KBF_DICT;
+	int is_no_table = h->kind >= INK_FILE_COUNT_DLEFT && h->kind <= INK_FILE_SET;
 	uint32_t newest = is_no_table ? INK_FILE_EXTRA : INK_FILE_BODIES;
 
 	if (memcmp(h->magic, MAGIC, sizeof h->magic) != 0)
@@ -390,12 +430,35 @@ static int check_extra(const struct ink_file *f, const struct ink_file_head *h)
 	return 0;
 }
 
+/* The whole has said which header is the part's, and has the extra bytes itself. */
+static int check_part(const struct ink_file *f, const struct ink_file_head *h)
+{
+	if (!f->part)
+		return 0;
+	if (memcmp(h->header_sum, f->part->head, sizeof h->header_sum) != 0)
+		return ink_file_wrong(f, -EBADMSG, "is another than the directory of the set says");
+	if (h->version >= INK_FILE_EXTRA && h->extra_bytes)
+		return ink_file_wrong(f, -EBADMSG, "has %llu extra bytes, which only the set can have",
+				      (unsigned long long)h->extra_bytes);
+	return 0;
+}
+
+/* Tables of a set: at most 2^56 bytes, so that sums do not overflow. */
+static int check_behind(const struct ink_file *f, const struct ink_file_head *h)
+{
+	if (h->kind != INK_FILE_SET || h->tables_bytes <= 1ull << 56)
+		return 0;
+	return ink_file_wrong(f, -EBADMSG, "no tables take %llu bytes (byte 24)",
+			      (unsigned long long)h->tables_bytes);
+}
+
 /* f->size is unknown for a source. */
 static int check_size(const struct ink_file *f, const struct ink_file_head *h)
 {
-	uint64_t body = f->size == UINT64_MAX ? h->body_bytes : f->size - INK_FILE_PAGE - h->extra_bytes;
+	uint64_t others = INK_FILE_PAGE + h->extra_bytes + (h->kind == INK_FILE_SET ? h->tables_bytes : 0);
+	uint64_t body = f->size == UINT64_MAX ? h->body_bytes : f->size - others;
 
-	if (f->size < INK_FILE_PAGE + h->extra_bytes)
+	if (f->size < others)
 		body = 0;
 	if (h->body_bytes != body)
 		return ink_file_wrong(f, -EBADMSG, "is %s: its body has %llu bytes, the header says %llu",
@@ -425,6 +488,10 @@ int ink_file_open(struct ink_file *f, void *header)
 	if (!error)
 		error = check_extra(f, header);
 	if (!error)
+		error = check_part(f, header);
+	if (!error)
+		error = check_behind(f, header);
+	if (!error)
 		error = check_size(f, header);
 	f->extra = error ? 0 : ((const struct ink_file_head *)header)->extra_bytes;
 	return error;
@@ -453,7 +520,8 @@ static int read_body(struct ink_file *f, struct ink_body *body)
 
 static int map_body(struct ink_file *f, struct ink_body *body)
 {
-	void *at = mmap(NULL, body->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, f->fd, INK_FILE_PAGE);
+	off_t from = (off_t)(start_of(f) + INK_FILE_PAGE);
+	void *at = mmap(NULL, body->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, f->fd, from);
 
 	if (at == MAP_FAILED)
 		return refused(f, "map it", -errno);
@@ -472,8 +540,9 @@ static int fetch_body(struct ink_file *f, struct ink_body *body)
 }
 
 /* What the caller has no room for is read all the same, for its sum. */
-static int read_extra(struct ink_file *f, const struct ink_file_head *h)
+int ink_file_extra(struct ink_file *f, const void *header)
 {
+	const struct ink_file_head *h = header;
 	size_t n = h->extra_bytes;
 	void *bytes = n ? ink_alloc_unset(&f->allocator, n) : NULL;
 	int error = 0;
@@ -492,7 +561,7 @@ static int read_extra(struct ink_file *f, const struct ink_file_head *h)
 	return error;
 }
 
-int ink_file_body(struct ink_file *f, const void *header, struct ink_body *body)
+int ink_file_body_alone(struct ink_file *f, const void *header, struct ink_body *body)
 {
 	const struct ink_file_head *h = header;
 	int error;
@@ -501,8 +570,18 @@ int ink_file_body(struct ink_file *f, const void *header, struct ink_body *body)
 	error = fetch_body(f, body);
 	if (!error && !sum_is(body->at, h->body_bytes, h->body_sum))
 		error = ink_file_wrong(f, -EBADMSG, "the body is damaged: its checksum is wrong");
-	if (!error)
-		error = read_extra(f, h);
+	if (error)
+		ink_file_release(&f->allocator, body);
+	return error;
+}
+
+int ink_file_body(struct ink_file *f, const void *header, struct ink_body *body)
+{
+	int error = ink_file_body_alone(f, header, body);
+
+	if (error)
+		return error;
+	error = ink_file_extra(f, header);
 	if (error)
 		ink_file_release(&f->allocator, body);
 	return error;

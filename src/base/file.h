@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Files that hold one object each: a table, a counting set, a kBF, its
- * dictionary. docs/format.md has every byte; what all of them share:
+ * dictionary; or a set of tables, which are files in a file (struct ink_file_part).
+ * docs/format.md has every byte; what all of them share:
  *
  *     0       8                                           4056    4080     4096
  *     +-------+------------------------------------+-----+-------+--------+---------------+---------+
@@ -54,7 +55,8 @@ enum ink_file_kind {
 	INK_FILE_COUNT_DLEFT = 16,
 	INK_FILE_COUNT_STANDARD = 17,
 	INK_FILE_KBF = 32,
-	INK_FILE_KBF_DICT = 33
+	INK_FILE_KBF_DICT = 33,
+	INK_FILE_SET = 48 /* several tables; table/set.c */
 };
 
 /* docs/format.md says what the earlier ones were. */
@@ -87,7 +89,9 @@ enum {
 /* Any header, as far as this file knows it. */
 struct ink_file_head {
 	INK_FILE_FIRST;
-	unsigned char own[164];
+	unsigned char own[4];
+	uint64_t tables_bytes; /* of a set: between the body and the extra bytes; else the kind's own */
+	unsigned char more_own[152];
 	INK_FILE_LENGTHS;
 	unsigned char more[3848];
 	INK_FILE_LAST;
@@ -115,11 +119,35 @@ struct ink_file_target {
 /* Writes the header, completed in place, the body, and the extra bytes. */
 int ink_file_save(const struct ink_file_target *to, void *header, const void *body);
 
+/* Bytes that are written behind the header. */
+struct ink_file_piece {
+	const void *at;
+	uint64_t bytes;
+};
+
+/* The same with n pieces instead of one; the first is the body. */
+int ink_file_save_pieces(const struct ink_file_target *to, void *header, const struct ink_file_piece *pieces,
+			 size_t n);
+
+/* Completes the header of a file without extra bytes, as saving does. */
+void ink_file_complete(void *header, const void *body);
+
 /* How many bytes that will be. */
 int ink_file_bytes(const struct ink_save_options *options, uint64_t body_bytes, uint64_t *bytes,
 		   struct ink_why *why);
 
 /* ------------------------------------------------------------------------ loading */
+
+struct ink_file;
+
+/* A whole file within another one, which is open: a table of a set. */
+struct ink_file_part {
+	const struct ink_file *whole;
+	uint64_t at;      /* in `whole`; a multiple of the page */
+	uint64_t bytes;   /* its length, checked against that of `whole` */
+	uint64_t head[2]; /* the sum that its header must have */
+	const char *name; /* for messages */
+};
 
 /* A file that is being loaded. */
 struct ink_file {
@@ -129,6 +157,8 @@ struct ink_file {
 	const void *bytes;
 	size_t n;                            /* with `bytes` */
 	const struct ink_load_options *load; /* the caller's, unread; or NULL */
+	const struct ink_file_part
+		*part; /* or NULL; then `path`, `source` and `bytes` are those of the whole */
 	struct ink_why *why;
 	/* Set by ink_file_open. */
 	struct ink_load_options options;
@@ -148,7 +178,7 @@ struct ink_body {
 	int is_mapped; /* from a file; else from an allocator */
 };
 
-/* "path: what is wrong", or "snapshot: ..." where there is no path, and the error passed on. */
+/* "path: what is wrong", or "snapshot: ..." where there is no path, with the name of a part; and the error passed on. */
 __attribute__((format(printf, 3, 4))) int ink_file_wrong(const struct ink_file *f, int error,
 							 const char *format, ...);
 
@@ -163,6 +193,10 @@ int ink_file_limit(const struct ink_file *f, uint64_t bytes);
 
 /* The body, and the extra bytes to where the caller wants them. On failure body->at is NULL. */
 int ink_file_body(struct ink_file *f, const void *header, struct ink_body *body);
+
+/* For a set, whose extra bytes are behind its tables: the body alone, and the rest once f->at is behind the tables. */
+int ink_file_body_alone(struct ink_file *f, const void *header, struct ink_body *body);
+int ink_file_extra(struct ink_file *f, const void *header);
 
 /* Frees a body that has that allocator, or was mapped. */
 void ink_file_release(const struct ink_allocator *a, struct ink_body *body);
