@@ -648,6 +648,65 @@ struct ink_table *ink_load_buffer(const void *bytes, size_t n, const struct ink_
 struct ink_table *ink_copy(const struct ink_table *table, const struct ink_allocator *allocator,
 			   struct ink_why *why);
 
+/* ---------------------------------------------- snapshots of several tables */
+
+#define INK_MAX_SET 256
+#define INK_SET_NAME 64 /* room for a name of at most 63 bytes: UTF-8 without control characters */
+
+struct ink_set_entry {
+	const char *name; /* unique in its set */
+	const struct ink_table *table;
+};
+
+/* Tables that belong together, such as those of linked machines. */
+struct ink_table_set {
+	const struct ink_set_entry *entries;
+	size_t n; /* 1 .. INK_MAX_SET */
+};
+
+/*
+ * Write all tables of a set to one file, as ink_save_with, ink_save_to, ink_save_buffer
+ * and ink_save_bytes write one. The extra bytes of the options belong to the set. The
+ * tables may be of different kinds. No other thread may use any of them meanwhile. The
+ * headers take memory of the first table's allocator: 4 KiB a table. -EINVAL: a name is
+ * missing, too long or not unique, or as said there; -ENOMEM.
+ */
+int ink_save_set(const struct ink_table_set *set, const char *path, const struct ink_save_options *options,
+		 struct ink_why *why);
+int ink_save_set_to(const struct ink_table_set *set, const struct ink_sink *sink,
+		    const struct ink_save_options *options, struct ink_why *why);
+int ink_save_set_buffer(const struct ink_table_set *set, struct ink_buffer *buffer,
+			const struct ink_save_options *options, struct ink_why *why);
+int ink_save_set_bytes(const struct ink_table_set *set, const struct ink_save_options *options,
+		       uint64_t *bytes, struct ink_why *why);
+
+struct ink_loaded_set;
+
+/*
+ * Load such a file, all tables or none; ink_loaded_set_free the result. The options are
+ * those of ink_load_with and hold for all tables; `bytes` limits their memory together.
+ * NULL with errno as ink_load_with; ENOTSUP also for a snapshot that is not a set.
+ */
+struct ink_loaded_set *ink_load_set(const char *path, const struct ink_load_options *options,
+				    struct ink_why *why);
+struct ink_loaded_set *ink_load_set_from(const struct ink_source *source,
+					 const struct ink_load_options *options, struct ink_why *why);
+struct ink_loaded_set *ink_load_set_buffer(const void *bytes, size_t n,
+					   const struct ink_load_options *options, struct ink_why *why);
+
+/* How many tables the file has, and their names in the order of the file; NULL behind the last. */
+size_t ink_loaded_set_count(const struct ink_loaded_set *set);
+const char *ink_loaded_set_name(const struct ink_loaded_set *set, size_t i);
+
+/*
+ * Takes a table out of the set: it belongs to the caller then. ink_free it, before
+ * or after the set. NULL: there is no table of that name, or it was taken before.
+ */
+struct ink_table *ink_loaded_set_take(struct ink_loaded_set *set, const char *name);
+
+/* Frees the set with all tables that were not taken; NULL is allowed. */
+void ink_loaded_set_free(struct ink_loaded_set *set);
+
 #ifdef __cplusplus
 }
 #endif

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "table/snapshot.h"
 #include "base/pages.h"
 #include "table/paused.h"
 #include "table/side.h"
@@ -119,18 +119,30 @@ static struct header header_of(const struct ink_table *t)
 			       .clock_hand = t->side.clock_hand};
 }
 
+static void fill_header(struct header *h, const struct ink_table *t)
+{
+	*h = header_of(t);
+	for (unsigned state = 0; ink_has_epochs(t) && state <= t->coding.unsure; state++)
+		h->epoch[state] = (unsigned char)ink_epoch_of(t, state);
+	h->version = h->part ? INK_FILE_BODIES : t->kind->version;
+	if (ink_is_paused(t)) {
+		h->version = h->version < INK_FILE_EXTRA ? INK_FILE_EXTRA : h->version;
+		h->flags |= PAUSED;
+		ink_pause_save(t, &h->paused);
+	}
+}
+
+void ink_snapshot_header(const struct ink_table *t, void *page)
+{
+	fill_header(page, t);
+	ink_file_complete(page, t->body);
+}
+
 static int save(const struct ink_table *t, const struct ink_file_target *to)
 {
-	struct header h = header_of(t);
+	struct header h;
 
-	for (unsigned state = 0; ink_has_epochs(t) && state <= t->coding.unsure; state++)
-		h.epoch[state] = (unsigned char)ink_epoch_of(t, state);
-	h.version = h.part ? INK_FILE_BODIES : t->kind->version;
-	if (ink_is_paused(t)) {
-		h.version = h.version < INK_FILE_EXTRA ? INK_FILE_EXTRA : h.version;
-		h.flags |= PAUSED;
-		ink_pause_save(t, &h.paused);
-	}
+	fill_header(&h, t);
 	return ink_file_save(to, &h, t->body);
 }
 
@@ -200,6 +212,8 @@ static int check_kind(const struct ink_file *f, const struct header *h)
 {
 	if (h->kind && ink_kind_find(h->kind))
 		return 0;
+	if (h->kind == INK_FILE_SET)
+		return ink_file_wrong(f, -ENOTSUP, "holds a set of tables, not one: ink_load_set reads it");
 	return ink_file_wrong(f, -ENOTSUP, "has kind %u, which this library does not know", h->kind);
 }
 
@@ -463,22 +477,32 @@ static int load_table(struct ink_file *f, const struct header *h, struct ink_tab
 	return load_body(f, *t, h);
 }
 
-static struct ink_table *load(struct ink_file *f)
+int ink_snapshot_load(struct ink_file *f, struct ink_table **t)
 {
-	struct ink_table *t = NULL;
 	struct header h;
 	int error = ink_file_open(f, &h);
 
+	*t = NULL;
 	if (!error)
 		error = check_header(f, &h);
 	if (!error)
-		error = load_table(f, &h, &t);
+		error = load_table(f, &h, t);
 	ink_file_close(f);
-	if (!error)
-		return t;
-	ink_free(t);
-	errno = -error;
-	return NULL;
+	if (error) {
+		ink_free(*t);
+		*t = NULL;
+	}
+	return error;
+}
+
+static struct ink_table *load(struct ink_file *f)
+{
+	struct ink_table *t;
+	int error = ink_snapshot_load(f, &t);
+
+	if (error)
+		errno = -error;
+	return t;
 }
 
 struct ink_table *ink_load(const char *path, enum ink_load how, struct ink_why *why)
