@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whatever bytes a file has, ink_load refuses it or makes a sound table of it.
+ * Whatever bytes a file has, ink_load refuses it or makes a sound table of it, and
+ * ink_load_set makes sound tables.
  *
  * The first byte of an input says how a file is made of the others, so that
  * the fuzzer gets past the checksums, which it could never guess:
@@ -10,6 +11,9 @@
  *     2  the next twelve bytes choose a kind and a geometry that there is, the others begin the body
  *     3  a real snapshot, changed: the next byte chooses it, then come two bytes of offset and one of
  *        change for each byte that is changed; checksums are right
+ *     4  a real set of three tables, changed in the same way; checksums of the directory, of the
+ *        tables as the directory then has them, and of the header are right
+ *     5  the same, with the header's checksum alone
  *
  * The file is loaded in both ways. The resulting table must be sound, survive some
  * hundred operations, and be sound after them. Then it is loaded with nothing but
@@ -218,6 +222,58 @@ static void make_snapshot(unsigned kind)
 	ink_free(t);
 }
 
+/* ------------------------------------------------------------------ a real set */
+
+enum { TABLES = 3, ENTRY = 128, ENTRY_BYTES = 64, ENTRY_SUM = 80 };
+
+static struct image real_set;
+
+static void make_set(void)
+{
+	static const unsigned chosen[TABLES] = {1, 6, 8};
+	struct ink_set_entry entries[TABLES] = {{"scan", NULL}, {"scan/slow", NULL}, {"sources", NULL}};
+	struct ink_table *tables[TABLES];
+	struct ink_buffer b = image_buffer(&real_set);
+
+	for (unsigned i = 0; i < TABLES; i++) {
+		const struct image *s = &snapshots[chosen[i]];
+
+		tables[i] = ink_load_buffer(s->bytes, s->size, NULL, NULL);
+		insist(tables[i] != NULL);
+		entries[i].table = tables[i];
+	}
+	insist(ink_save_set_buffer(&(struct ink_table_set){entries, TABLES}, &b, NULL, NULL) == 0);
+	image_resize(&real_set, b.used);
+	for (unsigned i = 0; i < TABLES; i++)
+		ink_free(tables[i]);
+}
+
+/* A table in the file, as far as its bytes are there, and the directory's copy of its sum. */
+static void seal_table(struct image *i, size_t entry, uint64_t at, uint64_t bytes)
+{
+	if (at > i->size || bytes > i->size - at || bytes < AT_BODY)
+		return;
+	image_put_sum(i, at + AT_BODY_SUM, at + AT_BODY, at + bytes);
+	image_put_sum(i, at + AT_HEADER_SUM, at, at + AT_HEADER_SUM);
+	memcpy(i->bytes + entry + ENTRY_SUM, i->bytes + at + AT_HEADER_SUM, 16);
+}
+
+static void seal_set(struct image *i)
+{
+	uint64_t directory = image_get64(i, AT_BODY_LENGTH), at = AT_BODY + directory;
+
+	if (directory <= i->size - AT_BODY) {
+		for (size_t k = 0; k < TABLES && (k + 1) * ENTRY <= directory; k++) {
+			uint64_t bytes = image_get64(i, AT_BODY + k * ENTRY + ENTRY_BYTES);
+
+			seal_table(i, AT_BODY + k * ENTRY, at, bytes);
+			at += bytes;
+		}
+		image_put_sum(i, AT_BODY_SUM, AT_BODY, AT_BODY + directory);
+	}
+	image_put_sum(i, AT_HEADER_SUM, 0, AT_HEADER_SUM);
+}
+
 static void prepare(void)
 {
 	if (snapshots[0].size)
@@ -226,6 +282,7 @@ static void prepare(void)
 	for (unsigned kind = 0; kind < KINDS; kind++)
 		make_snapshot(kind);
 	insist(scratch_remove(NULL) == 0);
+	make_set();
 }
 
 /* ----------------------------------------------------------------- using the table */
@@ -319,25 +376,81 @@ static void trust_and_use(const struct image *i)
 	ink_free(t);
 }
 
+/* Every table of a set that was loaded, with the number of states that its snapshot says. */
+static void use_set(struct ink_loaded_set *set, int is_sound)
+{
+	for (size_t k = 0; k < ink_loaded_set_count(set); k++) {
+		struct ink_table *t = ink_loaded_set_take(set, ink_loaded_set_name(set, k));
+
+		insist(t != NULL);
+		insist(!is_sound || ink_check(t, NULL) == 0);
+		give_rules(t, t->states);
+		use(t, t->states);
+		insist(!is_sound || ink_check(t, NULL) == 0);
+		ink_free(t);
+	}
+	ink_loaded_set_free(set);
+}
+
+/* In every way, within a limit that a forged length must not pass. */
+static void load_set_and_use(const struct image *i)
+{
+	const struct ink_load_options ways[] = {
+		{.size = sizeof ways[0], .bytes = 1 << 22},
+		{.size = sizeof ways[0], .bytes = 1 << 22, .how = INK_LOAD_MAP},
+		{.size = sizeof ways[0], .bytes = 1 << 22, .trust = INK_TRUST_CHECKSUM}};
+
+	for (unsigned k = 0; k < sizeof ways / sizeof ways[0]; k++) {
+		struct ink_why why = {""};
+		struct ink_loaded_set *set = k == 1 ? ink_load_set(image_path(), &ways[k], &why)
+						    : ink_load_set_buffer(i->bytes, i->size, &ways[k], &why);
+
+		insist(set || why.text[0]);
+		if (set)
+			use_set(set, k != 2);
+	}
+}
+
+static void make_and_load_set(struct image *i, unsigned way, const uint8_t *data, size_t size)
+{
+	image_of_real(i, &real_set, data, size);
+	if (way == 4)
+		seal_set(i);
+	else
+		image_put_sum(i, AT_HEADER_SUM, 0, AT_HEADER_SUM);
+	insist(image_write(i, image_path()));
+	load_set_and_use(i);
+}
+
+static void make_and_load_table(struct image *i, unsigned way, const uint8_t *data, size_t size)
+{
+	if (way < 2)
+		image_of_bytes(i, data, size);
+	else if (way == 2)
+		make_of_geometry(i, data, size);
+	else
+		image_of_real(i, &snapshots[data[0] % KINDS], data + 1, size - 1);
+	if (way > 0)
+		image_seal(i);
+	insist(image_write(i, image_path()));
+	load_and_use(i, INK_LOAD_READ);
+	load_and_use(i, INK_LOAD_MAP);
+	trust_and_use(i);
+	if (way < 2)
+		load_set_and_use(i);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct image i;
-	unsigned way = size ? data[0] % 4 : 0;
+	unsigned way = size ? data[0] % 6 : 0;
 
 	prepare();
 	if (size < 2)
 		return 0;
-	if (way < 2)
-		image_of_bytes(&i, data + 1, size - 1);
-	else if (way == 2)
-		make_of_geometry(&i, data + 1, size - 1);
+	if (way < 4)
+		make_and_load_table(&i, way, data + 1, size - 1);
 	else
-		image_of_real(&i, &snapshots[data[1] % KINDS], data + 2, size - 2);
-	if (way > 0)
-		image_seal(&i);
-	insist(image_write(&i, image_path()));
-	load_and_use(&i, INK_LOAD_READ);
-	load_and_use(&i, INK_LOAD_MAP);
-	trust_and_use(&i);
+		make_and_load_set(&i, way, data + 1, size - 1);
 	return 0;
 }

@@ -520,6 +520,13 @@ TEST_THAT(forged_names_and_tables_are_refused)
 	seal(&i);
 	assert_refused(&i, "table");
 
+	/* The last table is left out of the directory, but not of the file. */
+	image_copy(&i, good());
+	image_put32(&i, AT_TABLES, TABLES - 1);
+	memset(i.bytes + AT_BODY + (TABLES - 1) * ENTRY, 0, ENTRY);
+	seal(&i);
+	assert_refused(&i, "belong to no table");
+
 	/* A set in a set, extra bytes in a table, an unsound body. */
 	image_copy(&i, good());
 	image_put32(&i, start_of(&i, 0) + AT_KIND, 48);
