@@ -3,7 +3,7 @@
 # in ../shared/captures beside the sources). It ends as the manual says it does, and what it writes is the truth about that capture.
 # test_captures.c and test_machines.c ask the same of the library; here it is the tool, so the sanitizers see that, too.
 #
-#   tcp, teardown, flags   exactly and without time-outs: the counters
+#   tcp, teardown, flags   exactly, with time-outs and without: the counters
 #   p2p                    exactly: the pairs that it reports
 #   video-*                by line: the pictures, where the truth knows them; on what is no video, only one of the four is run
 #   scan                   exactly and without time-outs: how many sources are not answered
@@ -61,6 +61,8 @@ compare_scanners() { # CAPTURE TRUTH
 run_and_compare() { # MACHINE CAPTURE TRUTH-OF-PACKETS TRUTH-OF-PICTURES
 	case $1 in
 	tcp | teardown | flags)
+		run_machine "$1" "$2" --kind exact
+		compare_counts "$2" "$3"
 		run_machine "$1" "$2" --kind exact --no-timeouts
 		compare_counts "$2" "$3"
 		;;

@@ -158,7 +158,7 @@ crossing=$(($(crossed) - before))
 kill -INT $runner
 ends_with 0
 same "connections" "$(of handshake_complete out.json)" 12
-same "refused ones" "$(of syn_without_synack out.json)" 5
+same "refused ones" "$(of refused out.json)" 5
 same "half-open ones" "$(of half_open out.json)" 0
 same "closes of flows that the first machine opened" "$(of closes out.json)" 12
 same "packets" "$(of packets out.json)" $crossing
@@ -245,6 +245,6 @@ wait_until "all that crossed" has_shown_all
 ip link del ink0
 ends_with 1
 grep -q "^inkling: ink0: " err || fail "not a word about an interface that is gone"
-same "of an interface that is gone" "$(of syn_without_synack out.json)" 3
+same "of an interface that is gone" "$(of refused out.json)" 3
 
 exits 1 "inkling: ink0: No such device exists" run tcp -i ink0

@@ -29,7 +29,7 @@ exits 1 "filter 'udp -c 100'" run tcp -r x.pcap -- udp -c 100
 
 # A table that cannot enumerate its flows names the counters that lack those left at the end; without rows for the end, none.
 exits 0 "half_open lacks the flows left at the end" run tcp -r x.pcap --kind kbf --no-timeouts -o endless.json
-grep -q '"incomplete":\["syn_without_synack","half_open"\]' endless.json || fail "counters are incomplete, and the record lacks that"
+grep -q '"incomplete":\["unanswered","refused","half_open"\]' endless.json || fail "counters are incomplete, and the record lacks that"
 exits 0 "" run flags -r x.pcap --kind direct -o no-end.json
 grep -q "lack\|incomplete" said no-end.json && fail "the machine has no rows for the end, and something is missing"
 grep -q incomplete tcp.json && fail "an exact table lacks nothing"
@@ -65,7 +65,7 @@ run tcp x.pcap exact.json --kind exact
 for options in "--full refuse --flows 20" "--full unsure --flows 400" "--full unsure --flows 20"; do
 	# shellcheck disable=SC2086 # these are several words
 	run tcp x.pcap slow.json $options --seed 1 --exact-for unsure
-	for counter in handshake_complete half_open syn_without_synack; do
+	for counter in handshake_complete half_open unanswered refused; do
 		same "$counter, $options, with the slow path" "$(of $counter slow.json)" "$(of $counter exact.json)"
 	done
 done
