@@ -35,7 +35,7 @@ TEST_THAT(mistakes_of_syntax_are_told_with_their_place)
 	assert_error("a: e / new ^x", "expected 'initiator'");
 	assert_error("a: e from ^x", "expected 'initiator', 'responder', 'low' or 'high'");
 	assert_error("a: timeout ^x", "expected a time");
-	assert_error("a: ^5", "expected an event, 'timeout', 'end' or '*'");
+	assert_error("a: ^5", "expected an event, 'timeout', 'within', 'end' or '*'");
 	assert_error("a: e ^b", "expected '->', '/', ',', '|', 'from'");
 	assert_error("a: e -> a ^b", "expected '/', '|'");
 	assert_error("a: e / drop ^b", "expected ',', '|'");

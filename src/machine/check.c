@@ -17,8 +17,11 @@ static void unknown_event(struct ink_machine *m, struct ink_text *text, const st
 	for (unsigned i = 0; i < m->n_events; i++)
 		ink_suggest_offer(&near, m->events[i].name);
 	ink_suggest_offer(&near, "timeout");
+	ink_suggest_offer(&near, "within");
 	ink_suggest_offer(&near, "end");
-	ink_text_error(text, t->at, "no event '%s'%s", t->name->text, ink_suggest_hint(&near, hint));
+	ink_text_error(text, t->at, "no event '%s'%s", t->name->text,
+		       strcmp(t->name->text, "within") ? ink_suggest_hint(&near, hint)
+						       : "; a window has a time: 'within 60s'");
 }
 
 static void resolve_trigger(struct ink_machine *m, struct ink_text *text, struct ink_trigger *t)
@@ -167,7 +170,9 @@ static void check_trigger(struct ink_machine *m, struct ink_text *text, const st
 			  const struct ink_trigger *t)
 {
 	if (s == &m->absent && t->kind == INK_ON_TIMEOUT)
-		ink_text_error(text, t->at, "an absent flow has no time-out");
+		ink_text_error(text, t->at, "an absent flow has no %s", t->window ? "window" : "time-out");
+	if (s == &m->unsure && t->window)
+		ink_text_error(text, t->at, "an unsure flow has no window: write 'timeout'");
 	if (s == &m->absent && t->kind == INK_ON_END)
 		ink_text_error(text, t->at, "an absent flow has no end");
 	check_side(m, text, s, t);
@@ -225,6 +230,14 @@ static void check_leaving(struct ink_text *text, const struct ink_state *s, stru
 			      "'leaving' is for rows of a repeat that go 'up' or 'down'");
 }
 
+static int has_window(const struct ink_written_row *row)
+{
+	for (unsigned i = 0; i < row->n_triggers; i++)
+		if (row->triggers[i].window)
+			return 1;
+	return 0;
+}
+
 static void check_actions(struct ink_machine *m, struct ink_text *text, struct ink_written_row *row)
 {
 	int timeout = ink_row_has(row, INK_ON_TIMEOUT), end = ink_row_has(row, INK_ON_END);
@@ -235,7 +248,10 @@ static void check_actions(struct ink_machine *m, struct ink_text *text, struct i
 	if (row->packet_action && (timeout || end))
 		ink_text_error(text, row->packet_action_at,
 			       "%s has no packet: it can only count by numbers and move, not '%s'%s",
-			       timeout ? "a time-out" : "an end", ink_packet_action_words[row->packet_action],
+			       has_window(row) ? "a window"
+			       : timeout       ? "a time-out"
+					       : "an end",
+			       ink_packet_action_words[row->packet_action],
 			       waits && !end ? " (let it move, and do that with the flow's next packet)"
 					     : "");
 	if (row->new_initiator && !m->tried_initiator)
@@ -262,6 +278,20 @@ static void check_row(struct ink_machine *m, struct ink_text *text, const struct
 	row->checked = 1;
 }
 
+static void time_twice(struct ink_text *text, const struct ink_state *s, const struct ink_trigger *t,
+		       const struct ink_trigger *first)
+{
+	unsigned line = ink_text_line(text, first->at);
+
+	if (t->window != first->window)
+		ink_text_error(text, t->at,
+			       "'%s' has a %s in line %u: a state has a time-out or a window, not both",
+			       s->name, first->window ? "window" : "time-out", line);
+	else
+		ink_text_error(text, t->at, "the %s of '%s' was already given in line %u",
+			       t->window ? "window" : "time-out", s->name, line);
+}
+
 static void check_timeouts(struct ink_text *text, const struct ink_state *s)
 {
 	const struct ink_trigger *first = NULL;
@@ -274,9 +304,7 @@ static void check_timeouts(struct ink_text *text, const struct ink_state *s)
 			if (t->kind != INK_ON_TIMEOUT)
 				continue;
 			if (first && !s->rows[i]->told)
-				ink_text_error(text, t->at,
-					       "the time-out of '%s' was already given in line %u", s->name,
-					       ink_text_line(text, first->at));
+				time_twice(text, s, t, first);
 			s->rows[i]->told |= first != NULL;
 			first = first ? first : t;
 		}
@@ -327,8 +355,10 @@ static void find_special_rows(struct ink_machine *m, struct ink_state *s)
 		if (ink_row_has(s->rows[i], INK_ON_END))
 			s->on_end = s->rows[i];
 	}
-	for (unsigned i = 0; s->on_timeout && i < s->on_timeout->n_triggers && !s->time; i++)
+	for (unsigned i = 0; s->on_timeout && i < s->on_timeout->n_triggers && !s->time; i++) {
 		s->time = s->on_timeout->triggers[i].time;
+		s->window = s->on_timeout->triggers[i].window;
+	}
 }
 
 static void complete_rows(struct ink_machine *m, struct ink_text *text)

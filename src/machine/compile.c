@@ -311,6 +311,33 @@ static struct ink_timing time_of_unsure(const struct ink_machine *m, const struc
 	return t;
 }
 
+/* The states that share the row of a window are its group: the number of the first of them, from 1. */
+static unsigned window_of(const struct ink_machine *m, const struct ink_state *s)
+{
+	unsigned first = 0;
+
+	while (m->states[first].on_timeout != s->on_timeout)
+		first++;
+	return s->window ? first + 1 : 0;
+}
+
+/* None, if no state has a window. */
+static int make_windows(struct ink_machine *m)
+{
+	uint8_t *windows = ink_arena_get(m->arena, m->rules.states);
+
+	if (!windows)
+		return -ENOMEM;
+	for (unsigned i = 0; i < m->n_states; i++) {
+		const struct ink_state *s = &m->states[i];
+
+		memset(windows + s->base, (int)window_of(m, s), ink_copies_of(s));
+		if (s->window)
+			m->rules.windows = windows;
+	}
+	return 0;
+}
+
 static int make_timings(struct ink_machine *m)
 {
 	unsigned states = m->rules.states;
@@ -326,7 +353,7 @@ static int make_timings(struct ink_machine *m)
 	timings[states] = time_of_unsure(m, timings);
 	mark_taken(&m->unsure);
 	m->rules.timings = timings;
-	return 0;
+	return make_windows(m);
 }
 
 static uint16_t *actions_on(struct ink_machine *m, enum ink_trigger_kind kind)
@@ -397,7 +424,7 @@ static int make_lists(struct ink_machine *m)
 	if (!times || !told)
 		return -ENOMEM;
 	for (unsigned i = 0; i < m->n_states; i++)
-		times[i].timeout = m->states[i].time;
+		*(m->states[i].window ? &times[i].window : &times[i].timeout) = m->states[i].time;
 	for (unsigned i = 0; i < m->n_events; i++)
 		told[i] = (uint8_t)m->events[i].told;
 	m->view.state_time = times;

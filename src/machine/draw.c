@@ -119,7 +119,7 @@ enum { REPORT_MOST = 200 }; /* bytes of a report in a label */
 
 /* -------------------------------------------------------------- triggers */
 
-static const char *show_time(uint64_t time, char text[40])
+static const char *show_time(const struct ink_trigger *t, char text[40])
 {
 	static const struct {
 		uint64_t worth;
@@ -128,11 +128,13 @@ static const char *show_time(uint64_t time, char text[40])
 		     {3600000000000ull, "h"},
 		     {60000000000ull, "m"},
 		     {1000000000ull, "s"}};
+	uint64_t time = t->time;
 	unsigned i = 0;
 
 	while (i < 4 && time % units[i].worth)
 		i++;
-	snprintf(text, 40, "timeout %llu%s", (unsigned long long)(time / (i < 4 ? units[i].worth : 1000000)),
+	snprintf(text, 40, "%s %llu%s", t->window ? "within" : "timeout",
+		 (unsigned long long)(time / (i < 4 ? units[i].worth : 1000000)),
 		 i < 4 ? units[i].name : "ms");
 	return text;
 }
@@ -147,7 +149,7 @@ static void put_trigger(struct label *l, const struct ink_trigger *t, int more)
 	char time[40];
 
 	if (t->kind == INK_ON_TIMEOUT)
-		put_name(l, show_time(t->time, time), more);
+		put_name(l, show_time(t, time), more);
 	else if (t->kind == INK_ON_END)
 		put_name(l, "end", more);
 	else {

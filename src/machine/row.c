@@ -22,11 +22,25 @@ static int parse_side(struct ink_parser *p, struct ink_trigger *t)
 	return ink_parser_expected(p, "'initiator', 'responder', 'low' or 'high'");
 }
 
+/* The word is younger than the first machines: without a time behind it, it is the name of an event. */
+static int sees_within(const struct ink_parser *p)
+{
+	struct ink_token time = ink_parser_behind(p);
+
+	if (!ink_parser_sees(p, "within") || time.kind == TOKEN_NUMBER)
+		return ink_parser_sees(p, "within");
+	return time.kind == TOKEN_NAME && !ink_token_is(p->text, &time, "from") &&
+	       !ink_token_first(p->text, &time) && ink_param_named(p, &time);
+}
+
 static int parse_trigger(struct ink_parser *p, struct ink_trigger *t)
 {
 	struct ink_name *name;
 
 	t->at = p->now.at;
+	if (sees_within(p))
+		return ink_parser_next(p), t->kind = INK_ON_TIMEOUT, t->window = 1,
+					   ink_parse_time(p, &t->time);
 	if (ink_parser_takes(p, "timeout"))
 		return t->kind = INK_ON_TIMEOUT, ink_parse_time(p, &t->time);
 	if (ink_parser_takes(p, "end"))
@@ -34,7 +48,7 @@ static int parse_trigger(struct ink_parser *p, struct ink_trigger *t)
 	if (ink_parser_takes(p, "*"))
 		return t->kind = INK_ON_ANY, parse_side(p, t);
 	t->kind = INK_ON_EVENT;
-	if (ink_parse_name(p, "an event, 'timeout', 'end' or '*'", &name))
+	if (ink_parse_name(p, "an event, 'timeout', 'within', 'end' or '*'", &name))
 		return -1;
 	t->name = name;
 	return parse_side(p, t);

@@ -161,7 +161,8 @@ struct ink_trigger {
 	enum ink_from from;
 	const struct ink_name *name; /* of the event */
 	unsigned event;              /* its number, once known */
-	uint64_t time;               /* INK_ON_TIMEOUT: nanoseconds */
+	int window;    /* INK_ON_TIMEOUT: since the flow entered the states that share the row */
+	uint64_t time; /* INK_ON_TIMEOUT: nanoseconds */
 	uint32_t at, from_at;
 };
 
@@ -249,6 +250,7 @@ struct ink_state {
 	uint8_t *taken; /* n_rows: the row serves some event, time-out or end here */
 	struct ink_written_row *on_timeout, *on_end; /* the rows for these, or NULL */
 	uint64_t time;                               /* of on_timeout: nanoseconds */
+	int window;                                  /* it is a window's */
 	int expendable;
 	int splits;     /* remembers the initiator */
 	int tails;      /* remembers the tail */
