@@ -409,6 +409,192 @@ TEST_THAT(states_are_numbered_like_those_of_the_same_machine)
 	ink_machines_free(old);
 }
 
+/* ----------------------------------------------------------------- windows */
+
+#define W "machine w\nkey source\nevent e = tcp\n"
+
+TEST_THAT(states_that_share_a_window_are_its_group)
+{
+	struct ink_machine *m =
+		made(W "param wait = 60s\nabsent : e -> s1\nrepeat 3 s : e -> up | within 60s -> absent\n"
+		       "a, b : e -> next | within wait -> absent / count gone\n"
+		       "c : timeout 20s -> absent\nd : e -> c | within 60s -> c\n* : e -> d\n");
+	static const uint8_t windows[] = {1, 1, 1, 4, 4, 0, 7};
+	const struct ink_machine_view *v = ink_machine_view(m);
+
+	assert_memory_equal(v->rules->windows, windows, sizeof windows);
+	assert_int_equal(v->state_time[0].window, 60000000000);
+	assert_int_equal(v->state_time[0].timeout, 0);
+	assert_int_equal(v->state_time[5].timeout, 20000000000);
+	assert_int_equal(v->tick, 20000000000 / 8);
+	assert_int_equal(v->rules->timings[0].period, v->rules->timings[6].period);
+	assert_int_equal(v->action[v->on_timeout[3]].n_countings, 1);
+	assert_true(v->timeouts);
+	ink_machine_free(m);
+}
+
+/* But for the array of windows, they are time-outs. */
+TEST_THAT(without_a_window_the_rules_have_none)
+{
+	struct ink_machine *a = made(W "absent : e -> a\na : e -> absent | within 60s -> absent\n");
+	struct ink_machine *b = made(W "absent : e -> a\na : e -> absent | timeout 60s -> absent\n");
+
+	assert_same_rules(a, b);
+	assert_non_null(ink_machine_view(a)->rules->windows);
+	assert_null(ink_machine_view(b)->rules->windows);
+	ink_machine_free(a);
+	ink_machine_free(b);
+}
+
+TEST_THAT(split_states_share_the_window_too)
+{
+	struct ink_machine *m =
+		made("machine w\nkey connection\nremember initiator\nevent e = tcp\nabsent : e -> a\n"
+		     "a : e from responder -> absent | within 60s -> absent\n");
+
+	assert_int_equal(ink_machine_view(m)->rules->states, 2);
+	assert_int_equal(ink_machine_view(m)->rules->windows[0], 1);
+	assert_int_equal(ink_machine_view(m)->rules->windows[1], 1);
+	ink_machine_free(m);
+}
+
+TEST_THAT(windows_that_cannot_be_are_told)
+{
+	static const struct {
+		const char *text, *words;
+	} cases[] = {
+		{W "absent : e -> a | ^within 5s\na : timeout 1s -> absent\n",
+		 "an absent flow has no window"},
+		{W "unsure : ^within 5s\n", "an unsure flow has no window"},
+		{W "a : timeout 1s | ^within 5s\n",
+		 "'a' has a time-out in line 4: a state has a time-out or a window"},
+		{W "a : within 1s\na : ^timeout 5s\n", "'a' has a window in line 4"},
+		{W "a : within 1s | ^within 5s\n", "the window of 'a' was already given in line 4"},
+		{W "a : within 1s / ^report \"x\"\n",
+		 "a window has no packet: it can only count by numbers and move, "
+		 "not 'report' (let it move, and do that with the flow's next packet)"},
+		{W "a : ^within -> absent\n", "a window has a time: 'within 60s'"},
+		{W "a : within ^5 -> absent\n", "is not a time"},
+		{W "a : ^wihin -> absent\n", "did you mean 'within'?"},
+	};
+
+	for (unsigned i = 0; i < COUNT(cases); i++)
+		assert_set_complaint(cases[i].text, cases[i].words);
+}
+
+TEST_THAT(kinds_without_windows_say_so)
+{
+	struct ink_machine *m = made(W "absent : e -> a\na : within 60s -> absent\n");
+	const struct ink_rules *rules = ink_machine_view(m)->rules;
+	struct ink_options o = {.size = sizeof o,
+				.kind = INK_STATEFUL,
+				.flows = 100,
+				.states = rules->states,
+				.rules = rules,
+				.age_bits = 1};
+	struct ink_why why = {""};
+
+	assert_null(ink_create(&o, &why));
+	assert_non_null(strstr(why.text, "windows; stateful cannot keep when a flow entered a state"));
+	o.kind = INK_EXACT;
+	ink_free(ink_create(&o, &why));
+	ink_machine_free(m);
+}
+
+TEST_THAT(a_window_is_drawn_as_one)
+{
+	struct ink_machine *m = made(W "absent : e -> a\na : within 60s -> absent\n");
+	char *text = ink_machine_draw(m);
+
+	assert_non_null(strstr(text, "within 1m"));
+	free(text);
+	ink_machine_free(m);
+}
+
+/* ----------------------------------------------------------------- reports */
+
+#define R W "param bad = 2\nabsent : e -> a / report "
+#define R_END "\na : timeout 1s -> absent\n"
+
+static void assert_pieces(const char *text, const char *expected)
+{
+	struct ink_machine *m = made(text);
+	const struct ink_action_more *more = &ink_machine_view(m)->action_more[1];
+	char all[500] = "";
+
+	for (unsigned i = 0; i < more->n_pieces; i++)
+		snprintf(all + strlen(all), sizeof all - strlen(all), "%s%d:%s", i ? "|" : "",
+			 more->pieces[i].field, more->pieces[i].text);
+	assert_string_equal(all, expected);
+	ink_machine_free(m);
+}
+
+TEST_THAT(texts_are_taken_apart)
+{
+	assert_pieces(R "\"\"" R_END, "0:");
+	assert_pieces(R "\"plain } text\"" R_END, "0:plain } text");
+	assert_pieces(R "\"{src} knocks at {dst port}\"" R_END, "1:src|0: knocks at |4:dst port");
+	assert_pieces(R "\"{dst}{src port}{protocol}{key}!\"" R_END, "2:dst|3:src port|5:protocol|6:key|0:!");
+	assert_pieces(R "\"{{src}{{{key}\"" R_END, "0:{src}{|6:key");
+}
+
+TEST_THAT(reports_have_a_severity_and_an_id)
+{
+	struct ink_machine *m =
+		made(R "\"{src}\" severity bad id \"x-1\", count n" R_END "* : e / report \"b\" id \"y\"\n");
+	const struct ink_machine_view *v = ink_machine_view(m);
+
+	assert_string_equal(v->action[1].report, "{src}");
+	assert_int_equal(v->action[1].n_countings, 1);
+	assert_int_equal(v->action_more[1].severity, 2);
+	assert_string_equal(v->action_more[1].id, "x-1");
+	assert_int_equal(v->action_more[2].severity, 0);
+	assert_string_equal(v->action_more[2].id, "y");
+	ink_machine_free(m);
+}
+
+TEST_THAT(severity_and_id_can_be_states)
+{
+	struct ink_machine *m = made(W "absent : e -> id / report \"x\"\nid, severity : e / report \"y\"\n"
+				       "severity : timeout 1s -> absent\nid : timeout 1s -> absent\n");
+
+	assert_int_equal(ink_machine_view(m)->states, 2);
+	ink_machine_free(m);
+}
+
+TEST_THAT(leaving_takes_the_report_along)
+{
+	struct ink_machine *m = made(
+		W "absent : e -> s1\nrepeat 1 s : e -> up / report \"{src}\" severity 3, leaving count n "
+		  "| timeout 1s -> absent\ntop : timeout 1s -> absent\n");
+	const struct ink_machine_view *v = ink_machine_view(m);
+
+	assert_int_equal(v->action_more[v->rules->rows[0].action].severity, 3);
+	assert_int_equal(v->action_more[v->rules->rows[0].action].n_pieces, 1);
+	assert_string_equal(v->action[v->rules->rows[0].action].report, "{src}");
+	ink_machine_free(m);
+}
+
+TEST_THAT(reports_that_cannot_be_are_told)
+{
+	static const struct {
+		const char *text, *words;
+	} cases[] = {
+		{R "\"a ^{scr}\"" R_END, "no field '{scr}'; did you mean 'src'?"},
+		{R "\"{{ ^{nonsense}\"" R_END, "no field '{nonsense}': there are {src}"},
+		{R "\"^{src\"" R_END, "'}' is missing"},
+		{R "\"x\" severity ^0" R_END, "a severity is 1, the most severe, to 4"},
+		{R "\"x\" severity ^5" R_END, "a severity is 1"},
+		{R "\"x\" severity ^\"y\"" R_END, "expected the severity"},
+		{R "\"x\" severity 1 ^severity 2" R_END, "the severity was already given"},
+		{R "\"x\" id ^5" R_END, "expected the id in quotes"},
+		{R "\"x\" id ^\"\"" R_END, "an id has 1 to 63 characters"},
+	};
+
+	for (unsigned i = 0; i < COUNT(cases); i++)
+		assert_set_complaint(cases[i].text, cases[i].words);
+}
+
 /* ------------------------------------------------------------------- sizes */
 
 static int call_make(void *theirs)

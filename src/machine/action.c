@@ -103,23 +103,7 @@ static int set_verdict(struct ink_parser *p, struct ink_written_row *row, struct
 	return 0;
 }
 
-static int parse_report(struct ink_parser *p, const struct ink_written_row *row, struct ink_action *a)
-{
-	uint32_t at = p->now.at;
-	unsigned length;
-
-	if (a->report)
-		return ink_parser_twice(p, at, "the report of this row", row->at);
-	if (ink_parse_string(p, "the text in quotes", &a->report, &length))
-		return -1;
-	if (strlen(a->report) == length)
-		return 0;
-	ink_text_error(p->text, at, "a report cannot contain a NUL byte");
-	return -1;
-}
-
-/* NULL without memory. */
-static struct ink_more *more_of(struct ink_parser *p, struct ink_deed *d)
+struct ink_more *ink_deed_more(struct ink_parser *p, struct ink_deed *d)
 {
 	if (!d->more)
 		d->more = ink_arena_get(p->m->arena, sizeof *d->more);
@@ -128,7 +112,7 @@ static struct ink_more *more_of(struct ink_parser *p, struct ink_deed *d)
 
 static int add_tell(struct ink_parser *p, struct ink_deed *d, struct ink_written_tell *tell)
 {
-	struct ink_more *more = more_of(p, d);
+	struct ink_more *more = ink_deed_more(p, d);
 
 	if (!more || !INK_APPEND(p, more->tells, more->n_tells))
 		return -1;
@@ -136,8 +120,7 @@ static int add_tell(struct ink_parser *p, struct ink_deed *d, struct ink_written
 	return 0;
 }
 
-/* A word that could go on with the action, but is a state: "reversed : ...", or "reversed, b : ..." on a new line. */
-static int begins_states(const struct ink_parser *p)
+int ink_parser_begins_states(const struct ink_parser *p)
 {
 	struct ink_token behind = ink_parser_behind(p);
 
@@ -157,13 +140,13 @@ static int parse_tell(struct ink_parser *p, struct ink_deed *d)
 	if (ink_parse_name(p, "the name of a later machine", &machine))
 		return -1;
 	tell->event_at = p->now.at;
-	if (begins_states(p))
+	if (ink_parser_begins_states(p))
 		return ink_parser_expected(p, "an event of that machine");
 	if (ink_parse_name(p, "an event of that machine", &event))
 		return -1;
 	tell->machine = machine;
 	tell->event = event;
-	if (!begins_states(p))
+	if (!ink_parser_begins_states(p))
 		tell->to.reversed = ink_parser_takes(p, "reversed");
 	return add_tell(p, d, tell);
 }
@@ -194,7 +177,7 @@ static int parse_packet_action(struct ink_parser *p, struct ink_written_row *row
 	ink_parser_next(p);
 	switch (which) {
 	case INK_DOES_REPORT:
-		return parse_report(p, row, a);
+		return ink_parse_report(p, row, d);
 	case INK_DOES_DROP:
 		return set_verdict(p, row, a, INK_DROP);
 	case INK_DOES_PASS:
@@ -238,7 +221,7 @@ static int parse_action(struct ink_parser *p, struct ink_written_row *row)
 /* Tells are made in the order of the row. */
 static int merge_tells(struct ink_parser *p, struct ink_deed *d, const struct ink_more *also)
 {
-	struct ink_more *more = more_of(p, d);
+	struct ink_more *more = ink_deed_more(p, d);
 	struct ink_more own = more ? *more : (struct ink_more){0};
 	unsigned i = 0, j = 0;
 
@@ -255,6 +238,18 @@ static int merge_tells(struct ink_parser *p, struct ink_deed *d, const struct in
 	return 0;
 }
 
+/* The report of the row is also that of leaving. */
+static int take_report(struct ink_parser *p, struct ink_written_row *row)
+{
+	struct ink_more *more = ink_deed_more(p, row->leaving);
+
+	if (!more)
+		return -1;
+	more->out = row->does.more->out;
+	row->leaving->action.report = row->does.action.report;
+	return 0;
+}
+
 /* Where the row leaves, it also does what it does elsewhere. */
 static int complete_leaving(struct ink_parser *p, struct ink_written_row *row)
 {
@@ -268,8 +263,8 @@ static int complete_leaving(struct ink_parser *p, struct ink_written_row *row)
 			return -1;
 	if (a->report && also->report)
 		return ink_parser_twice(p, row->leaving->at, "the report of this row", row->at);
-	if (also->report)
-		a->report = also->report;
+	if (also->report && take_report(p, row))
+		return -1;
 	if (also->marks && !a->marks)
 		a->mark = also->mark;
 	a->marks |= also->marks;

@@ -109,6 +109,15 @@ int ink_parse_reach(struct ink_parser *p, struct ink_target *target);
 /* The state of that name, which is created if it is new; NULL without memory or room. */
 struct ink_state *ink_state_named(struct ink_parser *p, struct ink_name *name, uint32_t at);
 
+/* After "report": its text, and what may follow it. */
+int ink_parse_report(struct ink_parser *p, const struct ink_written_row *row, struct ink_deed *d);
+
+/* What an action does besides struct ink_action; NULL without memory. */
+struct ink_more *ink_deed_more(struct ink_parser *p, struct ink_deed *d);
+
+/* A word that could go on with the action, but is a state: "id : ...", or "id, b : ..." on a new line. */
+int ink_parser_begins_states(const struct ink_parser *p);
+
 /* The actions of a row, separated by commas. */
 int ink_parse_actions(struct ink_parser *p, struct ink_written_row *row);
 
