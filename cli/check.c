@@ -70,24 +70,75 @@ static void put_params(const struct ink_machine_view *v)
 		putchar('\n');
 }
 
-static int check(const char *name, const struct request *r)
+static int tells(const struct ink_machine_view *v, unsigned machine, unsigned event)
 {
-	struct ink_machine *machine =
-		cli_machine(name, &(struct cli_machine_options){.strict = r->strict, .set = &r->set});
-	const struct ink_machine_view *v;
-	unsigned bits;
+	for (unsigned a = 0; a < v->actions; a++)
+		for (unsigned t = 0; t < v->action_more[a].n_tells; t++)
+			if (v->action_more[a].tells[t].machine == machine &&
+			    v->action_more[a].tells[t].event == event)
+				return 1;
+	return 0;
+}
 
-	if (!machine)
-		return CLI_FAILED;
-	v = ink_machine_view(machine);
-	bits = bits_of(v->rules->states);
+/* Whom it tells what, each once. */
+static void put_tells(const struct ink_machines *set, const struct ink_machine_view *v)
+{
+	const char *before = "  tells: ";
+
+	for (unsigned m = 0; m < ink_machines_count(set); m++) {
+		const struct ink_machine_view *told = ink_machine_view(ink_machines_at(set, m));
+
+		for (unsigned e = 0; e < told->events; e++)
+			if (tells(v, m, e)) {
+				printf("%s%s %s", before, told->name, told->event_names[e]);
+				before = ", ";
+			}
+	}
+	if (*before == ',')
+		putchar('\n');
+}
+
+/* Counters that conditions compare are not those of a flow. */
+static void put_globals(const struct ink_machine_view *v)
+{
+	const char *before = "  global, of all flows together: ";
+
+	for (unsigned i = 0; i < v->counters; i++)
+		if (v->counter_global[i]) {
+			printf("%s%s", before, v->counter_names[i]);
+			before = ", ";
+		}
+	if (*before == ',')
+		putchar('\n');
+}
+
+/* The machine's name, if the file has several. */
+static void put_machine(const char *name, const struct ink_machines *set, const struct ink_machine_view *v)
+{
+	unsigned bits = bits_of(v->rules->states);
+
 	sim_put_visible(name, stdout);
+	if (ink_machines_count(set) > 1)
+		printf(": machine %s", v->name);
 	printf(": %u state%s (%u with what they remember, %u bit%s), %u event%s (%u), tick %g s; key %s\n",
 	       v->states, cli_plural(v->states), v->rules->states, bits, cli_plural(bits), v->events,
 	       cli_plural(v->events), v->rules->events, (double)v->tick / 1e9, v->key_text);
-	put_params(v);
-	ink_machine_free(machine);
-	return CLI_DONE;
+	put_tells(set, v);
+	put_globals(v);
+}
+
+static int check(const char *name, const struct request *r)
+{
+	struct ink_machines *set =
+		cli_machine_set(name, &(struct cli_machine_options){.strict = r->strict, .set = &r->set});
+	unsigned n = set ? ink_machines_count(set) : 0;
+
+	for (unsigned i = 0; i < n; i++)
+		put_machine(name, set, ink_machine_view(ink_machines_at(set, i)));
+	if (n) /* the last machine knows the params of all */
+		put_params(ink_machine_view(ink_machines_at(set, n - 1)));
+	ink_machines_free(set);
+	return n ? CLI_DONE : CLI_FAILED;
 }
 
 static int run(int argc, char **argv)

@@ -139,25 +139,46 @@ static unsigned settings_of(const struct cli_machine_options *options,
 	return n;
 }
 
+/* What the library is asked for; complaints are shown. */
+static struct ink_machine_options library_options(const struct cli_machine_options *options,
+						  struct compilation *c,
+						  struct ink_setting settings[CLI_SETTINGS_MOST])
+{
+	return (struct ink_machine_options){.size = sizeof(struct ink_machine_options),
+					    .strict = options && options->strict,
+					    .like = options ? options->like : NULL,
+					    .complain = complain,
+					    .user = c,
+					    .try_filter = ink_filter_try,
+					    .cancelled = is_cancelled,
+					    .settings = settings,
+					    .n_settings = settings_of(options, settings)};
+}
+
 struct ink_machine *cli_machine(const char *name, const struct cli_machine_options *options)
 {
 	struct compilation c = {.cancelled = options ? options->cancelled : NULL};
 	struct ink_setting settings[CLI_SETTINGS_MOST];
-	struct ink_machine_options o = {.size = sizeof o,
-					.strict = options && options->strict,
-					.like = options ? options->like : NULL,
-					.complain = complain,
-					.user = &c,
-					.try_filter = ink_filter_try,
-					.cancelled = is_cancelled,
-					.settings = settings,
-					.n_settings = settings_of(options, settings)};
+	struct ink_machine_options o = library_options(options, &c, settings);
 	struct ink_why why;
 	struct ink_machine *machine = ink_machine_load(name, &o, &why);
 
 	if (!machine && !c.reported && errno != ECANCELED)
 		cli_failed("%s", why.text);
 	return machine;
+}
+
+struct ink_machines *cli_machine_set(const char *name, const struct cli_machine_options *options)
+{
+	struct compilation c = {.cancelled = options ? options->cancelled : NULL};
+	struct ink_setting settings[CLI_SETTINGS_MOST];
+	struct ink_machine_options o = library_options(options, &c, settings);
+	struct ink_why why;
+	struct ink_machines *set = ink_machines_load(&name, 1, &o, &why);
+
+	if (!set && !c.reported && errno != ECANCELED)
+		cli_failed("%s", why.text);
+	return set;
 }
 
 const struct ink_bundled *cli_bundled(const char *name)

@@ -166,6 +166,9 @@ struct cli_machine_options {
  */
 struct ink_machine *cli_machine(const char *name, const struct cli_machine_options *options);
 
+/* The same for all machines of one file. */
+struct ink_machines *cli_machine_set(const char *name, const struct cli_machine_options *options);
+
 /* The bundled machine of that name, or NULL. */
 const struct ink_bundled *cli_bundled(const char *name);
 

@@ -19,8 +19,9 @@ static const char help[] =
 	"States are boxes, and rows stand on the lines between them. A row that several\n"
 	"states have is drawn once, with a line from each; an arrow that points back to\n"
 	"its state is a row that stays. Time-outs and ends are dashed and grey, rows that\n"
-	"report are red. Rows that stay and do nothing are left out. MACHINE is as for\n"
-	"'inkling check'.\n";
+	"report are red. Rows that stay and do nothing are left out. Of several machines\n"
+	"in a file each has a frame, and dashed blue arrows show what rows tell others.\n"
+	"MACHINE is as for 'inkling check'.\n";
 
 struct request {
 	struct cli_settings set;
@@ -32,7 +33,7 @@ static int run(int argc, char **argv)
 {
 	struct request r = {0};
 	struct cli_line line = {&cli_draw, options, sizeof options / sizeof options[0], &r, {NULL}};
-	struct ink_machine *machine;
+	struct ink_machines *machines;
 	char *text;
 	int result = cli_options(&line, argc, argv);
 
@@ -40,11 +41,11 @@ static int run(int argc, char **argv)
 		result = cli_one_machine(&line, argc, argv);
 	if (result)
 		return result;
-	machine = cli_machine(argv[optind], &(struct cli_machine_options){.set = &r.set});
-	if (!machine)
+	machines = cli_machine_set(argv[optind], &(struct cli_machine_options){.set = &r.set});
+	if (!machines)
 		return CLI_FAILED;
-	text = ink_machine_draw(machine);
-	ink_machine_free(machine);
+	text = ink_machines_draw(machines);
+	ink_machines_free(machines);
 	if (!text)
 		return cli_failed("no memory");
 	fputs(text, stdout);

@@ -14,7 +14,7 @@ for file; do
 		/^```/ { block = !block; inside = 0 }
 		/^\.Bd/ { block = 1 }
 		/^\.Ed/ { block = inside = 0 }
-		block && /^machine [a-z]/ { n++; inside = 1 }
+		block && !inside && /^machine [a-z]/ { n++; inside = 1 }
 		inside { print > (to n ".fsm") }
 	' "$file"
 	for machine in "$scratch"/*.fsm; do

@@ -165,6 +165,9 @@ const struct ink_bundled *ink_bundled(unsigned i);
  */
 char *ink_machine_draw(const struct ink_machine *machine);
 
+/* The same for a set: a cluster for each machine, and dashed arrows for what rows tell other machines. */
+char *ink_machines_draw(const struct ink_machines *set);
+
 /* ---------------------------------------------------------------- looking */
 
 enum ink_amount {
@@ -278,6 +281,8 @@ struct ink_machine_view {
 	 */
 	uint32_t hash;
 	const struct ink_written_time *state_time; /* by written state */
+	const uint8_t *
+		counter_global; /* by counter: non-zero = a condition compares it; all flows share its value */
 };
 
 /* Valid as long as the machine. */

@@ -415,14 +415,22 @@ static int make_names(struct ink_machine *m)
 	return make_params(m);
 }
 
-/* Times of written states, and which events are only told. */
+/* Times of written states, which events are only told, and which counters are compared. */
 static int make_lists(struct ink_machine *m)
 {
 	struct ink_written_time *times = ink_arena_get(m->arena, (m->n_states + 1) * sizeof *times);
 	uint8_t *told = ink_arena_get(m->arena, m->n_events + 1);
+	uint8_t *global = ink_arena_get(m->arena, m->n_counters + 1);
 
-	if (!times || !told)
+	if (!times || !told || !global)
 		return -ENOMEM;
+	for (unsigned i = 0; i < m->n_tests; i++)
+		if (m->tests[i].field == INK_FIELD_COUNTER) {
+			global[m->tests[i].against.counter] = 1;
+			if (m->tests[i].against.other_name)
+				global[m->tests[i].against.other] = 1;
+		}
+	m->view.counter_global = global;
 	for (unsigned i = 0; i < m->n_states; i++)
 		*(m->states[i].window ? &times[i].window : &times[i].timeout) = m->states[i].time;
 	for (unsigned i = 0; i < m->n_events; i++)

@@ -14,6 +14,9 @@
  *         v
  *     (absent)          drawn twice: flows begin at the top and end at the bottom, and lines need not lead back
  *
+ * Of a set, each machine is a cluster, and names have the machine's in front. A dashed blue arrow leads from a row to the
+ * machine that it tells something.
+ *
  * Rows that stay and do nothing are left out: they are the usual case. From a row that stays, an arrow points back.
  */
 #include <errno.h>
@@ -33,6 +36,7 @@ enum { WIDTH = 32, COLUMNS = 4 };
 #define NOT_IN_TABLE "shape=ellipse, style=filled, fillcolor=gray92"
 #define TIME_COLOR "gray45"
 #define REPORT_COLOR "firebrick"
+#define LINK_COLOR "royalblue"
 
 static const char *const sides[] = {[INK_FROM_ANY] = "",
 				    [INK_FROM_INITIATOR] = " from initiator",
@@ -219,8 +223,22 @@ static void put_report(struct label *l, const char *text)
 	put_action(l, "report", head);
 }
 
-static void put_actions(struct label *l, const struct ink_machine *m, const struct ink_action *a)
+/* "contact reversed", with the machine in front of it. */
+static void put_tells(struct label *l, const struct ink_deed *d)
 {
+	for (unsigned i = 0; d->more && i < d->more->n_tells; i++) {
+		const struct ink_written_tell *t = d->more->tells[i];
+
+		put_action(l, "tell", t->machine->text);
+		put_words(l, t->event->text);
+		if (t->to.reversed)
+			put_words(l, "reversed");
+	}
+}
+
+static void put_actions(struct label *l, const struct ink_machine *m, const struct ink_deed *d)
+{
+	const struct ink_action *a = &d->action;
 	char number[40];
 
 	for (unsigned i = 0; i < a->n_countings; i++)
@@ -234,6 +252,7 @@ static void put_actions(struct label *l, const struct ink_machine *m, const stru
 		put_action(l, "mark", number);
 	if (a->saves)
 		put_action(l, "save", "");
+	put_tells(l, d);
 }
 
 /* ---------------------------------------------------------------- arrows */
@@ -241,7 +260,7 @@ static void put_actions(struct label *l, const struct ink_machine *m, const stru
 /* A line of the picture: this row leads from one state to another. The part of a row for time is drawn by itself. */
 struct arrow {
 	const struct ink_written_row *row;
-	const struct ink_action *action;
+	const struct ink_deed *does;
 	unsigned from, to; /* written states, or one of these: */
 	int timed;
 };
@@ -251,6 +270,7 @@ enum place { AT_ABSENT, AT_UNSURE, AT_END };
 
 struct picture {
 	const struct ink_machine *m;
+	const char *prefix; /* of all names; "" for a machine alone */
 	FILE *out;
 	struct arrow *arrows;
 	size_t n; /* arrows */
@@ -294,7 +314,7 @@ static unsigned leads_to(const struct picture *p, const struct ink_state *s,
 static void add_arrow(struct picture *p, const struct ink_state *s, struct ink_written_row *row, int timed)
 {
 	const struct ink_deed *does = ink_row_does(p->m, s, row);
-	struct arrow a = {row, &does->action, number_of(p, s), leads_to(p, s, row, timed), timed};
+	struct arrow a = {row, does, number_of(p, s), leads_to(p, s, row, timed), timed};
 
 	if (!triggers_of(row, timed) || (a.from == a.to && !does->number && !row->new_initiator))
 		return;
@@ -302,7 +322,7 @@ static void add_arrow(struct picture *p, const struct ink_state *s, struct ink_w
 		p->arrows[p->n] = a;
 	p->n++;
 	p->timed |= timed;
-	p->reports |= a.action->report != NULL;
+	p->reports |= a.does->action.report != NULL;
 }
 
 static void add_arrows(struct picture *p, const struct ink_state *s)
@@ -332,21 +352,21 @@ static int compare(const void *one, const void *other)
 		return a->timed - b->timed;
 	if (a->to != b->to)
 		return a->to < b->to ? -1 : 1;
-	if (a->action != b->action)
-		return a->action < b->action ? -1 : 1;
+	if (a->does != b->does)
+		return a->does < b->does ? -1 : 1;
 	return a->from < b->from ? -1 : a->from > b->from;
 }
 
 static int share_label(const struct arrow *a, const struct arrow *b)
 {
-	return a->row == b->row && a->action == b->action && a->timed == b->timed && a->to == b->to;
+	return a->row == b->row && a->does == b->does && a->timed == b->timed && a->to == b->to;
 }
 
 /* --------------------------------------------------------------- drawing */
 
 static const char *color_of(const struct arrow *a)
 {
-	return a->action->report ? REPORT_COLOR : a->timed ? TIME_COLOR : "black";
+	return a->does->action.report ? REPORT_COLOR : a->timed ? TIME_COLOR : "black";
 }
 
 static void put_text(const struct picture *p, struct label *l, const struct arrow *a)
@@ -354,7 +374,7 @@ static void put_text(const struct picture *p, struct label *l, const struct arro
 	put_triggers(l, a->row, a->timed);
 	if (a->row->new_initiator)
 		put_action(l, "new", "initiator");
-	put_actions(l, p->m, a->action);
+	put_actions(l, p->m, a->does);
 }
 
 static void put_line(const struct picture *p, const struct arrow *a, const char *more)
@@ -383,7 +403,7 @@ static size_t bundle_at(const struct picture *p, size_t first)
 static int look_alike(const struct arrow *a, const struct arrow *b)
 {
 	return a->from == b->from && a->to == b->to && a->timed == b->timed &&
-	       !a->action->report == !b->action->report;
+	       !a->does->action.report == !b->does->action.report;
 }
 
 static struct run run_at(const struct picture *p, size_t first)
@@ -405,7 +425,7 @@ static void put_bundles(const struct picture *p, const struct run *r, size_t bun
 	size_t number = r->first + bundle * r->size;
 	int stays = r->size == 1 && a->from == a->to;
 
-	fprintf(p->out, "\t\"row %zu\" [" ROW ", fontcolor=%s, label=\"", number, color_of(a));
+	fprintf(p->out, "\t\"%srow %zu\" [" ROW ", fontcolor=%s, label=\"", p->prefix, number, color_of(a));
 	for (size_t i = 0; i < rows; i++) {
 		if (i)
 			fputs("\\n\\n", p->out);
@@ -414,20 +434,28 @@ static void put_bundles(const struct picture *p, const struct run *r, size_t bun
 	}
 	fputs("\"];\n", p->out);
 	for (size_t i = 0; i < r->size; i++) {
-		fprintf(p->out, "\t\"%s\" -> \"row %zu\" [", name_of(p, a[i].from), number);
+		fprintf(p->out, "\t\"%s%s\" -> \"%srow %zu\" [", p->prefix, name_of(p, a[i].from), p->prefix,
+			number);
 		put_line(p, a, stays ? ", dir=back" : ", dir=none");
 	}
-	if (stays)
-		return;
-	fprintf(p->out, "\t\"row %zu\" -> \"%s\" [", number, name_of(p, a->to));
-	put_line(p, a, "");
+	if (!stays) {
+		fprintf(p->out, "\t\"%srow %zu\" -> \"%s%s\" [", p->prefix, number, p->prefix,
+			name_of(p, a->to));
+		put_line(p, a, "");
+	}
+}
+
+/* Rows that share a label. */
+static size_t rows_of_label(const struct run *r)
+{
+	return r->n > 2 * COLUMNS ? (r->n + COLUMNS - 1) / COLUMNS : 2;
 }
 
 /* The labels of a run stand beside each other, four of them at most; returns the first arrow behind it. */
 static size_t put_run(const struct picture *p, size_t first)
 {
 	struct run r = run_at(p, first);
-	size_t rows = r.n > 2 * COLUMNS ? (r.n + COLUMNS - 1) / COLUMNS : 2;
+	size_t rows = rows_of_label(&r);
 
 	for (size_t bundle = 0; bundle < r.n; bundle += rows)
 		put_bundles(p, &r, bundle, r.n - bundle < rows ? r.n - bundle : rows);
@@ -442,18 +470,39 @@ static int has_arrow(const struct picture *p, enum place at)
 	return 0;
 }
 
+/* A node whose name is its label needs none. */
+static void put_special(const struct picture *p, const char *name, const char *label)
+{
+	fprintf(p->out, "\t\"%s%s\" [", p->prefix, name);
+	if (*p->prefix || strcmp(name, label))
+		fprintf(p->out, "label=\"%s\", ", label);
+	fputs(NOT_IN_TABLE "];\n", p->out);
+}
+
+static void put_state(const struct picture *p, const char *name, int expendable)
+{
+	static const char dashed[] = "style=\"rounded,dashed\"";
+
+	fprintf(p->out, "\t\"%s%s\"", p->prefix, name);
+	if (*p->prefix)
+		fprintf(p->out, " [label=\"%s\"%s%s]", name, expendable ? ", " : "",
+			expendable ? dashed : "");
+	else if (expendable)
+		fprintf(p->out, " [%s]", dashed);
+	fputs(";\n", p->out);
+}
+
 static void put_states(struct picture *p)
 {
 	const struct ink_machine *m = p->m;
 
-	fputs("\t\"" BEGIN "\" [" NOT_IN_TABLE "];\n", p->out);
+	put_special(p, BEGIN, "absent");
 	if (has_arrow(p, AT_END))
-		fputs("\t\"" END "\" [label=\"absent\", " NOT_IN_TABLE "];\n", p->out);
+		put_special(p, END, "absent");
 	if (has_arrow(p, AT_UNSURE))
-		fputs("\t\"unsure\" [" NOT_IN_TABLE "];\n", p->out);
+		put_special(p, "unsure", "unsure");
 	for (unsigned i = 0; i < m->n_states; i++) {
-		fprintf(p->out, "\t\"%s\"%s;\n", m->states[i].name,
-			m->states[i].expendable ? " [style=\"rounded,dashed\"]" : "");
+		put_state(p, m->states[i].name, m->states[i].expendable);
 		p->expendable |= m->states[i].expendable;
 	}
 }
@@ -474,55 +523,149 @@ static void put_title(const struct picture *p)
 		fputs("<br/><font color=\"" REPORT_COLOR "\">red: a report</font>", p->out);
 	if (p->expendable)
 		fputs("<br/>dashed border: expendable", p->out);
+	for (size_t i = 0; i < p->n; i++)
+		if (p->arrows[i].does->more && p->arrows[i].does->more->n_tells) {
+			fputs("<br/><font color=\"" LINK_COLOR
+			      "\">dashed and blue: tells another machine</font>",
+			      p->out);
+			break;
+		}
 	fputs("<br/> >;\n", p->out);
 }
 
-static void put_machine(struct picture *p)
+static void put_contents(struct picture *p)
 {
-	fprintf(p->out, "digraph \"%s\" {\n", p->m->name);
-	fputs("\tlabelloc=t; fontname=\"Helvetica\"; fontsize=10; ranksep=0.2; nodesep=0.15;\n"
-	      "\tnode [shape=box, style=rounded, fontname=\"Helvetica\", fontsize=10, height=0.3, margin=\"0.08,0.03\"];\n"
-	      "\tedge [arrowsize=0.7];\n",
-	      p->out);
 	put_states(p);
 	for (size_t i = 0; i < p->n;)
 		i = put_run(p, i);
 	put_title(p);
-	fputs("}\n", p->out);
 }
 
-/* The text, or NULL without memory. */
-static char *draw(struct picture *p)
+static void put_head(FILE *out, const char *name)
+{
+	fprintf(out, "digraph \"%s\" {\n", name);
+	fputs("\tlabelloc=t; fontname=\"Helvetica\"; fontsize=10; ranksep=0.2; nodesep=0.15;\n"
+	      "\tnode [shape=box, style=rounded, fontname=\"Helvetica\", fontsize=10, height=0.3, margin=\"0.08,0.03\"];\n"
+	      "\tedge [arrowsize=0.7];\n",
+	      out);
+}
+
+static int find_all_arrows(struct picture *p)
+{
+	find_arrows(p);
+	p->arrows = malloc((p->n + 1) * sizeof *p->arrows);
+	if (!p->arrows)
+		return -ENOMEM;
+	find_arrows(p);
+	qsort(p->arrows, p->n, sizeof *p->arrows, compare);
+	return 0;
+}
+
+static int put_machine(FILE *out, const struct ink_machine *m, const char *prefix)
+{
+	struct picture p = {.m = m, .prefix = prefix, .out = out};
+	int error = find_all_arrows(&p);
+
+	if (!error)
+		put_contents(&p);
+	free(p.arrows);
+	return error;
+}
+
+/* ------------------------------------------------------------------ sets */
+
+/* The label of a row is that of its run: several rows can stand in it. */
+static void put_links_of(const struct picture *p, const struct ink_machines *set, const struct run *r,
+			 size_t bundle, size_t rows)
+{
+	size_t number = r->first + bundle * r->size;
+
+	for (size_t i = 0; i < rows; i++) {
+		const struct ink_more *more = p->arrows[number + i * r->size].does->more;
+
+		for (unsigned t = 0; more && t < more->out.n_tells; t++) {
+			const char *to = set->machines[more->out.tells[t].machine]->name;
+
+			fprintf(p->out,
+				"\t\"%srow %zu\" -> \"%s/" BEGIN "\" [lhead=\"cluster_%s\", style=dashed, "
+				"color=" LINK_COLOR "];\n",
+				p->prefix, number, to, to);
+		}
+	}
+}
+
+static int put_links(FILE *out, const struct ink_machines *set, const struct ink_machine *m,
+		     const char *prefix)
+{
+	struct picture p = {.m = m, .prefix = prefix, .out = out};
+	int error = find_all_arrows(&p);
+
+	for (size_t i = 0; !error && i < p.n;) {
+		struct run r = run_at(&p, i);
+		size_t rows = rows_of_label(&r);
+
+		for (size_t bundle = 0; bundle < r.n; bundle += rows)
+			put_links_of(&p, set, &r, bundle, r.n - bundle < rows ? r.n - bundle : rows);
+		i += r.n * r.size;
+	}
+	free(p.arrows);
+	return error;
+}
+
+static int put_set(FILE *out, const struct ink_machines *set)
+{
+	char prefix[INK_NAME_MAX + 2];
+	int error = 0;
+
+	put_head(out, set->n ? set->machines[0]->name : "");
+	fputs("\tcompound=true;\n", out);
+	for (unsigned i = 0; i < set->n && !error; i++) {
+		const char *name = set->machines[i]->name;
+
+		snprintf(prefix, sizeof prefix, "%s/", name);
+		fprintf(out, "subgraph \"cluster_%s\" {\n", name);
+		error = put_machine(out, set->machines[i], prefix);
+		fputs("}\n", out);
+	}
+	for (unsigned i = 0; i < set->n && !error; i++) {
+		snprintf(prefix, sizeof prefix, "%s/", set->machines[i]->name);
+		error = put_links(out, set, set->machines[i], prefix);
+	}
+	fputs("}\n", out);
+	return error;
+}
+
+/* A machine, or a set; the text, or NULL without memory. */
+static char *draw(const struct ink_machine *m, const struct ink_machines *set)
 {
 	char *text = NULL;
 	size_t length;
+	FILE *out = open_memstream(&text, &length);
 	int failed;
 
-	p->out = open_memstream(&text, &length);
-	if (!p->out)
-		return NULL;
-	put_machine(p);
-	failed = ferror(p->out);
-	if (!fclose(p->out) && !failed)
+	if (!out)
+		return errno = ENOMEM, NULL;
+	if (set)
+		failed = put_set(out, set);
+	else {
+		put_head(out, m->name);
+		failed = put_machine(out, m, "");
+		fputs("}\n", out);
+	}
+	failed |= ferror(out);
+	if (!fclose(out) && !failed)
 		return text;
 	free(text);
-	return NULL;
+	return errno = ENOMEM, NULL;
 }
 
 char *ink_machine_draw(const struct ink_machine *m)
 {
-	struct picture p = {.m = m};
-	char *text = NULL;
+	return draw(m, NULL);
+}
 
-	find_arrows(&p);
-	p.arrows = malloc((p.n + 1) * sizeof *p.arrows);
-	if (p.arrows) {
-		find_arrows(&p);
-		qsort(p.arrows, p.n, sizeof *p.arrows, compare);
-		text = draw(&p);
-	}
-	free(p.arrows);
-	if (!text)
-		errno = ENOMEM;
-	return text;
+/* A set of one is drawn as that machine. */
+char *ink_machines_draw(const struct ink_machines *set)
+{
+	return set->n == 1 ? draw(set->machines[0], NULL) : draw(NULL, set);
 }
