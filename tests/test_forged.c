@@ -4,6 +4,8 @@
  * by what it claims of side tables and cells. What is changed are bits at the places
  * of docs/format.md.
  */
+#include <sys/mman.h>
+
 #include "tests/snapshot.h"
 
 /* ------------------------------------------------------------ forged side tables */
@@ -401,6 +403,89 @@ TEST_THAT(an_exact_table_without_an_empty_slot_is_refused)
 		image_put(i, AT_BODY + slot * SLOT + 8, 8, 1);
 	}
 	assert_sealed_refused(i, "no slot is empty");
+}
+
+/* ------------------------------------------------------ forged, and trusted */
+
+/* Memory that ends where no page is: what reads or writes beyond it dies. */
+static size_t guarded_bytes(size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (bytes + page - 1) / page * page + page;
+}
+
+static void *guarded_alloc(size_t bytes, size_t alignment, void *user)
+{
+	size_t all = guarded_bytes(bytes), page = (size_t)sysconf(_SC_PAGESIZE);
+	char *at = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED || mprotect(at + all - page, page, PROT_NONE))
+		return NULL;
+	return at + (all - page - bytes) / alignment * alignment;
+}
+
+static void guarded_free(void *at, size_t bytes, void *user)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	munmap((void *)((uintptr_t)at / page * page), guarded_bytes(bytes));
+}
+
+static struct ink_table *trusted(struct image *i)
+{
+	static const struct ink_allocator guarded = {guarded_alloc, guarded_free, NULL};
+	const struct ink_load_options l = {
+		.size = sizeof l, .trust = INK_TRUST_CHECKSUM, .allocator = &guarded};
+	struct ink_why why = {""};
+	struct ink_table *t;
+
+	image_seal(i);
+	t = ink_load_buffer(i->bytes, i->size, &l, &why);
+	if (!t)
+		fail_msg("%s", why.text);
+	return t;
+}
+
+/* An empty table in which the last slot of every line, although free, has a field of ones. */
+static struct image *with_fields_in_free_slots(struct ink_options o)
+{
+	struct image *i = empty_image(o);
+	unsigned total = FIELD(F) + code_bits(i), field = total % 8;
+	unsigned last = total / 8 * 8 * FIELD(H) + (FIELD(H) - 1) * field;
+
+	for (size_t line = AT_BODY; line < AT_BODY + image_get64(i, AT_CELLS_LENGTH); line += 64)
+		put_bits(i, (struct change){line, last, field, ~0ull});
+	return i;
+}
+
+/* Fields that an insert shifted out of the last slot once became metadata, which counted more entries than slots. */
+static void assert_inserts_stay_in_their_line(struct ink_options o)
+{
+	struct ink_table *t = trusted(with_fields_in_free_slots(o));
+	struct ink_counts counts;
+
+	for (uint64_t n = 0; n < o.flows; n++)
+		assert_int_equal(ink_insert(t, id_number(n), (unsigned)(n % o.states)), 0);
+	assert_int_equal(ink_census(t, &counts), 0);
+	assert_int_equal(counts.total, o.flows);
+	assert_int_equal(ink_tick(t, 1, &counts), 0);
+	assert_int_equal(ink_tick(t, 1000, &counts), 0);
+	ink_free(t);
+}
+
+TEST_THAT(a_trusted_compact_table_with_bits_in_free_slots_stays_in_its_body)
+{
+	static const double errors[] = {.05, .02, .01, .004, .001, 1e-4, 1e-6};
+	static const unsigned states[] = {2, 4, 7, 15, 31, 100};
+
+	for (unsigned e = 0; e < COUNT(errors); e++)
+		for (unsigned s = 0; s < COUNT(states); s++, free_all(NULL))
+			assert_inserts_stay_in_their_line((struct ink_options){.kind = INK_COMPACT,
+									       .states = states[s],
+									       .age_bits = s % 2 + 1,
+									       .flows = 1000,
+									       .error = errors[e]});
 }
 
 int main(void)
