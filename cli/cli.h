@@ -41,7 +41,7 @@ __attribute__((format(printf, 1, 2))) void cli_say(const char *format, ...);
 #define CLI_WHICH_MACHINE "which machine? ('inkling check --list' names the bundled ones)"
 
 /* Messages of plan and of run, about a kind. */
-/* The fields of kinds whose geometries differ in speed: --smallest is for these. */
+/* The fields of kinds with geometries that differ in speed: --smallest is for these. */
 #define CLI_SHAPES_DIFFER (INK_GEOMETRY_H | INK_GEOMETRY_Q)
 
 #define CLI_NO_AGE_BITS "--age-bits is for kinds that count time in bits, and %s keeps whole times"
@@ -175,7 +175,7 @@ const struct ink_bundled *cli_bundled(const char *name);
 /* Non-zero: ink_machine_load would read a file of that name. */
 int cli_names_file(const char *name);
 
-/* For commands whose one further word is a machine: reports one that is missing, or too many. CLI_DONE or CLI_USAGE. */
+/* For commands with one further word, a machine: reports one that is missing, or too many. CLI_DONE or CLI_USAGE. */
 int cli_one_machine(const struct cli_line *line, int argc, char **argv);
 
 /* A file as an option names it: "-" is a standard stream. */
@@ -188,7 +188,7 @@ struct cli_file {
 int cli_same_file(struct cli_file a, struct cli_file b);
 
 /*
- * Closes an output; standard output, whose name is "-", is only flushed.
+ * Closes an output; standard output, named "-", is only flushed.
  * CLI_FAILED: some of what was written is lost, and that was reported.
  */
 int cli_close(FILE *file, const char *name);
