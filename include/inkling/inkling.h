@@ -549,6 +549,26 @@ int ink_tick(struct ink_table *table, uint64_t now, struct ink_counts *expired);
 int ink_tick_portion(struct ink_table *table, uint64_t now, uint64_t cells, struct ink_counts *expired);
 
 /*
+ * When an entry expires: more than `earliest` and at most `latest` ticks after its last
+ * touch, or in a window after it entered the group. A touch may be made at any moment
+ * between two ticks. Both ends are as close as the kind allows.
+ */
+struct ink_expiry {
+	uint64_t earliest, latest; /* INK_NO_EXPIRY, both: it does not expire */
+};
+
+#define INK_NO_EXPIRY UINT64_MAX
+
+/*
+ * That range for an ink_timing.period in a table of that kind and age bits, if the table
+ * is ticked once a tick, at once; a table that is ticked later expires entries with that
+ * tick, and one ticked in portions as each of them comes to it. In `stateful` and
+ * `direct` it is the range of a cell, which the flows that share it touch. -ENOENT: there
+ * is no such kind; -ENOTSUP: it has no time-outs; -EINVAL: more than 2 age bits.
+ */
+int ink_expiry(unsigned kind, unsigned age_bits, uint32_t period, struct ink_expiry *range);
+
+/*
  * Counts the entries by state. While other threads write, the counts are not of one
  * moment. 0, or -ENOTSUP and all counts 0 in `stateful`, `direct` and `kbf`, which
  * store no entries.
