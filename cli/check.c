@@ -125,6 +125,8 @@ static void put_machine(const char *name, const struct ink_machines *set, const 
 	       cli_plural(v->events), v->rules->events, (double)v->tick / 1e9, v->key_text);
 	put_tells(set, v);
 	put_globals(v);
+	cli_put_times(v, (struct cli_ages){INK_KIND_DEFAULT, CLI_AGE_BITS}, (struct cli_lines){"  ", "  "},
+		      stdout);
 }
 
 static int check(const char *name, const struct request *r)

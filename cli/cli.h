@@ -132,6 +132,28 @@ const char *cli_plural(uint64_t n);
 /* A share of something, in at most `size` characters: "0.071 %", "3.9e-06". */
 const char *cli_show_share(double share, char *text, size_t size);
 
+/* ------------------------------------------------------------------------------ time */
+
+/* What decides when time-outs fire: the kind of the table, and its age bits. */
+struct cli_ages {
+	unsigned kind, bits;
+};
+
+/* The age bits of `run` and `plan`: two, with which time-outs are at most 1.5 times as late as written. */
+enum { CLI_AGE_BITS = 2 };
+
+/* What lines begin with. */
+struct cli_lines {
+	const char *first, *other;
+};
+
+/* A line for each time-out and window: "timeout 5m: after 5.2 to 6.9 min". Returns how many. */
+unsigned cli_put_times(const struct ink_machine_view *v, struct cli_ages ages, struct cli_lines lines,
+		       FILE *to);
+
+/* The same as an array; times are in seconds. */
+void cli_put_times_json(const struct ink_machine_view *v, struct cli_ages ages, FILE *to);
+
 /* ------------------------------------------------------------------- machines, files */
 
 /* The options "--set NAME=VALUE" of a command. */

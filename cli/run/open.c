@@ -71,6 +71,15 @@ static struct ink_table *exact_machine(const struct session *s, struct ink_why *
 	return ink_create(&o, why);
 }
 
+/* When time-outs fire: the table that runs the machine decides. */
+struct cli_ages session_ages(const struct session *s)
+{
+	unsigned bits = s->request->table.age_bits ? s->request->table.age_bits : CLI_AGE_BITS;
+
+	return (struct cli_ages){s->second ? INK_EXACT : s->request->table.kind,
+				 s->request->no_timeouts ? 0 : bits};
+}
+
 static struct ink_table *main_table(struct session *s, struct ink_why *why)
 {
 	struct ink_options o = s->request->table;
@@ -81,8 +90,8 @@ static struct ink_table *main_table(struct session *s, struct ink_why *why)
 	o.rules = s->view->rules;
 	if (!o.flows && !o.bytes)
 		o.flows = DEFAULT_FLOWS;
-	if (!o.age_bits)
-		o.age_bits = s->view->timeouts && !s->request->no_timeouts;
+	if (!o.age_bits && s->view->timeouts && !s->request->no_timeouts)
+		o.age_bits = CLI_AGE_BITS;
 	if (s->request->two_pass && !(s->first_pass = first_pass_make(&o, why)))
 		return NULL;
 	return ink_create(&o, why);

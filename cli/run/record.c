@@ -201,6 +201,8 @@ void record_summary(FILE *to, const struct results *r)
 	put_census(to, s->view, &r->census);
 	put_counts(to, s->view, ink_track_counters(s->track));
 	put_incomplete(to, r);
+	fputs(",\"times\":", to);
+	cli_put_times_json(s->view, session_ages(s), to);
 	put_table(to, "table", results_main_table(r));
 	if (r->first)
 		put_passes(to, r);

@@ -27,7 +27,7 @@ static const char help[] =
 	"  --kind K          line (default), compact, dleft, exact, stateful, direct, kbf\n"
 	"  --smallest        compact: the fewest bits, though 2 % more may be faster\n"
 	"  --full POLICY     when there is no room: unsure (default), refuse, replace\n"
-	"  --age-bits N      1 or 2, for time-outs (default 1)\n"
+	"  --age-bits N      1 or 2, for time-outs (default 2)\n"
 	"  --seed N          a number from 1: fixes the secret and every random choice\n"
 	"                    (default: a random secret; chance is fixed for captures)\n"
 	"\n"

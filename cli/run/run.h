@@ -154,6 +154,9 @@ int session_close_output(struct session *s);
 /* The link of the input. If an interrupt came before the input began, any will do. */
 enum ink_link session_link(const struct session *s);
 
+/* When time-outs fire: the table that runs the machine decides. */
+struct cli_ages session_ages(const struct session *s);
+
 /* For ink_track_open; `user` is the session. */
 void session_moved(const struct ink_moved *m, void *user);
 

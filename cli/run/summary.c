@@ -94,6 +94,15 @@ static void show_packets(FILE *to, const struct results *r)
 		line(to, "", "dropped by the kernel", c->dropped + c->dropped_by_interface);
 }
 
+/* None without time-outs: the table then has no age bits. */
+static void show_times(FILE *to, const struct session *s)
+{
+	char other[LABEL + 1];
+
+	snprintf(other, sizeof other, "%*s", LABEL, "");
+	cli_put_times(s->view, session_ages(s), (struct cli_lines){"time        ", other}, to);
+}
+
 static void show_flows(FILE *to, const struct results *r)
 {
 	line(to, "flows", "begun", r->track.begun);
@@ -279,6 +288,7 @@ void summary_show(FILE *to, const struct results *r)
 	sim_put_visible(input_name(s->request), to);
 	fputs("\n\n", to);
 	show_packets(to, r);
+	show_times(to, s);
 	show_flows(to, r);
 	show_census(to, r);
 	show_counters(to, r);
