@@ -243,6 +243,50 @@ static void look_through(const uint8_t *data, size_t size)
 	ink_video_ts(&p);
 }
 
+/* What the view says besides actions is within its bounds. */
+static void check_more(const struct ink_machine_view *v)
+{
+	for (unsigned i = 0; i < v->actions; i++) {
+		const struct ink_action_more *more = &v->action_more[i];
+
+		insist((v->action[i].report != NULL) == (more->n_pieces > 0) && more->severity <= 4);
+		for (unsigned j = 0; j < more->n_pieces; j++)
+			insist(more->pieces[j].text && more->pieces[j].field <= INK_TEXT_KEY);
+	}
+	for (unsigned i = 0; i < v->states; i++)
+		insist(!v->state_time[i].timeout || !v->state_time[i].window);
+}
+
+/* Links lead forward, to told events. */
+static void check_tells(const struct ink_machines *set, unsigned teller)
+{
+	const struct ink_machine_view *v = ink_machine_view(ink_machines_at(set, teller));
+
+	for (unsigned i = 0; i < v->actions; i++)
+		for (unsigned j = 0; j < v->action_more[i].n_tells; j++) {
+			const struct ink_tell *t = &v->action_more[i].tells[j];
+			const struct ink_machine *told = ink_machines_at(set, t->machine);
+
+			insist(t->machine > teller && told);
+			insist(t->event < ink_machine_view(told)->events);
+			insist(ink_machine_view(told)->event_told[t->event]);
+		}
+}
+
+static void try_set(const struct ink_machine_options *o)
+{
+	struct ink_machines *set = ink_machines_make(text, length, o);
+	char *drawing = set ? ink_machines_draw(set) : NULL;
+
+	insist((set == NULL) == (errors > 0) && (set == NULL) == (drawing == NULL));
+	for (unsigned i = 0; set && i < ink_machines_count(set); i++) {
+		check_tells(set, i);
+		check_more(ink_machine_view(ink_machines_at(set, i)));
+	}
+	free(drawing);
+	ink_machines_free(set);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ink_machine_options o = {.size = sizeof o, .file = "x", .complain = complain};
@@ -252,6 +296,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	complaints = errors = 0;
 	make_text(data, size);
 	look_through(data, size);
+	try_set(&o);
+	complaints = errors = 0;
 	m = ink_machine_make(text, length, &o);
 	insist(complaints <= INK_COMPLAINTS_MAX);
 	insist((m == NULL) == (errors > 0));
@@ -261,6 +307,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	drawing = ink_machine_draw(m);
 	insist(drawing != NULL);
 	free(drawing);
+	check_more(ink_machine_view(m));
 	track(m, data, size);
 	ink_machine_free(m);
 	return 0;
