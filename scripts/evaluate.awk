@@ -8,15 +8,24 @@
 # ---------------------------------------------------------------- the fields of a record
 # All that is known here of the records of `inkling run`.
 
-function is_report() { return text("type") == "report" }
-function report_time() { return number("time") }
+function is_report() { return text("event_type") == "report" }
+function report_time() { return seconds(text("timestamp")) }
+
+# Seconds since 1970 of "2006-09-10T23:59:59.123456Z": days are counted in years that begin with March.
+function seconds(stamp,    y, m) {
+	y = substr(stamp, 1, 4) + 0
+	m = substr(stamp, 6, 2) + 0
+	if (m < 3) { y--; m += 12 }
+	return (365 * y + int(y / 4) - int(y / 100) + int(y / 400) + int((153 * m - 457) / 5) + substr(stamp, 9, 2) - 719469) * 86400 + \
+		substr(stamp, 12, 2) * 3600 + substr(stamp, 15, 2) * 60 + (substr(stamp, 18) + 0)
+}
 
 # The addresses that a report is about: those that the machine's key is made of.
 function report_names(key, into) {
-	if (key ~ /^source/) { into[1] = text("src"); return 1 }
-	if (key ~ /^destination/) { into[1] = text("dst"); return 1 }
-	into[1] = text("src")
-	into[2] = text("dst")
+	if (key ~ /^source/) { into[1] = text("src_ip"); return 1 }
+	if (key ~ /^destination/) { into[1] = text("dest_ip"); return 1 }
+	into[1] = text("src_ip")
+	into[2] = text("dest_ip")
 	return 2
 }
 

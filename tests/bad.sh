@@ -61,12 +61,12 @@ refuses 1 "of 170 bytes" run tcp -r cut.pcap -q
 place=$(sed 's/.*cut.pcap: \(packet [0-9]*, at byte [0-9]*: the file ends after\).*/\1/' said)
 before=$(($(echo "$place" | sed 's/packet \([0-9]*\).*/\1/') - 1))
 run flags x.pcap whole.json --kind exact --no-timeouts -c $before
-grep '"type":"report"' whole.json >expected || fail "the machine flags reports nothing"
+grep '"event_type":"report"' whole.json >expected || fail "the machine flags reports nothing"
 for options in "--kind exact" "--verify" "--exact-for unsure" "--two-pass"; do
 	# shellcheck disable=SC2086 # these are several words
 	refuses 1 "cut.pcap: $place" run flags -r cut.pcap --no-timeouts $options -o cut.json -q
 	same "packets before the cut, $options" "$(of packets cut.json)" $before
-	grep '"type":"report"' cut.json >found || true
+	grep '"event_type":"report"' cut.json >found || true
 	cmp expected found || fail "the reports before the cut differ: $options"
 done
 exits 1 "$place" run tcp -r - <cut.pcap

@@ -37,7 +37,7 @@ run_machine() { # MACHINE CAPTURE OPTION...
 
 # As the truth writes them: the smaller text first.
 reported_pairs() {
-	sed -n 's/.*"type":"report".*"src":"\([^"]*\)".*"dst":"\([^"]*\)".*/\1 \2/p' out.json |
+	sed -n 's/.*"event_type":"report".*"src_ip":"\([^"]*\)".*"dest_ip":"\([^"]*\)".*/\1 \2/p' out.json |
 		awk '{ print $1 < $2 ? $1 "|" $2 : $2 "|" $1 }' | sort -u
 }
 

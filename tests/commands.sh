@@ -16,8 +16,8 @@ PATH=$dir/bin:$PATH
 sed -n '/^machine knocks/,/^```/ { /^```/d; p; }' "$2/README.md" >knocks.fsm
 sed -n 's/^\$ inkling/build\/inkling/p' "$2/README.md" >head
 sh -e ./head >printed
-grep '^{"type":"report"' "$2/README.md" >shown
-grep '^{"type":"report"' printed >reports
+grep '"event_type":"report"' "$2/README.md" >shown
+grep '"event_type":"report"' printed >reports
 head -n 1 reports | cmp -s - shown || fail "the first machine of the README reports $(head -n 1 reports)"
 same "scanners reported" "$(wc -l <reports)" 5
 

@@ -13,7 +13,7 @@ flows_by() { # KEY OPTION...: writes a report for the first packet of each flow 
 }
 
 tuples() { # FILE: src sport dst dport protocol of each report
-	sed -n 's/.*"src":"\([^"]*\)","sport":\([0-9]*\),"dst":"\([^"]*\)","dport":\([0-9]*\),"protocol":"\([a-z]*\)".*/\1 \2 \3 \4 \5/p' "$1"
+	sed -n 's/.*"src_ip":"\([^"]*\)","src_port":\([0-9]*\),"dest_ip":"\([^"]*\)","dest_port":\([0-9]*\),"proto":"\([A-Z]*\)".*/\1 \2 \3 \4 \5/p' "$1"
 }
 
 flows_by flow --kind exact

@@ -170,7 +170,7 @@ grep -q "^packets  *read  *$crossing" said || fail "no summary after an interrup
 
 machine tell 'absent : syn -> seen / report "seen"' 'seen : syn'
 has_reported() { # N
-	[ "$(grep -c '"type":"report"' out.json)" = "$1" ]
+	[ "$(grep -c '"event_type":"report"' out.json)" = "$1" ]
 }
 listen ./tell.fsm -i ink0 --flows 1000
 "$talk" knock $far $closed 1

@@ -9,14 +9,14 @@ exactly() { # MACHINE CAPTURE OPTION...: the reports of an exact run
 	machine=$1 capture=$2
 	shift 2
 	run "$machine" "$capture" exact.json --kind exact --flows "$flows" "$@"
-	grep '"type":"report"' exact.json >reports
+	grep '"event_type":"report"' exact.json >reports
 }
 
 # Two passes over the same: `missing` reports, of at most `limit` flows (one report each); every report is true.
 twice() { # MACHINE CAPTURE OPTIONS
 	# shellcheck disable=SC2086 # these are several words
 	run "$1" "$2" twice.json --two-pass --flows "$flows" --seed 1 $3
-	grep '"type":"report"' twice.json >reports.twice || true
+	grep '"event_type":"report"' twice.json >reports.twice || true
 	missing=$(diff reports reports.twice | grep -c '^<' || true)
 	[ "$(diff reports reports.twice | grep -c '^>' || true)" = 0 ] || fail "$1, $2, $3: a report that is not true"
 	limit=$(of may_miss twice.json)

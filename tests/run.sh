@@ -85,8 +85,8 @@ cmp saved.pcap piped.pcap || fail "-w - writes something else than -w FILE"
 
 # Every line is an object, and the last is the summary.
 run flags odd.pcap flags.json --kind exact --no-timeouts
-grep -q '"type":"report"' flags.json || fail "the machine flags reports nothing"
-[ "$(tail -n 1 flags.json | grep -c '^{"type":"summary".*}$')" = 1 ] || fail "the last record is no summary"
+grep -q '"event_type":"report"' flags.json || fail "the machine flags reports nothing"
+[ "$(tail -n 1 flags.json | grep -c '^{"timestamp":[^,]*,"event_type":"summary".*}$')" = 1 ] || fail "the last record is no summary"
 [ "$(grep -vc '^{.*}$' flags.json)" = 0 ] || fail "a record is no object"
 
 # Singular and plural, and long times.
@@ -175,7 +175,7 @@ done
 # and those of other kinds with --seed. (A table for a few flows that makes many errors: without the seed they differ.)
 reports() { # OPTION...: of the machine scan, which climbs by chance
 	run scan x.pcap reports.json "$@"
-	grep '"type":"report"' reports.json || true
+	grep '"event_type":"report"' reports.json || true
 }
 reports --kind exact >first
 [ -s first ] || fail "the machine scan reports nothing"

@@ -247,6 +247,24 @@ static int check_outputs(const struct request *r)
 	return CLI_DONE;
 }
 
+/* What is not written to a file is shown, to people only. */
+static int shows_reports(const struct request *r)
+{
+	return !r->output && !r->quiet && isatty(STDOUT_FILENO) && !(r->write && !strcmp(r->write, "-"));
+}
+
+static void describe_source(struct session *s)
+{
+	struct ink_capture_stats stats = {.size = sizeof stats};
+
+	if (s->capture)
+		ink_capture_stats(s->capture, &stats);
+	s->source = (struct record_source){.file = s->request->file,
+					   .interface = s->request->interface,
+					   .nanoseconds = stats.fraction == 1,
+					   .community_id = s->request->community_id};
+}
+
 static int open_output(struct session *s)
 {
 	const struct request *r = s->request;
@@ -254,6 +272,8 @@ static int open_output(struct session *s)
 
 	if (s->first_pass)
 		return CLI_DONE;
+	describe_source(s);
+	s->shows = shows_reports(r);
 	if (check_outputs(r))
 		return CLI_FAILED;
 	if (r->output)

@@ -1,213 +1,117 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* inkling run: NDJSON, one object a line. */
+/* inkling run: NDJSON, one object a line: what all records begin with, and reports. */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "cli/run/run.h"
+#include "cli/run/record.h"
 #include "sim/text.h"
 
-/* -------------------------------------------------------------------- reports */
-
-static const char *protocol_name(unsigned protocol)
+static void put_text(FILE *to, const char *name, const char *text)
 {
-	switch (protocol) {
-	case INK_PROTOCOL_TCP:
-		return "tcp";
-	case INK_PROTOCOL_UDP:
-		return "udp";
-	case INK_PROTOCOL_SCTP:
-		return "sctp";
-	case INK_PROTOCOL_ICMP:
-	case INK_PROTOCOL_ICMPV6:
-		return "icmp";
-	default:
-		return "ip";
-	}
+	fprintf(to, ",\"%s\":", name);
+	sim_put_json(text, to);
 }
 
-static const char *state_name(const struct session *s, ink_answer state)
+void record_head(FILE *to, const char *type, const uint64_t *time, const struct record_source *source)
 {
-	if (state < 0)
-		return state == INK_ABSENT ? "absent" : "unsure";
-	return s->view->state_names[s->view->state_of[state]];
+	char text[TIME_TEXT];
+
+	if (time)
+		fprintf(to, "{\"timestamp\":\"%s\"", time_text(*time, source->nanoseconds, text));
+	else
+		fputs("{\"timestamp\":null", to);
+	put_text(to, "event_type", type);
+	if (source->interface)
+		put_text(to, "in_iface", source->interface);
+	else
+		put_text(to, "pcap_filename", source->file);
 }
 
+void record_machine(FILE *to, const struct ink_machine_view *view)
+{
+	put_text(to, "machine", view->name);
+	fprintf(to, ",\"machine_hash\":\"%08" PRIx32 "\"", view->hash);
+}
+
+/* ---------------------------------------------------------------------------- reports */
+
+/* The packet's, as Suricata's EVE has them. */
 static void put_ends(FILE *to, const struct ink_packet *p)
 {
-	char source[INK_ADDRESS_SIZE], destination[INK_ADDRESS_SIZE];
+	char source[INK_ADDRESS_SIZE], destination[INK_ADDRESS_SIZE], number[4];
 
 	ink_address_text(p->source, p->version, source);
 	ink_address_text(p->destination, p->version, destination);
-	fprintf(to, ",\"src\":\"%s\",\"sport\":%u,\"dst\":\"%s\",\"dport\":%u,\"protocol\":\"%s\"", source,
-		p->sport, destination, p->dport, protocol_name(p->protocol));
+	fprintf(to, ",\"src_ip\":\"%s\"", source);
+	if (has_ports(p))
+		fprintf(to, ",\"src_port\":%u", p->sport);
+	fprintf(to, ",\"dest_ip\":\"%s\"", destination);
+	if (has_ports(p))
+		fprintf(to, ",\"dest_port\":%u", p->dport);
+	fprintf(to, ",\"proto\":\"%s\"", protocol_name(p->protocol, number));
+	if (is_icmp(p))
+		fprintf(to, ",\"icmp_type\":%u,\"icmp_code\":%u", p->icmp_type, p->icmp_code);
 }
 
-void record_report(struct session *s, const struct ink_moved *m)
+static void put_flow(FILE *to, const struct ink_machine_view *view, const struct ink_moved *m)
+{
+	struct key_part part[KEY_PARTS_MOST];
+	unsigned n = flow_key(view, m, part);
+
+	fprintf(to, ",\"flow_id\":%" PRIu64 ",\"key\":{", flow_number(view, m));
+	for (unsigned i = 0; i < n; i++) {
+		const char *quote = part[i].is_number ? "" : "\"";
+
+		fprintf(to, "%s\"%s\":%s%s%s", i ? "," : "", part[i].name, quote, part[i].value, quote);
+	}
+	putc('}', to);
+	put_text(to, "key_from", flow_key_from(view, m));
+}
+
+static const char *state_name(const struct ink_machine_view *view, ink_answer state)
+{
+	if (state < 0)
+		return state == INK_ABSENT ? "absent" : "unsure";
+	return view->state_names[view->state_of[state]];
+}
+
+static void put_step(FILE *to, const struct ink_machine_view *view, const struct ink_moved *m)
+{
+	put_text(to, "event", view->event_names[view->event_of[m->event]]);
+	put_text(to, "from", state_name(view, m->move.from));
+	put_text(to, "to", state_name(view, m->move.to));
+}
+
+/* The text, and what the machine says about it. */
+static void put_report(FILE *to, const struct ink_machine_view *view, const struct ink_moved *m)
+{
+	const struct ink_action_more *more =
+		view->action_more ? &view->action_more[m->action - view->action] : NULL;
+	char *text = report_text(view, m);
+
+	put_text(to, "report", text ? text : m->action->report);
+	free(text);
+	if (more && more->severity)
+		fprintf(to, ",\"severity\":%u", more->severity);
+	if (more && more->id)
+		put_text(to, "id", more->id);
+}
+
+void record_report(FILE *to, const struct ink_machine_view *view, const struct ink_moved *m,
+		   const struct record_source *source)
 {
 	const struct ink_packet *p = m->packet;
 	char community[INK_COMMUNITY_ID_SIZE];
-	FILE *to = s->records;
 
-	if (!to)
-		return;
-	fprintf(to, "{\"type\":\"report\",\"time\":%" PRIu64 ".%09u,\"packet\":%" PRIu64 ",\"report\":",
-		p->time / 1000000000, (unsigned)(p->time % 1000000000), m->number);
-	sim_put_json(m->action->report, to);
+	record_head(to, "report", &p->time, source);
+	fprintf(to, ",\"pcap_cnt\":%" PRIu64, m->number);
+	record_machine(to, view);
+	put_report(to, view, m);
 	put_ends(to, p);
-	fputs(",\"event\":", to);
-	sim_put_json(s->view->event_names[s->view->event_of[m->event]], to);
-	fputs(",\"from\":", to);
-	sim_put_json(state_name(s, m->move.from), to);
-	fputs(",\"to\":", to);
-	sim_put_json(state_name(s, m->move.to), to);
-	if (s->request->community_id && ink_packet_community_id(p, 0, community) == 0)
-		fprintf(to, ",\"community_id\":\"%s\"", community);
-	fputs("}\n", to);
-}
-
-/* -------------------------------------------------------------------- summary */
-
-static void put_count(FILE *to, const char *before, const char *name, uint64_t count)
-{
-	fputs(before, to);
-	sim_put_json(name, to);
-	fprintf(to, ":%" PRIu64, count);
-}
-
-static void put_skipped(FILE *to, const uint64_t *skipped)
-{
-	const char *before = "";
-
-	fputs(",\"skipped\":{", to);
-	for (unsigned i = INK_NOT_SKIPPED + 1; i < INK_SKIPS; i++)
-		if (skipped[i]) {
-			put_count(to, before, ink_skip_name((enum ink_skip)i), skipped[i]);
-			before = ",";
-		}
-	putc('}', to);
-}
-
-/* Flows by written state; null if the kind has no census. */
-static void put_census(FILE *to, const struct ink_machine_view *view, const struct written *census)
-{
-	if (!census->known) {
-		fputs(",\"census\":null", to);
-		return;
-	}
-	fputs(",\"census\":{", to);
-	for (unsigned i = 0; i < view->states; i++)
-		put_count(to, i ? "," : "", view->state_names[i], census->state[i]);
-	put_count(to, view->states ? "," : "", "unsure", census->unsure);
-	putc('}', to);
-}
-
-static void put_counts(FILE *to, const struct ink_machine_view *view, const uint64_t *counters)
-{
-	fputs(",\"counts\":{", to);
-	for (unsigned i = 0; i < view->counters; i++)
-		put_count(to, i ? "," : "", view->counter_names[i], counters[i]);
-	putc('}', to);
-}
-
-/* The counters that lack the flows left at the end, if there are any. */
-static void put_incomplete(FILE *to, const struct results *r)
-{
-	const struct ink_machine_view *view = r->session->view;
-	unsigned lacking = 0;
-
-	for (unsigned i = 0; i < view->counters; i++)
-		if (results_incomplete(r, i)) {
-			fputs(lacking++ ? "," : ",\"incomplete\":[", to);
-			sim_put_json(view->counter_names[i], to);
-		}
-	if (lacking)
-		putc(']', to);
-}
-
-static void put_table(FILE *to, const char *name, const struct ink_stats *t)
-{
-	fprintf(to,
-		",\"%s\":{\"bytes\":%" PRIu64 ",\"cells\":%" PRIu64 ",\"flows\":%" PRIu64
-		",\"side_flows\":%" PRIu64 ",\"collisions\":%" PRIu64 ",\"refused\":%" PRIu64
-		",\"replaced\":%" PRIu64 ",\"marked\":%" PRIu64 ",\"expired\":%" PRIu64 "}",
-		name, t->bytes, t->cells, t->flows, t->side_flows, t->collisions, t->refused, t->replaced,
-		t->marked, t->expired);
-}
-
-/* The second pass's table, the candidates of both, and what may be missing. */
-static void put_passes(FILE *to, const struct results *r)
-{
-	uint64_t missing;
-
-	put_table(to, "second_table", &r->table);
-	fprintf(to, ",\"candidates\":{\"bytes\":%" PRIu64 ",\"flows\":%" PRIu64 "}", r->candidates.bytes,
-		r->candidates.flows);
-	if (first_pass_misses(r->first->first_pass, &missing))
-		fprintf(to, ",\"may_miss\":%" PRIu64, missing);
-	else
-		fputs(",\"may_miss\":null", to);
-}
-
-static void put_verify(FILE *to, const struct session *s)
-{
-	const struct tally *t = s->verifier ? verifier_tally(s->verifier) : NULL;
-
-	if (!t) {
-		fputs(",\"verify\":null", to);
-		return;
-	}
-	fprintf(to, ",\"verify\":{\"steps\":%" PRIu64 ",\"flows\":%" PRIu64, t->steps, t->all_flows);
-	for (unsigned d = 0; d < DIFFERENCES; d++)
-		fprintf(to, ",\"%s\":{\"events\":%" PRIu64 ",\"flows\":%" PRIu64 "}",
-			difference_name((enum difference)d), t->events[d], t->flows[d]);
-	fprintf(to, ",\"settled\":%" PRIu64 ",\"settled_lost\":%" PRIu64 ",\"settled_changed\":%" PRIu64,
-		t->settled, t->lost, t->changed);
-	put_counts(to, s->view, ink_track_counters_beside(s->track));
-	putc('}', to);
-}
-
-static void put_traffic(FILE *to, const struct results *r)
-{
-	const struct session *s = r->session;
-	const struct ink_capture_stats *c = &r->input;
-	const struct ink_track_stats *k = &r->track;
-
-	fprintf(to, ",\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"seconds\":%.9f", c->packets, c->bytes,
-		(double)(c->last - c->first) / 1e9);
-	put_skipped(to, c->skipped);
-	fprintf(to,
-		",\"flows\":%" PRIu64 ",\"expired\":%" PRIu64 ",\"unsure\":%" PRIu64 ",\"reports\":%" PRIu64
-		",\"saved\":%" PRIu64 ",\"dropped_by_kernel\":%" PRIu64,
-		k->begun, k->expired, k->unsure, s->reports, s->saved, c->dropped + c->dropped_by_interface);
-}
-
-/* The circumstances of the run. */
-static void put_run(FILE *to, const struct session *s)
-{
-	if (s->request->seed)
-		fprintf(to, ",\"seed\":%" PRIu64, s->request->seed);
-	else
-		fputs(",\"seed\":null", to);
-	fprintf(to, ",\"interrupted\":%s", s->interrupted_by ? "true" : "false");
-}
-
-void record_summary(FILE *to, const struct results *r)
-{
-	const struct session *s = r->session;
-
-	fputs("{\"type\":\"summary\",\"machine\":", to);
-	sim_put_json(s->view->name, to);
-	put_run(to, s);
-	put_traffic(to, r);
-	put_census(to, s->view, &r->census);
-	put_counts(to, s->view, ink_track_counters(s->track));
-	put_incomplete(to, r);
-	fputs(",\"times\":", to);
-	cli_put_times_json(s->view, session_ages(s), to);
-	put_table(to, "table", results_main_table(r));
-	if (r->first)
-		put_passes(to, r);
-	if (s->slow)
-		put_table(to, "slow_table", &r->slow);
-	put_verify(to, s);
+	put_flow(to, view, m);
+	put_step(to, view, m);
+	if (source->community_id && ink_packet_community_id(p, 0, community) == 0)
+		put_text(to, "community_id", community);
 	fputs("}\n", to);
 }

@@ -9,7 +9,7 @@
  *     candidates.c  the flows that the first pass finds
  *     verify.c      compares the table's answers with those of an exact one
  *     results.c     reads every number that a summary needs, once
- *     record.c      NDJSON: a line for each report, and the summary
+ *     record.h      NDJSON, and reports as text: see there
  *     summary.c     the summary for people
  */
 #ifndef INKLING_CLI_RUN_RUN_H
@@ -22,6 +22,7 @@
 #include <inkling/track.h>
 
 #include "cli/cli.h"
+#include "cli/run/record.h"
 
 enum { DEFAULT_FLOWS = 1000000 };
 
@@ -131,6 +132,8 @@ struct session {
 	struct ink_track *track;
 	struct ink_dump *dump;
 	FILE *records;
+	struct record_source source;
+	int shows;    /* reports are shown as lines of text, on standard output */
 	int second;   /* the second of two passes */
 	int reported; /* the first pass has reported that the input is damaged */
 	int endless; /* rows for the end did not fire: interrupted, or the table cannot enumerate its flows */
@@ -204,8 +207,8 @@ int results_incomplete(const struct results *r, unsigned counter);
 
 /* ---------------------------------------------------------------------------- output */
 
-void record_report(struct session *s, const struct ink_moved *m);
-void record_summary(FILE *to, const struct results *r);
+/* `type`: "statistics" during the run, "summary" at its end. */
+void record_summary(FILE *to, const char *type, const struct results *r);
 void summary_show(FILE *to, const struct results *r);
 
 #endif

@@ -79,14 +79,24 @@ static void save_packet(struct session *s, const struct ink_packet *p)
 	s->saved += s->dump != NULL && !error;
 }
 
+/* A line replaces the progress, which is on the same terminal; the next progress comes below. */
+static void report(struct session *s, const struct ink_moved *m)
+{
+	s->reports++;
+	if (s->records)
+		record_report(s->records, s->view, m, &s->source);
+	if (!s->shows)
+		return;
+	cli_progress_end();
+	report_show(stdout, s->view, m);
+}
+
 static void act(struct session *s, const struct ink_moved *m)
 {
 	const struct ink_action *a = m->action;
 
-	if (a->report) {
-		s->reports++;
-		record_report(s, m);
-	}
+	if (a->report)
+		report(s, m);
 	if (a->saves)
 		save_packet(s, m->packet);
 	if (a->verdict == INK_DROP)
@@ -188,12 +198,15 @@ static void show_progress(const struct session *s, uint64_t size)
 		     done < .99 ? done : .99);
 }
 
-static void show_summary(FILE *to, const struct session *s, const struct session *first)
+/* For people, and in the records. */
+static void show_statistics(const struct session *s)
 {
 	struct results r;
 
-	results_read(&r, s, first);
-	summary_show(to, &r);
+	results_read(&r, s, NULL);
+	summary_show(stderr, &r);
+	if (s->records)
+		record_summary(s->records, "statistics", &r);
 }
 
 static void answer_signals(struct session *s)
@@ -203,7 +216,7 @@ static void answer_signals(struct session *s)
 	if (!show)
 		return;
 	show = 0;
-	show_summary(stderr, s, NULL);
+	show_statistics(s);
 }
 
 /* The number of packets to read next; 0: -c is reached. */
@@ -226,8 +239,10 @@ static int pass_time(struct session *s)
 }
 
 /* On an interface records are written at once. If they cannot be, the run ends, and closing them reports why. */
-static int flush_records(struct session *s)
+static int flush_output(struct session *s)
 {
+	if (s->shows)
+		fflush(stdout);
 	return s->request->interface && s->records ? fflush(s->records) : 0;
 }
 
@@ -246,9 +261,9 @@ static int pass_packets(struct session *s)
 		s->read += p.n;
 		if (p.n ? ink_track_packets(s->track, &p) : pass_time(s))
 			return cli_failed("the table has lost its rules");
-		if (flush_records(s))
-			break;
 		answer_signals(s);
+		if (flush_output(s))
+			break;
 		if (++batches % 1024 == 0)
 			show_progress(s, size);
 	}
@@ -291,7 +306,7 @@ static int show_results(struct session *s, const struct session *first)
 
 	results_read(&r, s, first);
 	if (s->records)
-		record_summary(s->records, &r);
+		record_summary(s->records, "summary", &r);
 	if (!s->request->quiet && s->records != stdout)
 		summary_show(dump_to_stdout(s->request) ? stderr : stdout, &r);
 	return session_close_output(s);

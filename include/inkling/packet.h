@@ -265,6 +265,7 @@ struct ink_capture_stats {
 	uint64_t received, dropped;  /* interfaces: the kernel's counts; dropped for lack of buffer space */
 	uint64_t dropped_by_interface;
 	uint64_t first, last; /* the least and the greatest time; 0 without packets */
+	uint64_t fraction;    /* nanoseconds in a unit of the input's times: 1, or 1000 in pcap files with microseconds */
 };
 
 /* Fills in the stats; stats->size must be set. 0, or -EINVAL: it is no size of the struct; nothing is written. */

@@ -51,6 +51,9 @@ struct ink_moved {
 	const struct ink_action *action; /* of the row taken; never NULL */
 	struct ink_move beside;          /* the move in the table `beside` */
 	int beside_error;
+	unsigned machine; /* its number in the set; 0 for a tracker of one machine */
+	unsigned teller;  /* 1 + the number of the machine that told the event; 0: it is the packet's own */
+	int reversed;     /* non-zero: the flow, and so its key, is that of the packet's other direction */
 };
 
 struct ink_track_options {

@@ -29,9 +29,9 @@
 #include "base/error.h"
 #include "base/grow.h"
 
-enum { WAIT_MS = 100 };                  /* for packets of an interface */
-enum { KERNEL_BUFFER = 16 << 20 };       /* of an interface: 10 Gbit/s for 13 ms */
-enum { POOL = 4 * (int)INK_FRAME_MAX };  /* for packets of libpcap */
+enum { WAIT_MS = 100 };                 /* for packets of an interface */
+enum { KERNEL_BUFFER = 16 << 20 };      /* of an interface: 10 Gbit/s for 13 ms */
+enum { POOL = 4 * (int)INK_FRAME_MAX }; /* for packets of libpcap */
 
 struct ink_capture {
 	char *name; /* of the file or the interface */
@@ -144,7 +144,7 @@ static int libpcap_failed(struct ink_capture *c)
 	if (c->live)
 		return ink_fail(&c->why, -EIO, "%s: %s", c->name, pcap_geterr(c->pcap));
 	return ink_fail(&c->why, -EILSEQ, "%s: after packet %llu: %s", c->name,
-			   (unsigned long long)(c->stats.packets + c->stats.filtered), pcap_geterr(c->pcap));
+			(unsigned long long)(c->stats.packets + c->stats.filtered), pcap_geterr(c->pcap));
 }
 
 /* Returns pcap_next_ex's status: 1 a packet, 0 none now, -2 the end. */
@@ -247,10 +247,10 @@ static int refuse_early(const struct ink_capture *c, struct ink_why *why)
 		if (c->reader.filled >= packers[i].length &&
 		    !memcmp(c->reader.buffer, packers[i].begin, packers[i].length))
 			return ink_fail(why, -EILSEQ, "%s: not a capture, but compressed: %s it into -r -",
-					   c->name, packers[i].unpack);
+					c->name, packers[i].unpack);
 	if (c->reader.filled < INK_FILE_HEADER)
 		return ink_fail(why, -EILSEQ, "%s: not a capture: it ends after %zu byte%s", c->name,
-				   c->reader.filled, c->reader.filled == 1 ? "" : "s");
+				c->reader.filled, c->reader.filled == 1 ? "" : "s");
 	return 0;
 }
 
@@ -351,7 +351,7 @@ static int check(const struct ink_capture_options *o, struct ink_why *why)
 		return ink_fail(why, -EINVAL, "capture: unknown parse options: %u", o->parse);
 	if (o->snaplen > INK_FRAME_MAX || o->buffer > INT32_MAX)
 		return ink_fail(why, -EINVAL, "capture: snaplen %u or buffer %u is too large", o->snaplen,
-				   o->buffer);
+				o->buffer);
 	return 0;
 }
 
@@ -424,6 +424,7 @@ int ink_capture_stats(struct ink_capture *c, struct ink_capture_stats *stats)
 		c->stats.dropped_by_interface = kernel.ps_ifdrop;
 	}
 	c->stats.backwards = c->clock.backwards;
+	c->stats.fraction = c->is_pcap ? c->reader.fraction : c->fraction;
 	return ink_struct_write(&known, stats, &c->stats, NULL);
 }
 

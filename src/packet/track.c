@@ -114,7 +114,8 @@ static void report_move(struct ink_track *k, size_t i)
 				  .move = k->moves[i],
 				  .error = k->errors[i],
 				  .slowly = k->slowly[i],
-				  .action = &k->v->action[k->moves[i].action]};
+				  .action = &k->v->action[k->moves[i].action],
+				  .reversed = ink_sensor_reverses(k->sensor, k->events[i])};
 
 	if (k->o.beside) {
 		moved.beside = k->beside[i];
@@ -414,7 +415,7 @@ static int check_states(const struct ink_machine_view *old, const struct ink_mac
 		if (i >= new->rules->states ||
 		    strcmp(old->state_names[old->state_of[i]], new->state_names[new->state_of[i]]) != 0)
 			return ink_fail(why, -EINVAL, "machine %s: state '%s' has another number than before",
-					   new->name, old->state_names[old->state_of[i]]);
+					new->name, old->state_names[old->state_of[i]]);
 	return 0;
 }
 

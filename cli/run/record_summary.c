@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* inkling run: NDJSON: statistics (USR1), and the summary at the end; they have the same fields. */
+#include <inttypes.h>
+
+#include "cli/run/run.h"
+#include "sim/text.h"
+
+/* -------------------------------------------------------------------- summary */
+
+static void put_count(FILE *to, const char *before, const char *name, uint64_t count)
+{
+	fputs(before, to);
+	sim_put_json(name, to);
+	fprintf(to, ":%" PRIu64, count);
+}
+
+static void put_skipped(FILE *to, const uint64_t *skipped)
+{
+	const char *before = "";
+
+	fputs(",\"skipped\":{", to);
+	for (unsigned i = INK_NOT_SKIPPED + 1; i < INK_SKIPS; i++)
+		if (skipped[i]) {
+			put_count(to, before, ink_skip_name((enum ink_skip)i), skipped[i]);
+			before = ",";
+		}
+	putc('}', to);
+}
+
+/* Flows by written state; null if the kind has no census. */
+static void put_census(FILE *to, const struct ink_machine_view *view, const struct written *census)
+{
+	if (!census->known) {
+		fputs(",\"states\":null", to);
+		return;
+	}
+	fputs(",\"states\":{", to);
+	for (unsigned i = 0; i < view->states; i++)
+		put_count(to, i ? "," : "", view->state_names[i], census->state[i]);
+	put_count(to, view->states ? "," : "", "unsure", census->unsure);
+	putc('}', to);
+}
+
+static void put_counts(FILE *to, const struct ink_machine_view *view, const uint64_t *counters)
+{
+	fputs(",\"counts\":{", to);
+	for (unsigned i = 0; i < view->counters; i++)
+		put_count(to, i ? "," : "", view->counter_names[i], counters[i]);
+	putc('}', to);
+}
+
+/* The counters that lack the flows left at the end, if there are any. */
+static void put_incomplete(FILE *to, const struct results *r)
+{
+	const struct ink_machine_view *view = r->session->view;
+	unsigned lacking = 0;
+
+	for (unsigned i = 0; i < view->counters; i++)
+		if (results_incomplete(r, i)) {
+			fputs(lacking++ ? "," : ",\"incomplete\":[", to);
+			sim_put_json(view->counter_names[i], to);
+		}
+	if (lacking)
+		putc(']', to);
+}
+
+static void put_table(FILE *to, const char *name, const struct ink_stats *t)
+{
+	fprintf(to,
+		",\"%s\":{\"bytes\":%" PRIu64 ",\"cells\":%" PRIu64 ",\"flows\":%" PRIu64
+		",\"side_flows\":%" PRIu64 ",\"collisions\":%" PRIu64 ",\"refused\":%" PRIu64
+		",\"replaced\":%" PRIu64 ",\"marked\":%" PRIu64 ",\"expired\":%" PRIu64 "}",
+		name, t->bytes, t->cells, t->flows, t->side_flows, t->collisions, t->refused, t->replaced,
+		t->marked, t->expired);
+}
+
+/* The second pass's table, the candidates of both, and what may be missing. */
+static void put_passes(FILE *to, const struct results *r)
+{
+	uint64_t missing;
+
+	put_table(to, "second_table", &r->table);
+	fprintf(to, ",\"candidates\":{\"bytes\":%" PRIu64 ",\"flows\":%" PRIu64 "}", r->candidates.bytes,
+		r->candidates.flows);
+	if (first_pass_misses(r->first->first_pass, &missing))
+		fprintf(to, ",\"may_miss\":%" PRIu64, missing);
+	else
+		fputs(",\"may_miss\":null", to);
+}
+
+static void put_verify(FILE *to, const struct session *s)
+{
+	const struct tally *t = s->verifier ? verifier_tally(s->verifier) : NULL;
+
+	if (!t) {
+		fputs(",\"verify\":null", to);
+		return;
+	}
+	fprintf(to, ",\"verify\":{\"steps\":%" PRIu64 ",\"flows\":%" PRIu64, t->steps, t->all_flows);
+	for (unsigned d = 0; d < DIFFERENCES; d++)
+		fprintf(to, ",\"%s\":{\"events\":%" PRIu64 ",\"flows\":%" PRIu64 "}",
+			difference_name((enum difference)d), t->events[d], t->flows[d]);
+	fprintf(to, ",\"settled\":%" PRIu64 ",\"settled_lost\":%" PRIu64 ",\"settled_changed\":%" PRIu64,
+		t->settled, t->lost, t->changed);
+	put_counts(to, s->view, ink_track_counters_beside(s->track));
+	putc('}', to);
+}
+
+static void put_traffic(FILE *to, const struct results *r)
+{
+	const struct session *s = r->session;
+	const struct ink_capture_stats *c = &r->input;
+	const struct ink_track_stats *k = &r->track;
+
+	fprintf(to, ",\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"seconds\":%.9f", c->packets, c->bytes,
+		(double)(c->last - c->first) / 1e9);
+	put_skipped(to, c->skipped);
+	fprintf(to,
+		",\"flows\":%" PRIu64 ",\"expired\":%" PRIu64 ",\"unsure\":%" PRIu64 ",\"reports\":%" PRIu64
+		",\"saved\":%" PRIu64 ",\"dropped_by_kernel\":%" PRIu64,
+		k->begun, k->expired, k->unsure, s->reports, s->saved, c->dropped + c->dropped_by_interface);
+}
+
+/* The circumstances of the run. */
+static void put_run(FILE *to, const struct session *s)
+{
+	if (s->request->seed)
+		fprintf(to, ",\"seed\":%" PRIu64, s->request->seed);
+	else
+		fputs(",\"seed\":null", to);
+	fprintf(to, ",\"interrupted\":%s", s->interrupted_by ? "true" : "false");
+}
+
+void record_summary(FILE *to, const char *type, const struct results *r)
+{
+	const struct session *s = r->session;
+
+	record_head(to, type, r->input.packets ? &r->input.last : NULL, &s->source);
+	record_machine(to, s->view);
+	put_run(to, s);
+	put_traffic(to, r);
+	put_census(to, s->view, &r->census);
+	put_counts(to, s->view, ink_track_counters(s->track));
+	put_incomplete(to, r);
+	fputs(",\"times\":", to);
+	cli_put_times_json(s->view, session_ages(s), to);
+	put_table(to, "table", results_main_table(r));
+	if (r->first)
+		put_passes(to, r);
+	if (s->slow)
+		put_table(to, "slow_table", &r->slow);
+	put_verify(to, s);
+	fputs("}\n", to);
+}
