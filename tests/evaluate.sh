@@ -8,7 +8,8 @@ label() { # SCENE ADDRESS FIRST TWENTIETH DETECT
 }
 
 report() { # TIME SRC DST
-	printf '{"type":"report","time":%s,"packet":1,"report":"x","src":"%s","sport":1,"dst":"%s","dport":2}\n' "$@"
+	printf '{"timestamp":"1970-01-01T00:01:%sZ","event_type":"report","report":"x","src_ip":"%s","src_port":1,"dest_ip":"%s","dest_port":2}\n' \
+		"$(awk "BEGIN { print $1 - 60 }")" "$2" "$3"
 }
 
 # Two seeds. Of four scanners three are reported, one of them twice; of four clients one; a target and a stranger are not
@@ -30,7 +31,7 @@ for seed in 1 2; do
 	fi
 	echo "run p2p line pair"
 	[ $seed = 1 ] || report 101 10.0.0.2 10.2.0.1
-	echo '{"type":"summary","packets":7}'
+	echo '{"event_type":"summary","packets":7}'
 done >stream
 awk -f "$tests/../scripts/evaluate.awk" -v seeds=1 stream >found
 while read -r line; do
