@@ -22,7 +22,7 @@ while read -r name purpose; do
 	same "the first line of $name" "$(head -n 1 said)" "# $purpose"
 	[ -n "$purpose" ] || fail "$name does not say what it is for"
 	cp said shown.fsm
-	same "$name, shown and read" "$("$inkling" check shown.fsm)" "$("$inkling" check "$name" | sed 's/^[a-z0-9-]*/shown.fsm/')"
+	same "$name, shown and read" "$("$inkling" check shown.fsm)" "$("$inkling" check "$name" | sed '1s/^[a-z0-9-]*/shown.fsm/')"
 	exits 0 "digraph \"$name\" {" draw "$name"
 	is_readable "$name"
 done <list
@@ -46,7 +46,7 @@ each exits <<'table'
 1 no machine '.'; the file of that name is ./. | draw .
 # Errors are shown, also if another machine is correct.
 1 wrong.fsm:4:15: error: no state 'b' | check wrong.fsm
-1 tcp: 7 states | check wrong.fsm tcp
+1 tcp: 8 states | check wrong.fsm tcp
 1 no state 'b' | draw wrong.fsm
 1 did you mean 'tcp'? | check tpc
 1 No such file | check nothing.fsm

@@ -49,12 +49,17 @@ flows_by 'src, dst port' --seed 1 --verify --error 1e-6
 same "false positives" "$(within false_positives events out.json)" 0
 same "flows not known" "$(within false_negatives events out.json)" 0
 
-# The parts of a name are that name, with the same ids: all that is written is the same.
+without_hash() { # FILE: its records; the hash of a machine follows its text
+	sed 's/,"machine_hash":"[^"]*"//' "$1"
+}
+
+# The parts of a name are that name, with the same ids: all else that is written is the same.
 alike() { # NAME PARTS
 	flows_by "$1" --seed 7 --memory 20k
-	mv out.json named.json
+	without_hash out.json >named
 	flows_by "$2" --seed 7 --memory 20k
-	cmp named.json out.json || fail "key $1 and key $2 differ"
+	without_hash out.json >parts
+	cmp named parts || fail "key $1 and key $2 differ"
 }
 alike source src
 alike destination dst/32/128

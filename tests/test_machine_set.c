@@ -426,7 +426,7 @@ TEST_THAT(states_that_share_a_window_are_its_group)
 	assert_int_equal(v->state_time[0].window, 60000000000);
 	assert_int_equal(v->state_time[0].timeout, 0);
 	assert_int_equal(v->state_time[5].timeout, 20000000000);
-	assert_int_equal(v->tick, 20000000000 / 8);
+	assert_int_equal(v->tick, 20000000000 / 32);
 	assert_int_equal(v->rules->timings[0].period, v->rules->timings[6].period);
 	assert_int_equal(v->action[v->on_timeout[3]].n_countings, 1);
 	assert_true(v->timeouts);

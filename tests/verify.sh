@@ -8,7 +8,7 @@
 
 flows=5000 runs=200
 generate x --flows $flows --data 0 --reused 0 --seed 3
-states=$("$inkling" check tcp | sed 's/.*(\([0-9]*\) with.*/\1/')
+states=$("$inkling" check tcp | sed -n 's/.*(\([0-9]*\) with.*/\1/p')
 "$inkling" plan --flows $flows --states "$states" --age-bits 0 --kind line |
 	sed -n 's/.* \([0-9]*\) lines of [0-9]*, fingerprints of \([0-9]*\) bits.*/\1 \2/p' >geometry
 read -r lines bits <geometry
