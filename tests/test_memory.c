@@ -382,7 +382,7 @@ TEST_THAT(a_tracker_is_made_or_nothing_is_left_of_it)
 	struct ink_track *track;
 
 	EACH_REQUEST(n, track, ink_track_open(&k, &why), why, before);
-	assert_int_equal(given.requests, 4); /* sensor, classifier, a map of ports, tracker */
+	assert_int_equal(given.requests, 11); /* sensor, classifier, a map of ports, tracker, and 7 for its steps */
 	fail_never();
 	ink_track_close(track);
 	assert_held(before);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tracking: runs a machine over packets, with a table for the states of flows.
+ * Tracking: runs machines over packets, with a table for the states of flows.
  *
  *     packet --> event, key --> id --> table, rules --> move --> action
  *
@@ -12,6 +12,11 @@
  *     ink_track_end(k);
  *     ... ink_track_counters(k)
  *     ink_track_close(k);
+ *
+ * Several machines run together as a set, each with its own tables. For each
+ * packet they act in the order of the set. What the rows of a machine tell a later
+ * one comes before the event of the packet itself, in the order of the rows. The
+ * result does not depend on how packets are divided into calls.
  *
  * A sensor does the first half only, up to the id and the event. It needs no
  * table, and its results can be sent to a table elsewhere.
@@ -54,13 +59,18 @@ struct ink_moved {
 	unsigned machine; /* its number in the set; 0 for a tracker of one machine */
 	unsigned teller;  /* 1 + the number of the machine that told the event; 0: it is the packet's own */
 	int reversed;     /* non-zero: the flow, and so its key, is that of the packet's other direction */
+	/*
+	 * With a table beside, the machines told each other something in one chain of tables only: 1 = only the
+	 * table made this step, 2 = only the one beside; the other move is from absent to absent. 0: both.
+	 */
+	int alone;
 };
 
 struct ink_track_options {
 	size_t size;
-	const struct ink_machine *machine; /* must be given */
+	const struct ink_machine *machine; /* must be given, or `machines` */
 	/*
-	 * Must be given. Its rules are the machine's, or others with the same states and events and no
+	 * Must be given for `machine`. Its rules are the machine's, or others with the same states and events and no
 	 * further actions.
 	 */
 	struct ink_table *table;
@@ -77,13 +87,21 @@ struct ink_track_options {
 	int every; /* non-zero: `moved` is called for every packet that has an event */
 	void (*moved)(const struct ink_moved *moved, void *user); /* or NULL */
 	void *user;                                               /* given to both */
+	/*
+	 * A set of machines in place of `machine`, and arrays of as many tables in place of `table`, `beside` and
+	 * `slow`; the last two arrays, and their elements, may be NULL. With several machines, `only` must be NULL.
+	 */
+	const struct ink_machines *machines;
+	struct ink_table *const *tables, *const *besides, *const *slows;
 };
 
 /*
- * Makes a tracker. The machine and the tables remain the caller's and must outlive it.
+ * Makes a tracker. The machines and the tables remain the caller's and must outlive it; the arrays
+ * of tables too.
  * The result belongs to the caller: ink_track_close it. NULL with errno: EINVAL
  * (the options contradict themselves; a table's rules are not the machine's; a
- * filter of the machine is invalid on that link), ENOTSUP (the libraries inkling
+ * filter of the machine is invalid on that link; `machine` tells other machines
+ * of its set), ENOTSUP (the libraries inkling
  * and inkling-packet have different versions), ENOMEM.
  */
 struct ink_track *ink_track_open(const struct ink_track_options *options, struct ink_why *why);
@@ -115,6 +133,13 @@ int ink_track_time(struct ink_track *track, uint64_t clock);
 int ink_track_exchange(struct ink_track *track, const struct ink_machine *machine, struct ink_why *why);
 
 /*
+ * The same for all machines of a set, made with the present set as
+ * options.like_set: it has as many machines, with the same names in the same
+ * order. All are exchanged, or none.
+ */
+int ink_track_exchange_set(struct ink_track *track, const struct ink_machines *machines, struct ink_why *why);
+
+/*
  * Ends the input: the `end` rows fire for every flow left. The table keeps no
  * ids, so they fire by the number of flows in each state; the flows stay in the
  * table. Call it once. 0, or -ENOTSUP: a table's kind has no census, and its
@@ -127,6 +152,10 @@ const uint64_t *ink_track_counters(const struct ink_track *track);
 
 /* The same for the table `beside`: what its moves, time-outs and ends counted. */
 const uint64_t *ink_track_counters_beside(const struct ink_track *track);
+
+/* Both for a machine of the set, by its number; NULL: there is none. The calls above are for the first. */
+const uint64_t *ink_track_counters_of(const struct ink_track *track, unsigned machine);
+const uint64_t *ink_track_counters_beside_of(const struct ink_track *track, unsigned machine);
 
 struct ink_track_stats {
 	size_t size;
@@ -141,10 +170,14 @@ struct ink_track_stats {
 	uint64_t passed_by;          /* steps not made, because `only` excluded the flow */
 	uint64_t ticks;              /* passed */
 	uint64_t expired;            /* flows that timed out */
+	uint64_t told;               /* of the steps, those that another machine told */
 };
 
 /* Fills in the stats; stats->size must be set. 0, or -EINVAL: it is no size of the struct; nothing is written. */
 int ink_track_stats(const struct ink_track *track, struct ink_track_stats *stats);
+
+/* The same for a machine of the set, by its number; also -EINVAL: there is none. */
+int ink_track_stats_of(const struct ink_track *track, unsigned machine, struct ink_track_stats *stats);
 
 /* ---------------------------------------------------------------- sensing */
 

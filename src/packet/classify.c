@@ -250,12 +250,27 @@ static inline int32_t first_node(const struct ink_classifier *c, const struct in
 					       : c->by_protocol[p->protocol];
 }
 
+/* What the packet leaves behind for the next one of its flow, if states remember it. */
+static inline unsigned tail_left(const struct ink_classifier *c, const struct ink_packet *p,
+				 struct look *look)
+{
+	return c->tails > 1 ? pictures_of(p, look)->tail : 0;
+}
+
+/* The number of a written event in the rules. */
+static inline uint16_t compiled(const struct ink_classifier *c, unsigned event, unsigned side, unsigned tail)
+{
+	if (c->m->event_sides[event] == 1)
+		side = 0;
+	return (uint16_t)(c->m->event_base[event] + side * c->tails + tail);
+}
+
 uint16_t ink_classify(const struct ink_classifier *c, const struct ink_packet *p,
 		      const struct ink_sight *sight)
 {
 	struct look look = {.sight = sight, .has_pictures = 0};
 	int32_t at = first_node(c, p);
-	unsigned event, side = p->flags & INK_FROM_HIGH, tail = 0;
+	unsigned event, side = p->flags & INK_FROM_HIGH;
 
 	if (p->skip != INK_NOT_SKIPPED)
 		return INK_NO_EVENT;
@@ -265,13 +280,16 @@ uint16_t ink_classify(const struct ink_classifier *c, const struct ink_packet *p
 		at = n->next[holds(c, &c->probes[n->test], p, &look)];
 	}
 	event = (unsigned)~at;
-	if (event == c->m->n_events)
-		return INK_NO_EVENT;
-	if (c->tails > 1)
-		tail = pictures_of(p, &look)->tail;
-	if (c->m->event_sides[event] == 1)
-		side = 0;
-	return (uint16_t)(c->m->event_base[event] + side * c->tails + tail);
+	return event == c->m->n_events ? INK_NO_EVENT : compiled(c, event, side, tail_left(c, p, &look));
+}
+
+uint16_t ink_classify_told(const struct ink_classifier *c, unsigned event, const struct ink_packet *p,
+			   const struct ink_sight *sight, int reversed)
+{
+	struct look look = {.sight = sight, .has_pictures = 0};
+	unsigned side = (p->flags & INK_FROM_HIGH) ^ (reversed ? INK_FROM_HIGH : 0);
+
+	return compiled(c, event, side, tail_left(c, p, &look));
 }
 
 /* ------------------------------------------------------------------ making */

@@ -30,6 +30,13 @@ void ink_classifier_free(struct ink_classifier *classifier);
 uint16_t ink_classify(const struct ink_classifier *classifier, const struct ink_packet *packet,
 		      const struct ink_sight *sight);
 
+/*
+ * A written event that another machine tells, as the rules number it. `reversed`: the teller means the packet's
+ * other direction, so the event comes from the other end.
+ */
+uint16_t ink_classify_told(const struct ink_classifier *classifier, unsigned event,
+			   const struct ink_packet *packet, const struct ink_sight *sight, int reversed);
+
 /* The result of a single test of the machine; tests compare the decision program with it. */
 int ink_test_holds(const struct ink_classifier *classifier, unsigned test, const struct ink_packet *packet,
 		   const struct ink_sight *sight);

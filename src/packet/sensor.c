@@ -30,11 +30,12 @@ int ink_sensor_reverses(const struct ink_sensor *s, uint16_t event)
 	return s->reverses && event != INK_NO_EVENT && s->machine->events[s->view->event_of[event]].reverse;
 }
 
-/* The packet in the opposite direction. Keys that join both directions have no reverse events. */
+/* The packet in the opposite direction. A key that joins both directions is the same for it. */
 static struct ink_packet turned(const struct ink_packet *p)
 {
 	struct ink_packet t = *p;
 
+	t.flags ^= INK_FROM_HIGH;
 	memcpy(t.source, p->destination, sizeof t.source);
 	memcpy(t.destination, p->source, sizeof t.destination);
 	t.sport = p->dport;
@@ -42,19 +43,25 @@ static struct ink_packet turned(const struct ink_packet *p)
 	return t;
 }
 
-size_t ink_sensor_key(const struct ink_sensor *s, const struct ink_packet *p, uint16_t event,
-		      uint8_t key[INK_KEY_MOST])
+size_t ink_sensor_key_of(const struct ink_sensor *s, const struct ink_packet *p, int reversed,
+			 uint8_t key[INK_KEY_MOST])
 {
 	struct ink_packet other;
 
 	if (!ink_has_key(p, &s->key))
 		return 0;
-	if (ink_sensor_reverses(s, event)) {
+	if (reversed) {
 		other = turned(p);
 		p = &other;
 	}
 	ink_key_write(p, &s->key, key);
 	return ink_key_length(p);
+}
+
+size_t ink_sensor_key(const struct ink_sensor *s, const struct ink_packet *p, uint16_t event,
+		      uint8_t key[INK_KEY_MOST])
+{
+	return ink_sensor_key_of(s, p, ink_sensor_reverses(s, event), key);
 }
 
 void ink_sensor_packets(struct ink_sensor *s, const struct ink_packets *packets, struct ink_sensed *sensed)

@@ -31,4 +31,8 @@ int ink_sensor_reverses(const struct ink_sensor *sensor, uint16_t event);
 size_t ink_sensor_key(const struct ink_sensor *sensor, const struct ink_packet *packet, uint16_t event,
 		      uint8_t key[INK_KEY_MOST]);
 
+/* The same for a direction: that of the packet, or the reverse of it. */
+size_t ink_sensor_key_of(const struct ink_sensor *sensor, const struct ink_packet *packet, int reversed,
+			 uint8_t key[INK_KEY_MOST]);
+
 #endif

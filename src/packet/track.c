@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The loop from packets to moves.
+ * Trackers: machines over packets, in the order of their set.
  *
- * Blocks of packets pass through stages. Each stage is a tight loop, and the
- * table can prefetch:
+ *     block of packets --> stage 0 --> stage 1 --> ... --> moves, in the order of the packets
  *
- *     packets   [ . . . . . . . . ]    up to 256
- *     events    [ 3 - 3 1 - - 2 3 ]    classify; "-" has none
- *     ids       [ i i i i i i i i ]    hashed in SIMD lanes
- *     steps       3   3 1     2 3      only those with an event, contiguous
- *     moves       m   m m     m m      ink_step_batch
- *
- * A tick that falls due between two packets of a block first flushes the queued
- * steps. If events depend on earlier packets (counters in conditions) or on the
- * state (`remember tail`), packets are processed one by one.
+ * A stage (stage.c) makes all steps of a machine for a block, and what its rows
+ * tell later machines waits there, by packet. Links lead forward only and a
+ * machine sees nothing else of another, so the result is that of packets that
+ * pass all machines one by one. The caller's function gets the moves afterwards, by
+ * packet, machine and step.
  */
 #include <inkling/track.h>
 
@@ -23,377 +18,186 @@
 
 #include "base/error.h"
 #include "base/grow.h"
-#include "machine/tree.h"
-#include "packet/sensor.h"
-#include "packet/video.h"
+#include "packet/stage.h"
 
-enum { BLOCK = 256 }; /* packets: 32 KiB of them, and the arrays below 16 KiB */
+/* Told steps of a block; with machines that tell more, blocks are smaller. */
+enum { TOLD_OF_BLOCK = 8 * INK_PACKET_BLOCK };
 
 struct ink_track {
 	struct ink_track_options o;
-	const struct ink_machine *m;
-	const struct ink_machine_view *v;
-	struct ink_sensor *sensor;
-	int started;     /* the first packet has arrived */
-	uint64_t clock;  /* the latest seen */
-	uint64_t origin; /* the clock at tick `first` */
-	uint64_t first;  /* the table's tick when the first packet came */
-	uint64_t now;    /* the present tick */
-	uint64_t due;    /* time of the next tick, from the origin */
-	uint64_t counters[INK_COUNTERS_MAX], counters_beside[INK_COUNTERS_MAX];
-	struct ink_track_stats stats;
-
-	size_t n; /* queued steps */
-	const struct ink_packet *packets[BLOCK];
-	uint64_t numbers[BLOCK];
-	uint64_t ids[BLOCK];
-	uint16_t events[BLOCK];
-	uint8_t tails[BLOCK]; /* left by the flow's previous packet */
-	struct ink_move moves[BLOCK], beside[BLOCK];
-	int errors[BLOCK], beside_errors[BLOCK];
-	uint8_t slowly[BLOCK];
+	size_t block; /* packets that pass the stages together */
+	size_t told;  /* steps that a packet can cause by what machines tell each other */
+	unsigned n;
+	struct ink_stage stages[];
 };
 
-/* ---------------------------------------------------------------- counting */
+/* --------------------------------------------------------------- reporting */
 
-static uint64_t amount_of(const struct ink_counting *c, const struct ink_packet *p, unsigned tail)
+static int has_step(const struct ink_lane *l, uint32_t place)
 {
-	switch (c->amount) {
-	case INK_AMOUNT_PAYLOAD:
-		return p->payload_wire;
-	case INK_AMOUNT_LENGTH:
-		return p->wire;
-	case INK_AMOUNT_PICTURES_I:
-	case INK_AMOUNT_PICTURES_P:
-	case INK_AMOUNT_PICTURES_B:
-		return ink_video_pictures(p, tail)
-			.started[INK_PICTURE_I + (unsigned)c->amount - INK_AMOUNT_PICTURES_I];
-	default:
-		return c->number;
+	return l->shown < l->n && l->steps[l->shown].place == place;
+}
+
+/* Are the next steps of both lanes the same event of the same flow? */
+static int is_pair(const struct ink_stage *s)
+{
+	const struct ink_lane *a = &s->lane[0], *b = &s->lane[1];
+	size_t i = a->shown, j = b->shown;
+
+	return a->steps[i].teller == b->steps[j].teller && a->ids[i] == b->ids[j] &&
+	       a->events[i] == b->events[j];
+}
+
+/* Which lanes take part in the next step of this packet: bit 0 the table, bit 1 beside; 0: there is none. */
+static unsigned next_lanes(const struct ink_stage *s, uint32_t place)
+{
+	int first = has_step(&s->lane[0], place), second = has_step(&s->lane[1], place);
+
+	if (!first || !second)
+		return (unsigned)(first | second << 1);
+	if (is_pair(s))
+		return 3;
+	return s->lane[0].steps[s->lane[0].shown].teller ? 1 : 2; /* own events come last, in both lanes */
+}
+
+/* A step that only the lane beside has made counts as one that did nothing. */
+static struct ink_moved moved_of(const struct ink_stage *s, unsigned lanes)
+{
+	const struct ink_lane *l = &s->lane[lanes == 2], *beside = &s->lane[1];
+	size_t i = l->shown;
+	struct ink_moved m = {.packet = l->steps[i].packet,
+			      .number = l->steps[i].number,
+			      .id = l->ids[i],
+			      .event = l->events[i],
+			      .move = {.from = INK_ABSENT, .to = INK_ABSENT},
+			      .beside = {.from = INK_ABSENT, .to = INK_ABSENT},
+			      .machine = s->number,
+			      .teller = l->steps[i].teller,
+			      .reversed = l->steps[i].reversed,
+			      .alone = lanes == 3 || !s->lane[1].table ? 0 : (int)lanes};
+
+	if (lanes & 1) {
+		m.move = l->moves[i];
+		m.error = l->errors[i];
+		m.slowly = l->steps[i].slowly;
 	}
-}
-
-static void count_packet(const struct ink_track *k, uint64_t *counters, unsigned action, size_t i)
-{
-	const struct ink_action *a = &k->v->action[action];
-
-	for (unsigned j = 0; j < a->n_countings; j++)
-		counters[a->countings[j].counter] += amount_of(&a->countings[j], k->packets[i], k->tails[i]);
-}
-
-/* Time-outs and ends have no packet: they apply to many flows at once and count only by numbers. */
-static void count_flows(const struct ink_track *k, uint64_t *counters, unsigned action, uint64_t flows)
-{
-	const struct ink_action *a = &k->v->action[action];
-
-	for (unsigned j = 0; j < a->n_countings; j++)
-		counters[a->countings[j].counter] += flows * a->countings[j].number;
-}
-
-/* on_timeout or on_end for flows by state. */
-static void count_states(const struct ink_track *k, uint64_t *counters, const uint16_t *on,
-			 const struct ink_counts *flows)
-{
-	unsigned states = k->v->rules->states;
-
-	for (unsigned s = 0; s < states; s++)
-		if (flows->state[s] && on[s])
-			count_flows(k, counters, on[s], flows->state[s]);
-	if (flows->unsure && on[states])
-		count_flows(k, counters, on[states], flows->unsure);
-}
-
-/* ------------------------------------------------------------------- steps */
-
-static void report_move(struct ink_track *k, size_t i)
-{
-	struct ink_moved moved = {.packet = k->packets[i],
-				  .number = k->numbers[i],
-				  .id = k->ids[i],
-				  .event = k->events[i],
-				  .move = k->moves[i],
-				  .error = k->errors[i],
-				  .slowly = k->slowly[i],
-				  .action = &k->v->action[k->moves[i].action],
-				  .reversed = ink_sensor_reverses(k->sensor, k->events[i])};
-
-	if (k->o.beside) {
-		moved.beside = k->beside[i];
-		moved.beside_error = k->beside_errors[i];
+	if (lanes & 2) {
+		m.beside = beside->moves[beside->shown];
+		m.beside_error = beside->errors[beside->shown];
 	}
-	k->o.moved(&moved, k->o.user);
+	m.action = &s->v->action[m.move.action];
+	return m;
 }
 
-/* -EINVAL: the machine has no such action, so the table's rules were replaced. */
-static int note_move(struct ink_track *k, size_t i)
+static int acts(const struct ink_lane *l)
 {
-	const struct ink_move *m = &k->moves[i];
-
-	if (m->action >= k->v->actions || (k->o.beside && k->beside[i].action >= k->v->actions))
-		return -EINVAL;
-	k->stats.begun += m->from == INK_ABSENT && m->to != INK_ABSENT;
-	if (m->action)
-		count_packet(k, k->counters, m->action, i);
-	if (k->o.beside && k->beside[i].action)
-		count_packet(k, k->counters_beside, k->beside[i].action, i);
-	if (k->o.moved && (m->action || k->o.every || (k->o.beside && k->beside[i].action)))
-		report_move(k, i);
-	return 0;
+	return l->moves[l->shown].action != 0;
 }
 
-/* Steps that found no room are reported one by one; any other error is the same for all. */
-static int step_all(struct ink_track *k)
+static void report_step(const struct ink_track *k, struct ink_stage *s, unsigned lanes)
 {
-	struct ink_batch b = {
-		.n = k->n, .ids = k->ids, .events = k->events, .moves = k->moves, .errors = k->errors};
-	int error = ink_step_batch(k->o.table, &b);
+	if (k->o.every || (lanes & 1 && acts(&s->lane[0])) || (lanes & 2 && acts(&s->lane[1]))) {
+		const struct ink_moved m = moved_of(s, lanes);
 
-	if (k->o.beside) {
-		int other;
-
-		b.moves = k->beside;
-		b.errors = k->beside_errors;
-		other = ink_step_batch(k->o.beside, &b);
-		error = error == -EINVAL ? error : other;
+		k->o.moved(&m, k->o.user);
 	}
-	return error == -EINVAL ? error : 0;
+	s->lane[0].shown += lanes & 1;
+	s->lane[1].shown += lanes >> 1;
 }
 
-/* A table without rules is an error of the run; one that cannot grow only refuses the flow. */
-static int step_slowly(struct ink_track *k, size_t i)
+/* One machine and one table: the steps are in the order of the packets. */
+static void report_single(struct ink_track *k)
 {
-	k->slowly[i] = 1;
-	k->stats.slow++;
-	k->errors[i] = ink_step(k->o.slow, k->ids[i], k->events[i], &k->moves[i]);
-	return k->errors[i] == -EINVAL ? -EINVAL : 0;
+	struct ink_stage *s = k->stages;
+
+	while (s->lane[0].shown < s->lane[0].n)
+		report_step(k, s, 1);
 }
 
-/* From this step on, the slow table keeps a flow that the table refused or does not know. */
-static int take_over(struct ink_track *k, size_t i)
+static void report_all(struct ink_track *k, size_t packets)
 {
-	int refused = k->errors[i] == -ENOSPC, unsure = k->moves[i].from == INK_DONT_KNOW;
+	unsigned lanes;
 
-	k->stats.refused += (unsigned)refused;
-	k->stats.unsure += (unsigned)unsure;
-	return k->o.slow && (refused || unsure) ? step_slowly(k, i) : 0;
+	for (uint32_t place = 0; place < packets; place++)
+		for (unsigned i = 0; i < k->n; i++)
+			while ((lanes = next_lanes(&k->stages[i], place)))
+				report_step(k, &k->stages[i], lanes);
 }
 
-/* With a slow table the queue holds one step, because each step depends on which table has the flow. */
-static int is_slow(const struct ink_track *k)
+static void report(struct ink_track *k, size_t packets)
 {
-	return k->o.slow && k->n == 1 && ink_peek(k->o.slow, k->ids[0]) != INK_ABSENT;
-}
-
-static int flush(struct ink_track *k)
-{
-	int error;
-
-	if (!k->n)
-		return 0;
-	error = is_slow(k) ? step_slowly(k, 0) : step_all(k);
-	for (size_t i = 0; !error && i < k->n; i++) {
-		error = k->slowly[i] ? 0 : take_over(k, i);
-		if (!error)
-			error = note_move(k, i);
-	}
-	k->stats.steps += k->n;
-	k->n = 0;
-	return error;
-}
-
-/* -------------------------------------------------------------------- time */
-
-static int tick_table(struct ink_track *k, struct ink_table *t, uint64_t *counters, uint64_t *expiries)
-{
-	struct ink_counts expired;
-	int error = ink_tick(t, k->now, &expired);
-
-	if (error)
-		return error;
-	count_states(k, counters, k->v->on_timeout, &expired);
-	*expiries += expired.total;
-	return 0;
-}
-
-static void set_due(struct ink_track *k)
-{
-	k->due = (k->now - k->first + 1) * k->v->tick;
-}
-
-static int tick(struct ink_track *k, uint64_t now)
-{
-	uint64_t ignored = 0;
-	int error = flush(k);
-
-	if (error)
-		return error;
-	k->stats.ticks += now - k->now;
-	k->now = now;
-	set_due(k);
-	error = tick_table(k, k->o.table, k->counters, &k->stats.expired);
-	if (!error && k->o.slow)
-		error = tick_table(k, k->o.slow, k->counters, &k->stats.expired);
-	if (!error && k->o.beside)
-		error = tick_table(k, k->o.beside, k->counters_beside, &ignored);
-	return error;
-}
-
-static void start(struct ink_track *k, uint64_t clock)
-{
-	k->first = k->now = ink_now(k->o.table);
-	k->origin = k->clock = clock;
-	k->started = 1;
-	set_due(k);
-}
-
-int ink_track_time(struct ink_track *k, uint64_t clock)
-{
-	if (k->o.no_timeouts)
-		return 0;
-	if (!k->started)
-		start(k, clock);
-	if (clock <= k->clock)
-		return 0;
-	k->clock = clock;
-	if (clock - k->origin < k->due)
-		return 0;
-	return tick(k, k->first + (clock - k->origin) / k->v->tick);
+	if (!k->o.moved)
+		return;
+	if (k->n > 1 || k->stages[0].lane[1].table)
+		report_all(k, packets);
+	else
+		report_single(k);
 }
 
 /* ----------------------------------------------------------------- packets */
 
-/* The id of the flow in the opposite direction, for a `reverse` event. */
-static uint64_t reverse_id(const struct ink_track *k, const struct ink_packet *p, uint16_t event)
-{
-	uint8_t key[INK_KEY_MOST];
-
-	return ink_id(k->o.table, key, ink_sensor_key(k->sensor, p, event, key));
-}
-
-/* Queues a step, after the ticks that are due before it. */
-static int queue(struct ink_track *k, const struct ink_packet *p, uint16_t event, uint64_t id)
-{
-	int error = ink_track_time(k, p->clock);
-
-	if (error)
-		return error;
-	if (ink_sensor_reverses(k->sensor, event))
-		id = reverse_id(k, p, event);
-	if (k->o.only && !k->o.only(id, k->o.user))
-		return k->stats.passed_by++, 0;
-	k->packets[k->n] = p;
-	k->events[k->n] = event;
-	k->numbers[k->n] = k->stats.packets;
-	k->ids[k->n] = id;
-	k->slowly[k->n] = 0;
-	k->tails[k->n++] = 0;
-	return k->o.slow ? flush(k) : 0;
-}
-
-static void note_packet(struct ink_track *k, const struct ink_packet *p, uint16_t event)
-{
-	k->stats.packets++;
-	k->stats.skipped[p->skip]++;
-	k->stats.eventless += p->skip == INK_NOT_SKIPPED && event == INK_NO_EVENT;
-}
-
-/* Up to BLOCK packets. */
 static int track_block(struct ink_track *k, const struct ink_packets *block)
 {
-	struct ink_sight sight = {.counters = k->counters, .number = k->stats.packets};
-	uint16_t events[BLOCK];
-	uint64_t ids[BLOCK];
 	int error = 0;
 
-	for (size_t i = 0; i < block->n; i++) {
-		sight.number++;
-		events[i] = ink_classify(k->sensor->classifier, &block->at[i], &sight);
-	}
-	ink_packet_ids_by(k->o.table, k->v->key_def, block, ids);
-	for (size_t i = 0; i < block->n && !error; i++) {
-		note_packet(k, &block->at[i], events[i]);
-		if (events[i] != INK_NO_EVENT)
-			error = queue(k, &block->at[i], events[i], ids[i]);
-		else
-			error = ink_track_time(k, block->at[i].clock);
-	}
-	return error ? error : flush(k);
-}
-
-/* The tail that the flow's state remembers, or 0. */
-static unsigned tail_of(const struct ink_track *k, uint64_t id)
-{
-	ink_answer state = k->m->tails > 1 ? ink_peek(k->o.table, id) : INK_ABSENT;
-
-	if (k->m->tails > 1 && k->o.slow && ink_peek(k->o.slow, id) != INK_ABSENT)
-		state = ink_peek(k->o.slow, id);
-	return state >= 0 && (unsigned)state < k->v->rules->states ? k->m->tail_of[state] : 0;
-}
-
-/* One packet; all earlier steps have been made. */
-static int track_one(struct ink_track *k, const struct ink_packet *p)
-{
-	struct ink_packets one = {.at = (struct ink_packet *)p, .n = 1};
-	struct ink_sight sight = {.counters = k->counters, .number = k->stats.packets + 1};
-	uint16_t event;
-	uint64_t id;
-	int error;
-
-	ink_packet_ids_by(k->o.table, k->v->key_def, &one, &id);
-	error = ink_track_time(k, p->clock);
-	sight.tail = tail_of(k, id);
-	event = ink_classify(k->sensor->classifier, p, &sight);
-	note_packet(k, p, event);
-	if (error || event == INK_NO_EVENT)
-		return error;
-	error = queue(k, p, event, id);
-	if (k->n)
-		k->tails[0] = (uint8_t)sight.tail;
-	return error ? error : flush(k);
+	for (unsigned i = 0; i < k->n && !error; i++)
+		error = ink_stage_block(&k->stages[i], block);
+	report(k, block->n);
+	for (unsigned i = 0; i < k->n; i++)
+		ink_stage_clear(&k->stages[i]);
+	return error;
 }
 
 int ink_track_packets(struct ink_track *k, const struct ink_packets *packets)
 {
 	int error = 0;
 
-	for (size_t i = 0; k->m->one_by_one && i < packets->n && !error; i++)
-		error = track_one(k, &packets->at[i]);
-	for (size_t i = 0; !k->m->one_by_one && i < packets->n && !error; i += BLOCK) {
+	for (size_t i = 0; i < packets->n && !error; i += k->block) {
 		size_t left = packets->n - i;
-		struct ink_packets block = {.at = packets->at + i, .n = left < BLOCK ? left : BLOCK};
+		struct ink_packets block = {.at = packets->at + i, .n = left < k->block ? left : k->block};
 
 		error = track_block(k, &block);
 	}
 	return error;
 }
 
-static int end_table(const struct ink_track *k, const struct ink_table *t, uint64_t *counters)
+int ink_track_time(struct ink_track *k, uint64_t clock)
 {
-	struct ink_counts left;
-	int error = ink_census(t, &left);
+	int error = 0;
 
-	if (!error)
-		count_states(k, counters, k->v->on_end, &left);
+	for (unsigned i = 0; i < k->n && !error; i++)
+		error = ink_stage_time(&k->stages[i], clock);
 	return error;
 }
 
 int ink_track_end(struct ink_track *k)
 {
-	int error = end_table(k, k->o.table, k->counters);
-	int slow = k->o.slow ? end_table(k, k->o.slow, k->counters) : 0;
-	int other = k->o.beside ? end_table(k, k->o.beside, k->counters_beside) : 0;
+	int error = 0;
 
-	return error ? error : slow ? slow : other;
+	for (unsigned i = 0; i < k->n; i++) {
+		int of_stage = ink_stage_end(&k->stages[i]);
+
+		error = error ? error : of_stage;
+	}
+	return error;
 }
 
-/* ------------------------------------------------------------ the machine */
+/* ------------------------------------------------------------ the machines */
 
-static void use_machine(struct ink_track *k, struct ink_sensor *sensor)
+/* The machines of a tracker: those of a set, or one. */
+struct choice {
+	const struct ink_machines *set;
+	const struct ink_machine *one;
+};
+
+static unsigned count_of(struct choice c)
 {
-	ink_sensor_close(k->sensor);
-	k->sensor = sensor;
-	k->m = sensor->machine;
-	k->v = sensor->view;
+	return c.set ? ink_machines_count(c.set) : 1;
+}
+
+static const struct ink_machine *machine_at(struct choice c, unsigned i)
+{
+	return c.set ? ink_machines_at(c.set, i) : c.one;
 }
 
 static struct ink_sensor *sensor_for(const struct ink_track_options *o, const struct ink_machine *machine,
@@ -420,17 +224,17 @@ static int check_states(const struct ink_machine_view *old, const struct ink_mac
 }
 
 /* All tables or none: on failure, tables that have the new rules get the old ones back. */
-static int exchange_rules(struct ink_track *k, const struct ink_machine_view *new, struct ink_why *why)
+static int exchange_rules(struct ink_stage *s, const struct ink_rules *rules, struct ink_why *why)
 {
-	struct ink_table *tables[] = {k->o.table, k->o.beside, k->o.slow};
+	struct ink_table *tables[] = {s->lane[0].table, s->lane[1].table, s->slow};
 	int error = 0;
 
 	for (unsigned i = 0; i < 3 && !error; i++) {
 		if (tables[i])
-			error = ink_set_rules(tables[i], new->rules, why);
+			error = ink_set_rules(tables[i], rules, why);
 		for (unsigned j = 0; error && j < i; j++)
 			if (tables[j])
-				ink_set_rules(tables[j], k->v->rules, NULL);
+				ink_set_rules(tables[j], s->v->rules, NULL);
 	}
 	return error;
 }
@@ -447,49 +251,172 @@ static void keep_counters(const struct ink_machine_view *old, const struct ink_m
 	memcpy(counters, kept, sizeof kept);
 }
 
-int ink_track_exchange(struct ink_track *k, const struct ink_machine *machine, struct ink_why *why)
+/* The most steps that machines tell each other to make for one packet. */
+static size_t told_of_packet(struct choice c)
 {
-	const struct ink_machine_view *new = ink_machine_view(machine);
-	struct ink_sensor *sensor;
-	int error = check_states(k->v, new, why);
+	size_t told = 0;
+
+	for (unsigned i = 0; i < count_of(c); i++)
+		told += machine_at(c, i)->chain;
+	return told;
+}
+
+/*
+ * Memory for what these machines tell each other, which is never less than before: an exchange that fails later leaves
+ * the old machines with room enough.
+ */
+static int reserve(struct ink_track *k, struct choice c, struct ink_why *why)
+{
+	size_t told = told_of_packet(c) > k->told ? told_of_packet(c) : k->told;
+	size_t block = told > TOLD_OF_BLOCK / INK_PACKET_BLOCK ? TOLD_OF_BLOCK / told : INK_PACKET_BLOCK;
+	int error = 0;
+
+	k->block = block ? block : 1;
+	for (unsigned i = 0; i < k->n && !error; i++)
+		error = ink_stage_reserve(&k->stages[i], k->block, told);
+	if (error)
+		return ink_fail(why, error, "track: no memory");
+	k->told = told;
+	return 0;
+}
+
+static int check_same(const struct ink_track *k, struct choice c, struct ink_why *why)
+{
+	int error = 0;
+
+	if (count_of(c) != k->n)
+		return ink_fail(why, -EINVAL, "there are %u machines, and there were %u", count_of(c), k->n);
+	for (unsigned i = 0; i < k->n && !error; i++) {
+		const struct ink_machine_view *old = k->stages[i].v,
+					      *new = ink_machine_view(machine_at(c, i));
+
+		if (k->n > 1 && strcmp(old->name, new->name))
+			return ink_fail(why, -EINVAL, "machine %u is %s, and it was %s", i + 1, new->name,
+					old->name);
+		error = check_states(old, new, why);
+	}
+	return error;
+}
+
+static int make_sensors(const struct ink_track *k, struct choice c, struct ink_sensor **sensors,
+			struct ink_why *why)
+{
+	for (unsigned i = 0; i < k->n; i++)
+		if (!(sensors[i] = sensor_for(&k->o, machine_at(c, i), why)))
+			return -errno;
+	return 0;
+}
+
+/* The rules of all machines or of none. */
+static int exchange_all_rules(struct ink_track *k, struct choice c, struct ink_why *why)
+{
+	int error = 0;
+
+	for (unsigned i = 0; i < k->n && !error; i++) {
+		error = exchange_rules(&k->stages[i], ink_machine_view(machine_at(c, i))->rules, why);
+		for (unsigned j = 0; error && j < i; j++)
+			exchange_rules(&k->stages[j], k->stages[j].v->rules, NULL);
+	}
+	return error;
+}
+
+static void exchange_stage(struct ink_stage *s, struct ink_sensor *sensor)
+{
+	for (unsigned i = 0; i < INK_STAGE_LANES; i++)
+		keep_counters(s->v, sensor->view, s->lane[i].counters);
+	ink_stage_use(s, sensor);
+	ink_stage_restart(s);
+}
+
+static int exchange_with(struct ink_track *k, struct choice c, struct ink_sensor **sensors,
+			 struct ink_why *why)
+{
+	int error = make_sensors(k, c, sensors, why);
+
+	if (!error)
+		error = reserve(k, c, why);
+	if (!error)
+		error = exchange_all_rules(k, c, why);
+	for (unsigned i = 0; i < k->n; i++) {
+		if (error)
+			ink_sensor_close(sensors[i]);
+		else
+			exchange_stage(&k->stages[i], sensors[i]);
+	}
+	return error;
+}
+
+static int exchange(struct ink_track *k, struct choice c, struct ink_why *why)
+{
+	struct ink_sensor **sensors;
+	int error = check_same(k, c, why);
 
 	if (error)
 		return error;
-	sensor = sensor_for(&k->o, machine, why);
-	if (!sensor)
-		return -errno;
-	error = exchange_rules(k, new, why);
-	if (error)
-		return ink_sensor_close(sensor), error;
-	keep_counters(k->v, new, k->counters);
-	keep_counters(k->v, new, k->counters_beside);
-	use_machine(k, sensor);
-	k->first = k->now; /* ticks may be of another length from here on */
-	k->origin = k->clock;
-	set_due(k);
-	return 0;
+	sensors = calloc(k->n, sizeof *sensors);
+	if (!sensors)
+		return ink_fail(why, -ENOMEM, "track: no memory");
+	error = exchange_with(k, c, sensors, why);
+	free(sensors);
+	return error;
+}
+
+/* A machine that tells others cannot run without them. */
+static int check_alone(const struct ink_machine *m, struct ink_why *why)
+{
+	if (!m->chain)
+		return 0;
+	return ink_fail(why, -EINVAL, "track: machine %s tells other machines: its set is needed",
+			ink_machine_view(m)->name);
+}
+
+int ink_track_exchange(struct ink_track *k, const struct ink_machine *machine, struct ink_why *why)
+{
+	int error = check_alone(machine, why);
+
+	return error ? error : exchange(k, (struct choice){.one = machine}, why);
+}
+
+int ink_track_exchange_set(struct ink_track *k, const struct ink_machines *machines, struct ink_why *why)
+{
+	return exchange(k, (struct choice){.set = machines}, why);
 }
 
 /* ------------------------------------------------------------------ looking */
 
+const uint64_t *ink_track_counters_of(const struct ink_track *k, unsigned machine)
+{
+	return machine < k->n ? k->stages[machine].lane[0].counters : NULL;
+}
+
+const uint64_t *ink_track_counters_beside_of(const struct ink_track *k, unsigned machine)
+{
+	return machine < k->n ? k->stages[machine].lane[1].counters : NULL;
+}
+
 const uint64_t *ink_track_counters(const struct ink_track *k)
 {
-	return k->counters;
+	return ink_track_counters_of(k, 0);
 }
 
 const uint64_t *ink_track_counters_beside(const struct ink_track *k)
 {
-	return k->counters_beside;
+	return ink_track_counters_beside_of(k, 0);
 }
 
 /* Bytes of the first struct ink_track_options and the first struct ink_track_stats. */
 enum { OPTIONS_FIRST = 88, STATS_FIRST = 168 };
 
-int ink_track_stats(const struct ink_track *k, struct ink_track_stats *stats)
+int ink_track_stats_of(const struct ink_track *k, unsigned machine, struct ink_track_stats *stats)
 {
 	static const struct ink_struct known = {"track stats", STATS_FIRST, sizeof *stats};
 
-	return ink_struct_write(&known, stats, &k->stats, NULL);
+	return machine < k->n ? ink_struct_write(&known, stats, &k->stages[machine].stats, NULL) : -EINVAL;
+}
+
+int ink_track_stats(const struct ink_track *k, struct ink_track_stats *stats)
+{
+	return ink_track_stats_of(k, 0, stats);
 }
 
 /* ------------------------------------------------------------------- making */
@@ -521,25 +448,89 @@ static int check_rules(const struct ink_table *table, const struct ink_machine_v
 	return ink_fail(why, -EINVAL, "track: the table's rules are not those of machine %s", v->name);
 }
 
+static struct choice choice_of(const struct ink_track_options *o)
+{
+	return (struct choice){o->machines, o->machine};
+}
+
+/* The tables of the i-th machine: one that runs it, one beside, a slow one. */
+static void tables_of(const struct ink_track_options *o, unsigned i, struct ink_table *tables[3])
+{
+	tables[0] = o->machines ? o->tables[i] : o->table;
+	tables[1] = !o->machines ? o->beside : o->besides ? o->besides[i] : NULL;
+	tables[2] = !o->machines ? o->slow : o->slows ? o->slows[i] : NULL;
+}
+
+static int check_tables(const struct ink_track_options *o, unsigned i, struct ink_why *why)
+{
+	const struct ink_machine_view *v = ink_machine_view(machine_at(choice_of(o), i));
+	struct ink_table *tables[3];
+	int error = 0;
+
+	tables_of(o, i, tables);
+	if (!tables[0])
+		return ink_fail(why, -EINVAL, "track: machine %s has no table", v->name);
+	for (unsigned j = 0; j < 3 && !error; j++)
+		if (tables[j])
+			error = check_rules(tables[j], v, why);
+	return error;
+}
+
+static int check_options(const struct ink_track_options *o, struct ink_why *why)
+{
+	if (!o->machines && (!o->machine || !o->table))
+		return ink_fail(why, -EINVAL, "track: a machine and a table are needed");
+	if (o->machines && (o->machine || o->table || o->beside || o->slow || !o->tables))
+		return ink_fail(why, -EINVAL,
+				"track: a set of machines has the tables of the field 'tables'");
+	if (o->machines && o->only && ink_machines_count(o->machines) > 1)
+		return ink_fail(why, -EINVAL, "track: 'only' is for one machine");
+	return o->machines ? 0 : check_alone(o->machine, why);
+}
+
 static int check(const struct ink_track_options *o, struct ink_why *why)
 {
-	const struct ink_table *tables[] = {o->table, o->beside, o->slow};
-	int error;
+	int error = check_options(o, why);
 
-	if (!o->machine || !o->table)
-		return ink_fail(why, -EINVAL, "track: a machine and a table are needed");
-	error = ink_check_version(why);
-	for (unsigned i = 0; i < 3 && !error; i++)
-		if (tables[i])
-			error = check_rules(tables[i], ink_machine_view(o->machine), why);
+	if (!error)
+		error = ink_check_version(why);
+	for (unsigned i = 0; !error && i < count_of(choice_of(o)); i++)
+		error = check_tables(o, i, why);
 	return error;
+}
+
+static int open_stage(struct ink_track *k, unsigned i, struct ink_why *why)
+{
+	struct ink_stage *s = &k->stages[i];
+	struct ink_sensor *sensor = sensor_for(&k->o, machine_at(choice_of(&k->o), i), why);
+	struct ink_table *tables[3];
+
+	if (!sensor)
+		return -errno;
+	tables_of(&k->o, i, tables);
+	s->o = &k->o;
+	s->all = k->stages;
+	s->number = i;
+	s->lane[0].table = tables[0];
+	s->lane[1].table = tables[1];
+	s->slow = tables[2];
+	ink_stage_use(s, sensor);
+	return 0;
+}
+
+static int open_all(struct ink_track *k, struct ink_why *why)
+{
+	int error = 0;
+
+	for (unsigned i = 0; i < k->n && !error; i++)
+		error = open_stage(k, i, why);
+	return error ? error : reserve(k, choice_of(&k->o), why);
 }
 
 struct ink_track *ink_track_open(const struct ink_track_options *options, struct ink_why *why)
 {
 	static const struct ink_struct known = {"track options", OPTIONS_FIRST, sizeof *options};
 	struct ink_track_options o;
-	struct ink_sensor *sensor;
 	struct ink_track *k;
 	int error = ink_struct_read(&known, &o, options, why);
 
@@ -547,22 +538,21 @@ struct ink_track *ink_track_open(const struct ink_track_options *options, struct
 		error = check(&o, why);
 	if (error)
 		return errno = -error, NULL;
-	sensor = sensor_for(&o, o.machine, why);
-	if (!sensor)
-		return NULL;
-	k = calloc(1, sizeof *k);
-	if (!k) {
-		ink_sensor_close(sensor);
+	k = calloc(1, sizeof *k + count_of(choice_of(&o)) * sizeof *k->stages);
+	if (!k)
 		return errno = -ink_fail(why, -ENOMEM, "track: no memory"), NULL;
-	}
 	k->o = o;
-	use_machine(k, sensor);
-	return k;
+	k->n = count_of(choice_of(&o));
+	error = open_all(k, why);
+	if (!error)
+		return k;
+	ink_track_close(k);
+	return errno = -error, NULL;
 }
 
 void ink_track_close(struct ink_track *k)
 {
-	if (k)
-		ink_sensor_close(k->sensor);
+	for (unsigned i = 0; k && i < k->n; i++)
+		ink_stage_release(&k->stages[i]);
 	free(k);
 }
