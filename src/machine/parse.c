@@ -78,6 +78,7 @@ static int check_machine_name(struct ink_parser *p, const struct ink_name *name,
 		if (!strcmp(before->machines[i]->name, name->text)) {
 			ink_text_error(p->text, at, "machine '%s' is also in %.100s, line %u", name->text,
 				       before->machines[i]->view.file, before->machines[i]->line);
+			p->text->stopped = -EINVAL; /* what follows would belong to the machine before */
 			return -1;
 		}
 	return 0;
