@@ -146,7 +146,7 @@ static struct ink_machine_options library_options(const struct cli_machine_optio
 {
 	return (struct ink_machine_options){.size = sizeof(struct ink_machine_options),
 					    .strict = options && options->strict,
-					    .like = options ? options->like : NULL,
+					    .like_set = options ? options->like : NULL,
 					    .complain = complain,
 					    .user = c,
 					    .try_filter = ink_filter_try,
@@ -155,30 +155,50 @@ static struct ink_machine_options library_options(const struct cli_machine_optio
 					    .n_settings = settings_of(options, settings)};
 }
 
-struct ink_machine *cli_machine(const char *name, const struct cli_machine_options *options)
+int cli_names(const struct cli_command *command, const char *text, struct cli_names *names)
 {
-	struct compilation c = {.cancelled = options ? options->cancelled : NULL};
-	struct ink_setting settings[CLI_SETTINGS_MOST];
-	struct ink_machine_options o = library_options(options, &c, settings);
-	struct ink_why why;
-	struct ink_machine *machine = ink_machine_load(name, &o, &why);
+	char *at = names->text, *end;
 
-	if (!machine && !c.reported && errno != ECANCELED)
-		cli_failed("%s", why.text);
-	return machine;
+	names->n = 0;
+	if (strlen(text) >= sizeof names->text)
+		return cli_usage(command, "the names of the machines are longer than %zu bytes",
+				 sizeof names->text - 1);
+	strcpy(names->text, text);
+	for (; at; at = end) {
+		end = strchr(at, ',');
+		if (end)
+			*end++ = 0;
+		if (!*at)
+			return cli_usage(command, "'%s': a machine has no name", text);
+		if (names->n == CLI_NAMES_MOST)
+			return cli_usage(command, "more than %d machines", CLI_NAMES_MOST);
+		names->name[names->n++] = at;
+	}
+	return CLI_DONE;
 }
 
-struct ink_machines *cli_machine_set(const char *name, const struct cli_machine_options *options)
+static struct ink_machines *load(const char *const *names, unsigned n,
+				 const struct cli_machine_options *options)
 {
 	struct compilation c = {.cancelled = options ? options->cancelled : NULL};
 	struct ink_setting settings[CLI_SETTINGS_MOST];
 	struct ink_machine_options o = library_options(options, &c, settings);
 	struct ink_why why;
-	struct ink_machines *set = ink_machines_load(&name, 1, &o, &why);
+	struct ink_machines *set = ink_machines_load(names, n, &o, &why);
 
 	if (!set && !c.reported && errno != ECANCELED)
 		cli_failed("%s", why.text);
 	return set;
+}
+
+struct ink_machines *cli_machines(const struct cli_names *names, const struct cli_machine_options *options)
+{
+	return load(names->name, names->n, options);
+}
+
+struct ink_machines *cli_machine_set(const char *name, const struct cli_machine_options *options)
+{
+	return load(&name, 1, options);
 }
 
 const struct ink_bundled *cli_bundled(const char *name)

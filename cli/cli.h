@@ -98,6 +98,10 @@ int cli_nothing_more(const struct cli_line *line, int argc, char **argv);
 /* Digits alone; for a `take`. 0, or -EINVAL. */
 int cli_digits(const char *text, uint64_t *number);
 
+/* As CLI_NUMBER and CLI_SIZE have it; for a `take`. 0, or -EINVAL. */
+int cli_number(const char *text, uint64_t *number);
+int cli_size(const char *text, uint64_t *bytes);
+
 /* Non-zero: the option of that name was on the line. */
 int cli_given(const struct cli_line *line, const char *name);
 
@@ -176,19 +180,31 @@ struct cli_settings {
 int cli_take_setting(const char *text, void *settings);
 
 struct cli_machine_options {
-	int strict;                     /* warnings are errors */
-	const struct cli_settings *set; /* values for the machine's params, or NULL */
-	const struct ink_machine *like; /* the machine whose flows it continues, or NULL */
-	int (*cancelled)(void);         /* non-zero: compiling ends; or NULL */
+	int strict;                      /* warnings are errors */
+	const struct cli_settings *set;  /* values for the machine's params, or NULL */
+	const struct ink_machines *like; /* the machines that these replace, or NULL */
+	int (*cancelled)(void);          /* non-zero: compiling ends; or NULL */
 };
 
-/*
- * Loads a machine. NULL: it reported what is wrong, or was cancelled. `options` may be
- * NULL. ink_machine_free it.
- */
-struct ink_machine *cli_machine(const char *name, const struct cli_machine_options *options);
+/* Files and bundled machines that a word of the command line names: "scan,./mine.fsm". */
+enum { CLI_NAMES_MOST = 16 };
 
-/* The same for all machines of one file. */
+struct cli_names {
+	unsigned n;
+	const char *name[CLI_NAMES_MOST];
+	char text[4096]; /* the names, each with its end */
+};
+
+/* Takes the names apart. CLI_USAGE: one is empty, or there are too many; that was reported. */
+int cli_names(const struct cli_command *command, const char *text, struct cli_names *names);
+
+/*
+ * Loads all machines of these files and names. NULL: it reported what is wrong, or was
+ * cancelled. `options` may be NULL. ink_machines_free it.
+ */
+struct ink_machines *cli_machines(const struct cli_names *names, const struct cli_machine_options *options);
+
+/* The same for one file or name. */
 struct ink_machines *cli_machine_set(const char *name, const struct cli_machine_options *options);
 
 /* The bundled machine of that name, or NULL. */

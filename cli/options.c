@@ -83,6 +83,16 @@ int cli_digits(const char *text, uint64_t *number)
 	return *end || errno ? -EINVAL : 0;
 }
 
+int cli_number(const char *text, uint64_t *number)
+{
+	return whole(text, 1000, 0, number);
+}
+
+int cli_size(const char *text, uint64_t *bytes)
+{
+	return whole(text, 1024, 1, bytes);
+}
+
 /* "0.001", "0.1%", "1e-3", "1/1024": 0 to 1. */
 static int part_of(const char *text, double *part)
 {

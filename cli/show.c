@@ -41,7 +41,7 @@ static int show_file(const char *name)
 /* A name that is neither a bundled machine's nor a file's: loading it fails, with the reason. */
 static int no_such_machine(const char *name)
 {
-	ink_machine_free(cli_machine(name, NULL));
+	ink_machines_free(cli_machine_set(name, NULL));
 	return CLI_FAILED;
 }
 

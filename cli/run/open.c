@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* inkling run: opens and closes the machine, tables, input and outputs of a session. */
+/* inkling run: opens and closes the machines, tables, input and outputs of a session. */
 #include <errno.h>
 #include <net/if.h>
 #include <stdlib.h>
@@ -11,62 +11,96 @@
 
 /* --------------------------------------------------------------------------- machine */
 
-/* What a machine does, as far as options depend on it. */
+/* What the machines do, as far as options depend on it. */
 struct abilities {
-	int reports, saves, counts_timeouts;
+	int reports, saves, weighs, timeouts, counts_timeouts;
+	const struct ink_tell *tells; /* the first link, or NULL */
+	const char *teller;           /* its file */
 };
 
-static struct abilities abilities_of(const struct ink_machine_view *v)
+static void add_actions(struct abilities *a, const struct ink_machine_view *v)
+{
+	for (unsigned i = 0; i < v->actions; i++) {
+		const struct ink_action_more *more = &v->action_more[i];
+
+		a->reports |= v->action[i].report != NULL;
+		a->saves |= v->action[i].saves;
+		if (!a->tells && more->n_tells) {
+			a->tells = more->tells;
+			a->teller = v->file;
+		}
+	}
+}
+
+static struct abilities abilities_of(const struct session *s)
 {
 	struct abilities a = {0};
 
-	for (unsigned i = 0; i < v->actions; i++) {
-		a.reports |= v->action[i].report != NULL;
-		a.saves |= v->action[i].saves;
+	for (unsigned m = 0; m < s->n; m++) {
+		const struct ink_machine_view *v = s->members[m].view;
+
+		add_actions(&a, v);
+		a.weighs |= v->weighs;
+		a.timeouts |= v->timeouts;
+		for (unsigned i = 0; i <= v->rules->states; i++)
+			a.counts_timeouts |= v->on_timeout[i] != 0;
 	}
-	for (unsigned i = 0; i <= v->rules->states; i++)
-		a.counts_timeouts |= v->on_timeout[i] != 0;
 	return a;
 }
 
-/* Options without effect on this machine, or that would change what it counts, are errors. */
-static int check_machine(const struct session *s)
+/* The second pass steps only candidates, so it does not know all that they would tell other machines. */
+static int check_two_pass(const struct session *s, const struct abilities *a)
+{
+	const char *name = s->request->machine;
+
+	if (a->tells)
+		return cli_failed(
+			"%s:%u:%u: tells another machine, and --two-pass is for machines without links",
+			a->teller, a->tells->line, a->tells->column);
+	if (s->n > 1)
+		return cli_failed("%s: --two-pass is for one machine", name);
+	if (!a->reports)
+		return cli_failed("%s: makes no reports, so --two-pass has no effect", name);
+	if (a->weighs)
+		return cli_failed("%s: its conditions depend on counters, and --two-pass counts only "
+				  "candidates",
+				  name);
+	return CLI_DONE;
+}
+
+/* Options without effect on these machines, or that would change what they count, are errors. */
+static int check_machines(const struct session *s)
 {
 	const struct request *r = s->request;
-	const struct ink_machine_view *v = s->view;
-	struct abilities a = abilities_of(v);
+	struct abilities a = abilities_of(s);
 	struct ink_kind_info kind = cli_kind(r->table.kind);
 	int filter = (kind.can & INK_CAN_TIME_OUT) && !(kind.can & INK_CAN_CENSUS);
 
-	if (r->two_pass && !a.reports)
-		return cli_failed("%s: makes no reports, so --two-pass has no effect", r->machine);
-	if (r->two_pass && v->weighs)
-		return cli_failed("%s: its conditions depend on counters, and --two-pass counts only "
-				  "candidates",
-				  r->machine);
+	if (r->two_pass && check_two_pass(s, &a))
+		return CLI_FAILED;
 	if (r->write && !a.saves)
 		return cli_failed("%s: saves no packets, so -w has no effect", r->machine);
-	if (r->table.age_bits && !v->timeouts)
+	if (r->table.age_bits && !a.timeouts)
 		return cli_failed("%s: has no time-outs, so --age-bits has no effect", r->machine);
 	if (filter && a.counts_timeouts && !r->no_timeouts)
 		return cli_failed("%s: counts flows that time out, and the kind %s expires cells, not flows; "
 				  "use --no-timeouts or another kind",
 				  r->machine, kind.name);
-	return CLI_DONE;
+	return sizes_check(s);
 }
 
 /* ---------------------------------------------------------------------------- tables */
 
 /* An exact table that also runs the machine. */
-static struct ink_table *exact_machine(const struct session *s, struct ink_why *why)
+static struct ink_table *exact_machine(const struct session *s, const struct member *m, struct ink_why *why)
 {
 	struct ink_options o = {.size = sizeof o,
 				.kind = INK_EXACT,
-				.states = s->view->rules->states,
+				.states = m->view->rules->states,
 				.flows = 1,
-				.age_bits = s->view->timeouts && !s->request->no_timeouts,
+				.age_bits = m->view->timeouts && !s->request->no_timeouts,
 				.seed = s->request->table.seed,
-				.rules = s->view->rules};
+				.rules = m->view->rules};
 
 	return ink_create(&o, why);
 }
@@ -80,17 +114,18 @@ struct cli_ages session_ages(const struct session *s)
 				 s->request->no_timeouts ? 0 : bits};
 }
 
-static struct ink_table *main_table(struct session *s, struct ink_why *why)
+static struct ink_table *main_table(struct session *s, const struct member *m, struct ink_why *why)
 {
 	struct ink_options o = s->request->table;
 
 	if (s->second)
-		return exact_machine(s, why);
-	o.states = s->view->rules->states;
-	o.rules = s->view->rules;
-	if (!o.flows && !o.bytes)
-		o.flows = DEFAULT_FLOWS;
-	if (!o.age_bits && s->view->timeouts && !s->request->no_timeouts)
+		return exact_machine(s, m, why);
+	o.states = m->view->rules->states;
+	o.rules = m->view->rules;
+	sizes_apply(s, m, &o);
+	if (!m->view->timeouts)
+		o.age_bits = 0;
+	else if (!o.age_bits && !s->request->no_timeouts)
 		o.age_bits = CLI_AGE_BITS;
 	if (s->request->two_pass && !(s->first_pass = first_pass_make(&o, why)))
 		return NULL;
@@ -98,31 +133,40 @@ static struct ink_table *main_table(struct session *s, struct ink_why *why)
 }
 
 /* What runs beside the main table. Non-zero: why. */
-static int open_companions(struct session *s, int timeouts, struct ink_why *why)
+static int open_companions(struct session *s, struct member *m, int timeouts, struct ink_why *why)
 {
 	const struct request *r = s->request;
 
-	if (r->verify && !(s->beside = exact_machine(s, why)))
+	if (r->verify && !(m->beside = exact_machine(s, m, why)))
 		return -1;
-	if (r->verify && !(s->verifier = verifier_make(r->table.seed, timeouts, why)))
+	if (r->verify && !(m->verifier = verifier_make(r->table.seed, timeouts, why)))
 		return -1;
-	if (r->exact_for_unsure && !(s->slow = exact_machine(s, why)))
+	if (r->exact_for_unsure && !(m->slow = exact_machine(s, m, why)))
 		return -1;
 	if (s->first_pass && !(s->candidates = candidates_make(r->table.seed, why)))
 		return -1;
 	return 0;
 }
 
-static int open_tables(struct session *s)
+static int open_member(struct session *s, struct member *m)
 {
 	struct ink_why why = {"no memory"};
-	int timeouts = s->view->timeouts && !s->request->no_timeouts;
+	int timeouts = m->view->timeouts && !s->request->no_timeouts;
 
-	s->table = main_table(s, &why);
-	if (!s->table)
-		return cli_failed("%s%s", why.text,
+	m->table = main_table(s, m, &why);
+	if (!m->table)
+		return cli_failed("%s%s%s%s", s->n > 1 ? m->view->name : "", s->n > 1 ? ": " : "", why.text,
 				  errno == ENOTSUP && timeouts ? " (try --no-timeouts)" : "");
-	return open_companions(s, timeouts, &why) ? cli_failed("%s", why.text) : CLI_DONE;
+	return open_companions(s, m, timeouts, &why) ? cli_failed("%s", why.text) : CLI_DONE;
+}
+
+static int open_tables(struct session *s)
+{
+	int error = CLI_DONE;
+
+	for (unsigned i = 0; i < s->n && !error; i++)
+		error = open_member(s, &s->members[i]);
+	return error;
 }
 
 /* ----------------------------------------------------------------------------- input */
@@ -172,8 +216,9 @@ static int no_input(const struct request *r, int error, const struct ink_why *wh
 			"%s; %s is a file: -r reads one file, and the words behind it are the filter",
 			why->text, r->file_in_filter);
 	if (error == EINVAL && r->machine_in_filter)
-		return cli_failed("%s; %s is a machine: one is run, and the words behind it are the filter",
-				  why->text, r->machine_in_filter);
+		return cli_failed("%s; %s is a machine: several are written %s,%s, and the words behind them "
+				  "are the filter",
+				  why->text, r->machine_in_filter, r->machine, r->machine_in_filter);
 	return r->interface ? no_interface(r, why) : cli_failed("%s", why->text);
 }
 
@@ -202,22 +247,33 @@ static int is_candidate(uint64_t id, void *user)
 	return candidates_have(((const struct session *)user)->candidates, id);
 }
 
+/* The tables of all members, kind by kind, as the tracker takes them. */
+static void list_tables(struct session *s)
+{
+	for (unsigned i = 0; i < s->n; i++) {
+		s->tables[i] = s->members[i].table;
+		s->tables[s->n + i] = s->members[i].beside;
+		s->tables[2 * s->n + i] = s->members[i].slow;
+	}
+}
+
 static int open_track(struct session *s)
 {
 	struct ink_track_options o = {.size = sizeof o,
-				      .machine = s->machine,
-				      .table = s->table,
-				      .beside = s->beside,
-				      .slow = s->slow,
+				      .machines = s->machines,
+				      .tables = s->tables,
+				      .besides = s->tables + s->n,
+				      .slows = s->tables + 2 * s->n,
 				      .only = s->second ? is_candidate : NULL,
 				      .link = session_link(s),
 				      .seed = s->request->chance_seed,
 				      .no_timeouts = s->request->no_timeouts,
-				      .every = s->verifier || s->first_pass,
+				      .every = s->request->verify || s->first_pass,
 				      .moved = session_moved,
 				      .user = s};
 	struct ink_why why = {""};
 
+	list_tables(s);
 	s->track = ink_track_open(&o, &why);
 	return s->track ? CLI_DONE : cli_failed("%s", why.text);
 }
@@ -228,12 +284,15 @@ static int open_track(struct session *s)
 static int check_output(const struct request *r, const char *option, const char *name)
 {
 	struct cli_file output = {name, STDOUT_FILENO};
-	struct cli_file machine = {cli_bundled(r->machine) ? NULL : r->machine, STDIN_FILENO};
 
 	if (cli_same_file(output, (struct cli_file){r->file, STDIN_FILENO}))
 		return cli_failed("%s: is the input, and %s would overwrite it", name, option);
-	if (cli_same_file(output, machine))
-		return cli_failed("%s: is the machine, and %s would overwrite it", name, option);
+	for (unsigned i = 0; i < r->names.n; i++) {
+		const char *machine = r->names.name[i];
+
+		if (!cli_bundled(machine) && cli_same_file(output, (struct cli_file){machine, STDIN_FILENO}))
+			return cli_failed("%s: is the machine, and %s would overwrite it", name, option);
+	}
 	return CLI_DONE;
 }
 
@@ -300,17 +359,27 @@ static int no_machine(const char *name)
 	return session_exit_code(signal);
 }
 
+static int open_machines(struct session *s)
+{
+	s->machines = cli_machines(
+		&s->request->names,
+		&(struct cli_machine_options){.set = &s->request->set, .cancelled = session_interrupted});
+	if (!s->machines)
+		return no_machine(s->request->machine);
+	s->members = calloc(ink_machines_count(s->machines), sizeof *s->members);
+	s->tables = calloc(3 * ink_machines_count(s->machines), sizeof(struct ink_table *));
+	if (!s->members || !s->tables)
+		return cli_failed("no memory");
+	s->n = ink_machines_count(s->machines);
+	for (unsigned i = 0; i < s->n; i++)
+		s->members[i].view = ink_machine_view(ink_machines_at(s->machines, i));
+	return check_machines(s);
+}
+
 int session_open(struct session *s)
 {
-	int error;
+	int error = open_machines(s);
 
-	s->machine = cli_machine(
-		s->request->machine,
-		&(struct cli_machine_options){.set = &s->request->set, .cancelled = session_interrupted});
-	if (!s->machine)
-		return no_machine(s->request->machine);
-	s->view = ink_machine_view(s->machine);
-	error = check_machine(s);
 	if (!error)
 		error = open_tables(s);
 	if (!error)
@@ -341,15 +410,23 @@ int session_close_output(struct session *s)
 	return result;
 }
 
+static void close_member(struct member *m)
+{
+	ink_free(m->table);
+	ink_free(m->beside);
+	ink_free(m->slow);
+	verifier_free(m->verifier);
+}
+
 void session_close(struct session *s)
 {
 	session_close_output(s);
 	ink_track_close(s->track);
 	ink_capture_close(s->capture);
-	ink_free(s->table);
-	ink_free(s->beside);
-	ink_free(s->slow);
+	for (unsigned i = 0; i < s->n; i++)
+		close_member(&s->members[i]);
 	first_pass_free(s->first_pass);
-	verifier_free(s->verifier);
-	ink_machine_free(s->machine);
+	free(s->members);
+	free(s->tables);
+	ink_machines_free(s->machines);
 }

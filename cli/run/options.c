@@ -28,8 +28,16 @@ static const struct cli_option options[] = {
 	{.name = "c", .how = CLI_NUMBER, .at = AT(packets), .least = 1, .longer = " count packets "},
 	{.name = "q", .how = CLI_FLAG, .at = AT(quiet), .longer = " quiet silent "},
 	{.name = "kind", .how = CLI_CHOICE, .at = AT(table.kind), .words = cli_kinds, .least = 1},
-	{.name = "flows", .how = CLI_NUMBER, .at = AT(table.flows), .least = 1},
-	{.name = "memory", .how = CLI_SIZE, .at = AT(table.bytes), .least = 1},
+	{.name = "flows",
+	 .how = CLI_OWN,
+	 .at = AT(flows),
+	 .take = sizes_take_flows,
+	 .shape = "a whole number from 1 to 1e18, such as 1500, 1.5M or 1e6, or MACHINE=NUMBER"},
+	{.name = "memory",
+	 .how = CLI_OWN,
+	 .at = AT(memory),
+	 .take = sizes_take_memory,
+	 .shape = "a size up to 1e18 bytes, such as 512k, 4M or 1.5G, or MACHINE=SIZE"},
 	{.name = "error", .how = CLI_SHARE, .at = AT(table.error)},
 	{.name = "smallest", .how = CLI_FLAG, .at = AT(table.smallest)},
 	{.name = "full", .how = CLI_CHOICE, .at = AT(table.full), .words = policies, .least = INK_UNSURE},
@@ -171,6 +179,8 @@ int run_options(int argc, char **argv, struct request *r)
 	r->machine = argv[optind++];
 	r->file_in_filter = name_of_a_file(argc - optind, argv + optind);
 	r->machine_in_filter = name_of_a_machine(argc - optind, argv + optind);
-	error = check_combinations(r);
+	error = cli_names(&cli_run, r->machine, &r->names);
+	if (!error)
+		error = check_combinations(r);
 	return error ? error : join(argc - optind, argv + optind, &r->filter);
 }

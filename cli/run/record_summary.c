@@ -52,7 +52,7 @@ static void put_counts(FILE *to, const struct ink_machine_view *view, const uint
 /* The counters that lack the flows left at the end, if there are any. */
 static void put_incomplete(FILE *to, const struct results *r)
 {
-	const struct ink_machine_view *view = r->session->view;
+	const struct ink_machine_view *view = r->member->view;
 	unsigned lacking = 0;
 
 	for (unsigned i = 0; i < view->counters; i++)
@@ -88,9 +88,10 @@ static void put_passes(FILE *to, const struct results *r)
 		fputs(",\"may_miss\":null", to);
 }
 
-static void put_verify(FILE *to, const struct session *s)
+static void put_verify(FILE *to, const struct results *r)
 {
-	const struct tally *t = s->verifier ? verifier_tally(s->verifier) : NULL;
+	const struct member *m = r->member;
+	const struct tally *t = m->verifier ? verifier_tally(m->verifier) : NULL;
 
 	if (!t) {
 		fputs(",\"verify\":null", to);
@@ -102,13 +103,15 @@ static void put_verify(FILE *to, const struct session *s)
 			difference_name((enum difference)d), t->events[d], t->flows[d]);
 	fprintf(to, ",\"settled\":%" PRIu64 ",\"settled_lost\":%" PRIu64 ",\"settled_changed\":%" PRIu64,
 		t->settled, t->lost, t->changed);
-	put_counts(to, s->view, ink_track_counters_beside(s->track));
+	if (r->session->n > 1)
+		fprintf(to, ",\"extra_steps\":%" PRIu64 ",\"missing_steps\":%" PRIu64, t->extra, t->missing);
+	put_counts(to, m->view, results_counters_beside(r));
 	putc('}', to);
 }
 
 static void put_traffic(FILE *to, const struct results *r)
 {
-	const struct session *s = r->session;
+	const struct member *m = r->member;
 	const struct ink_capture_stats *c = &r->input;
 	const struct ink_track_stats *k = &r->track;
 
@@ -118,7 +121,7 @@ static void put_traffic(FILE *to, const struct results *r)
 	fprintf(to,
 		",\"flows\":%" PRIu64 ",\"expired\":%" PRIu64 ",\"unsure\":%" PRIu64 ",\"reports\":%" PRIu64
 		",\"saved\":%" PRIu64 ",\"dropped_by_kernel\":%" PRIu64,
-		k->begun, k->expired, k->unsure, s->reports, s->saved, c->dropped + c->dropped_by_interface);
+		k->begun, k->expired, k->unsure, m->reports, m->saved, c->dropped + c->dropped_by_interface);
 }
 
 /* The circumstances of the run. */
@@ -134,21 +137,22 @@ static void put_run(FILE *to, const struct session *s)
 void record_summary(FILE *to, const char *type, const struct results *r)
 {
 	const struct session *s = r->session;
+	const struct ink_machine_view *view = r->member->view;
 
 	record_head(to, type, r->input.packets ? &r->input.last : NULL, &s->source);
-	record_machine(to, s->view);
+	record_machine(to, view);
 	put_run(to, s);
 	put_traffic(to, r);
-	put_census(to, s->view, &r->census);
-	put_counts(to, s->view, ink_track_counters(s->track));
+	put_census(to, view, &r->census);
+	put_counts(to, view, results_counters(r));
 	put_incomplete(to, r);
 	fputs(",\"times\":", to);
-	cli_put_times_json(s->view, session_ages(s), to);
+	cli_put_times_json(view, session_ages(s), to);
 	put_table(to, "table", results_main_table(r));
 	if (r->first)
 		put_passes(to, r);
-	if (s->slow)
+	if (r->member->slow)
 		put_table(to, "slow_table", &r->slow);
-	put_verify(to, s);
+	put_verify(to, r);
 	fputs("}\n", to);
 }

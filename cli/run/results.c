@@ -12,34 +12,52 @@ static struct ink_stats stats_of(const struct ink_table *table)
 }
 
 /* The compiler makes several states of a written one; their flows are added up. */
-static void read_census(struct written *census, const struct session *s)
+static void read_census(struct written *census, const struct member *m)
 {
 	struct ink_counts counts;
 
-	*census = (struct written){.known = ink_census(s->table, &counts) == 0};
+	*census = (struct written){.known = ink_census(m->table, &counts) == 0};
 	if (!census->known)
 		return;
 	census->unsure = counts.unsure;
-	for (unsigned i = 0; i < s->view->rules->states; i++)
-		census->state[s->view->state_of[i]] += counts.state[i];
+	for (unsigned i = 0; i < m->view->rules->states; i++)
+		census->state[m->view->state_of[i]] += counts.state[i];
 }
 
-void results_read(struct results *r, const struct session *s, const struct session *first)
+void results_read(struct results *r, const struct session *s, unsigned i, const struct session *first)
 {
+	const struct member *m = &s->members[i];
+
 	*r = (struct results){.session = s,
+			      .member = m,
 			      .first = first,
 			      .input = {.size = sizeof r->input},
 			      .track = {.size = sizeof r->track},
-			      .table = stats_of(s->table),
-			      .first_table = stats_of(first ? first->table : NULL),
-			      .slow = stats_of(s->slow),
-			      .beside = stats_of(s->beside)};
+			      .table = stats_of(m->table),
+			      .first_table = stats_of(first ? first->members[i].table : NULL),
+			      .slow = stats_of(m->slow),
+			      .beside = stats_of(m->beside)};
 	if (s->capture)
 		ink_capture_stats(s->capture, &r->input);
-	ink_track_stats(s->track, &r->track);
-	read_census(&r->census, s);
+	ink_track_stats_of(s->track, i, &r->track);
+	read_census(&r->census, m);
 	if (s->candidates)
 		candidates_size(s->candidates, &r->candidates.flows, &r->candidates.bytes);
+}
+
+static unsigned number_of(const struct results *r)
+{
+	return (unsigned)(r->member - r->session->members);
+}
+
+const uint64_t *results_counters(const struct results *r)
+{
+	return ink_track_counters_of(r->session->track, number_of(r));
+}
+
+const uint64_t *results_counters_beside(const struct results *r)
+{
+	return ink_track_counters_beside_of(r->session->track, number_of(r));
 }
 
 const struct ink_stats *results_main_table(const struct results *r)
@@ -58,7 +76,7 @@ static int raises(const struct ink_action *a, unsigned counter)
 /* The last of the rows is that of unsure. */
 int results_incomplete(const struct results *r, unsigned counter)
 {
-	const struct ink_machine_view *v = r->session->view;
+	const struct ink_machine_view *v = r->member->view;
 
 	for (unsigned i = 0; r->session->endless && i <= v->rules->states; i++)
 		if (raises(&v->action[v->on_end[i]], counter))

@@ -5,9 +5,9 @@
 #include "cli/run/run.h"
 
 static const char help[] =
-	"usage: inkling run MACHINE (-r FILE | -i INTERFACE) [OPTIONS] [FILTER]\n"
+	"usage: inkling run MACHINE[,...] (-r FILE | -i INTERFACE) [OPTIONS] [FILTER]\n"
 	"\n"
-	"Runs a state machine over traffic, keeps a few bits of state for every flow, and\n"
+	"Runs state machines over traffic, keeps a few bits of state for every flow, and\n"
 	"prints a summary. MACHINE is a file, if it has a slash in its name or ends in\n"
 	".fsm, or the name of a bundled machine ('inkling check --list').\n"
 	"\n"
@@ -21,8 +21,9 @@ static const char help[] =
 	"                    follow it, and after -- everything is filter\n"
 	"\n"
 	"the table:\n"
-	"  --flows N         flows to hold at once (default 1M)\n"
-	"  --memory SIZE     memory for the whole table\n"
+	"  --flows N         flows to hold at once, for each machine (default 1M)\n"
+	"  --memory SIZE     memory for all tables; machines share it in equal parts\n"
+	"  --flows NAME=N, --memory NAME=SIZE   for the machine of that name\n"
 	"  --error P         highest share of strangers answered (default 1/1024)\n"
 	"  --kind K          line (default), compact, dleft, exact, stateful, direct, kbf\n"
 	"  --smallest        compact: the fewest bits, though 2 % more may be faster\n"

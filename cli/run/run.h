@@ -3,7 +3,8 @@
  * inkling run: what its files share.
  *
  *     options.c     from the command line to a struct request
- *     open.c        opens and closes the machine, tables, input and outputs of a session
+ *     sizes.c       how large the tables of several machines are
+ *     open.c        opens and closes the machines, tables, input and outputs of a session
  *     session.c     passes packets through them, answers signals
  *     first_pass.c  the rules of the first of two passes, and how much it may miss
  *     candidates.c  the flows that the first pass finds
@@ -28,8 +29,22 @@ enum { DEFAULT_FLOWS = 1000000 };
 
 /* --------------------------------------------------------------------------- request */
 
+/* --flows or --memory: for all machines, and for some by their names. */
+enum { SIZES_MOST = 32, MACHINE_NAME = 64 };
+
+struct sizes {
+	uint64_t common; /* 0: not given */
+	unsigned n;
+	struct {
+		char name[MACHINE_NAME];
+		uint64_t value;
+	} of[SIZES_MOST];
+};
+
 struct request {
-	const char *machine;
+	const char *machine; /* as on the command line: one name, or several */
+	struct cli_names names;
+	struct sizes flows, memory;
 	struct cli_settings set;       /* --set */
 	const char *file;              /* -r */
 	const char *interface;         /* -i */
@@ -41,7 +56,7 @@ struct request {
 	uint64_t packets;              /* -c; 0: all */
 	uint64_t seed;                 /* --seed; 0: none */
 	uint64_t chance_seed;          /* of `chance` conditions */
-	struct ink_options table;      /* its seed makes the secret */
+	struct ink_options table;      /* without flows and bytes; its seed makes the secret */
 	int verify;
 	int two_pass;
 	int exact_for_unsure;
@@ -53,6 +68,10 @@ struct request {
 
 /* CLI_DONE: all is read. CLI_HELPED: the line asked for help. Else the exit code. */
 int run_options(int argc, char **argv, struct request *r);
+
+/* For the command line: a value, or NAME=value, is added to a struct sizes. */
+int sizes_take_flows(const char *text, void *sizes);
+int sizes_take_memory(const char *text, void *sizes);
 
 /* ---------------------------------------------------------------------------- verify */
 
@@ -79,6 +98,8 @@ struct tally {
 	uint64_t settled; /* times that a flow entered a state that is not expendable, in both tables */
 	uint64_t lost;    /* settled flows that the table then lacked while the exact one had them */
 	uint64_t changed; /* settled flows that it then had in another state */
+	uint64_t extra;   /* told steps that the exact machines did not make */
+	uint64_t missing; /* told steps that only they made */
 };
 
 struct verifier;
@@ -117,18 +138,28 @@ int first_pass_misses(const struct first_pass *p, uint64_t *flows);
 
 /* --------------------------------------------------------------------------- session */
 
-/* One pass over the input. */
+/* A machine of a session, with its tables, and what it has done. */
+struct member {
+	const struct ink_machine_view *view;
+	struct ink_table *table;
+	struct ink_table *beside; /* exact; --verify */
+	struct ink_table *slow;   /* exact; --exact-for unsure */
+	struct verifier *verifier;
+	uint64_t reports; /* made */
+	uint64_t saved;   /* packets written */
+	uint64_t dropped; /* packets with that verdict */
+};
+
+/* One pass over the input. Two passes have one machine. */
 struct session {
 	const struct request *request;
-	const struct ink_machine_view *view;
-	struct ink_machine *machine;
-	struct ink_table *table;
-	struct ink_table *beside;      /* exact; --verify */
-	struct ink_table *slow;        /* exact; --exact-for unsure */
+	struct ink_machines *machines;
+	unsigned n;
+	struct member *members;        /* one for each machine */
+	struct ink_table **tables;     /* of all members, as ink_track_open takes them */
 	struct candidates *candidates; /* the flows of the second pass, or those found by the first */
 	struct first_pass *first_pass; /* non-NULL: this is the first of two passes */
-	struct verifier *verifier;
-	struct ink_capture *capture; /* NULL: an interrupt came while it was being opened */
+	struct ink_capture *capture;   /* NULL: an interrupt came while it was being opened */
 	struct ink_track *track;
 	struct ink_dump *dump;
 	FILE *records;
@@ -140,9 +171,6 @@ struct session {
 	int interrupted_by; /* the signal that ended the reading of a file, also in the pass before; or 0 */
 	uint64_t most;      /* packets to read; 0: all */
 	uint64_t read;      /* packets, so far */
-	uint64_t reports;   /* made */
-	uint64_t saved;     /* packets written */
-	uint64_t dropped;   /* packets with that verdict */
 	int failure;        /* -errno of a callback, or 0 */
 	const char *failed; /* what that callback worked on */
 };
@@ -159,6 +187,12 @@ enum ink_link session_link(const struct session *s);
 
 /* When time-outs fire: the table that runs the machine decides. */
 struct cli_ages session_ages(const struct session *s);
+
+/* Do the sizes of the tables make sense? CLI_DONE or CLI_FAILED. */
+int sizes_check(const struct session *s);
+
+/* Sets flows and bytes of the member's table. */
+void sizes_apply(const struct session *s, const struct member *m, struct ink_options *o);
 
 /* For ink_track_open; `user` is the session. */
 void session_moved(const struct ink_moved *m, void *user);
@@ -185,9 +219,10 @@ struct held {
 	uint64_t flows, bytes;
 };
 
-/* The numbers of a summary. ink_stats and ink_census walk a whole table: each is called once. */
+/* The numbers of a summary, of one machine. ink_stats and ink_census walk a whole table: each is called once. */
 struct results {
 	const struct session *session;
+	const struct member *member;
 	const struct session *first; /* the first pass, if this is the second; or NULL */
 	struct ink_capture_stats input;
 	struct ink_track_stats track;
@@ -196,8 +231,12 @@ struct results {
 	struct held candidates;
 };
 
-/* `first`: the first pass, if `s` is the second; or NULL. */
-void results_read(struct results *r, const struct session *s, const struct session *first);
+/* Of the i-th machine. `first`: the first pass, if `s` is the second; or NULL. */
+void results_read(struct results *r, const struct session *s, unsigned i, const struct session *first);
+
+/* What the machine has counted, and what it would have counted with exact tables. */
+const uint64_t *results_counters(const struct results *r);
+const uint64_t *results_counters_beside(const struct results *r);
 
 /* The table that the options describe: with two passes, the first one's. */
 const struct ink_stats *results_main_table(const struct results *r);
@@ -207,8 +246,10 @@ int results_incomplete(const struct results *r, unsigned counter);
 
 /* ---------------------------------------------------------------------------- output */
 
-/* `type`: "statistics" during the run, "summary" at its end. */
+/* A record of one machine. `type`: "statistics" during the run, "summary" at its end. */
 void record_summary(FILE *to, const char *type, const struct results *r);
+
+/* The part of one machine; that of the first begins with what all share, that of the last ends so. */
 void summary_show(FILE *to, const struct results *r);
 
 #endif

@@ -70,37 +70,37 @@ static void note_failure(struct session *s, const char *what, int error)
 	s->failed = what;
 }
 
-static void save_packet(struct session *s, const struct ink_packet *p)
+static void save_packet(struct session *s, struct member *by, const struct ink_packet *p)
 {
 	int error = s->dump ? ink_dump_packet(s->dump, p) : 0;
 
 	if (error)
 		note_failure(s, s->request->write, error);
-	s->saved += s->dump != NULL && !error;
+	by->saved += s->dump != NULL && !error;
 }
 
 /* A line replaces the progress, which is on the same terminal; the next progress comes below. */
-static void report(struct session *s, const struct ink_moved *m)
+static void report(struct session *s, struct member *by, const struct ink_moved *m)
 {
-	s->reports++;
+	by->reports++;
 	if (s->records)
-		record_report(s->records, s->view, m, &s->source);
+		record_report(s->records, by->view, m, &s->source);
 	if (!s->shows)
 		return;
 	cli_progress_end();
-	report_show(stdout, s->view, m);
+	report_show(stdout, by->view, m);
 }
 
-static void act(struct session *s, const struct ink_moved *m)
+static void act(struct session *s, struct member *by, const struct ink_moved *m)
 {
 	const struct ink_action *a = m->action;
 
 	if (a->report)
-		report(s, m);
+		report(s, by, m);
 	if (a->saves)
-		save_packet(s, m->packet);
+		save_packet(s, by, m->packet);
 	if (a->verdict == INK_DROP)
-		s->dropped++;
+		by->dropped++;
 }
 
 static int is_lost(const struct ink_moved *m)
@@ -118,59 +118,72 @@ static void find_candidates(struct session *s, const struct ink_moved *m)
 void session_moved(const struct ink_moved *m, void *user)
 {
 	struct session *s = user;
+	struct member *by = &s->members[m->machine];
 
-	if (s->verifier)
-		verifier_see(s->verifier, m, s->view->rules);
+	if (by->verifier)
+		verifier_see(by->verifier, m, by->view->rules);
 	if (s->first_pass)
 		find_candidates(s, m);
 	else
-		act(s, m);
+		act(s, by, m);
 }
 
 /* ------------------------------------------------------------------------- reloading */
 
-static void use_machine(struct session *s, struct ink_machine *machine)
+static void use_machines(struct session *s, struct ink_machines *machines)
 {
-	ink_machine_free(s->machine);
-	s->machine = machine;
-	s->view = ink_machine_view(machine);
+	ink_machines_free(s->machines);
+	s->machines = machines;
+	for (unsigned i = 0; i < s->n; i++)
+		s->members[i].view = ink_machine_view(ink_machines_at(machines, i));
 	cli_say("%s: reloaded", s->request->machine);
 }
 
-/* 0: the flows are now the new machine's. Else why not. */
-static int exchange(struct session *s, struct ink_machine *machine, struct ink_why *why)
+/* A table that was made for a machine without time-outs keeps no ages. */
+static int lacks_ages(const struct session *s, const struct ink_machines *machines)
 {
-	if (!ink_machine_view(machine)->timeouts || s->view->timeouts)
-		return ink_track_exchange(s->track, machine, why);
+	for (unsigned i = 0; i < s->n && i < ink_machines_count(machines); i++)
+		if (ink_machine_view(ink_machines_at(machines, i))->timeouts && !s->members[i].view->timeouts)
+			return 1;
+	return 0;
+}
+
+/* 0: the flows are now the new machines'. Else why not. */
+static int exchange(struct session *s, struct ink_machines *machines, struct ink_why *why)
+{
+	if (!lacks_ages(s, machines))
+		return ink_track_exchange_set(s->track, machines, why);
 	snprintf(why->text, sizeof why->text, "it has time-outs, and the table keeps no ages");
 	return -EINVAL;
 }
 
 /* States of the same name keep their numbers, and so the flows keep their states. */
-static void reload_machine(struct session *s)
+static void reload_machines(struct session *s)
 {
 	const char *name = s->request->machine;
 	struct ink_why why = {"it has errors"};
-	struct ink_machine *machine;
+	struct ink_machines *machines;
 
 	reload = 0;
 	if (s->request->two_pass) {
 		cli_failed("%s: not reloaded: both passes need the same machine", name);
 		return;
 	}
-	machine = cli_machine(name, &(struct cli_machine_options){.set = &s->request->set,
-								  .like = s->machine,
-								  .cancelled = session_interrupted});
+	machines = cli_machines(&s->request->names,
+				&(struct cli_machine_options){.set = &s->request->set,
+							      .like = s->machines,
+							      .cancelled = session_interrupted});
 	if (interrupted) {
-		ink_machine_free(machine);
+		ink_machines_free(machines);
 		return;
 	}
-	if (machine && exchange(s, machine, &why) == 0) {
-		use_machine(s, machine);
+	if (machines && exchange(s, machines, &why) == 0) {
+		use_machines(s, machines);
 		return;
 	}
-	cli_failed("%s: not reloaded: %s; the old machine continues", name, why.text);
-	ink_machine_free(machine);
+	cli_failed("%s: not reloaded: %s; the old machine%s continue%s", name, why.text, cli_plural(s->n),
+		   s->n == 1 ? "s" : "");
+	ink_machines_free(machines);
 }
 
 /* -------------------------------------------------------------------------- the loop */
@@ -203,16 +216,18 @@ static void show_statistics(const struct session *s)
 {
 	struct results r;
 
-	results_read(&r, s, NULL);
-	summary_show(stderr, &r);
-	if (s->records)
-		record_summary(s->records, "statistics", &r);
+	for (unsigned i = 0; i < s->n; i++) {
+		results_read(&r, s, i, NULL);
+		summary_show(stderr, &r);
+		if (s->records)
+			record_summary(s->records, "statistics", &r);
+	}
 }
 
 static void answer_signals(struct session *s)
 {
 	if (reload)
-		reload_machine(s);
+		reload_machines(s);
 	if (!show)
 		return;
 	show = 0;
@@ -304,11 +319,13 @@ static int show_results(struct session *s, const struct session *first)
 {
 	struct results r;
 
-	results_read(&r, s, first);
-	if (s->records)
-		record_summary(s->records, "summary", &r);
-	if (!s->request->quiet && s->records != stdout)
-		summary_show(dump_to_stdout(s->request) ? stderr : stdout, &r);
+	for (unsigned i = 0; i < s->n; i++) {
+		results_read(&r, s, i, first);
+		if (s->records)
+			record_summary(s->records, "summary", &r);
+		if (!s->request->quiet && s->records != stdout)
+			summary_show(dump_to_stdout(s->request) ? stderr : stdout, &r);
+	}
 	return session_close_output(s);
 }
 

@@ -95,18 +95,21 @@ static void show_packets(FILE *to, const struct results *r)
 }
 
 /* None without time-outs: the table then has no age bits. */
-static void show_times(FILE *to, const struct session *s)
+static void show_times(FILE *to, const struct results *r)
 {
 	char other[LABEL + 1];
 
 	snprintf(other, sizeof other, "%*s", LABEL, "");
-	cli_put_times(s->view, session_ages(s), (struct cli_lines){"time        ", other}, to);
+	cli_put_times(r->member->view, session_ages(r->session), (struct cli_lines){"time        ", other},
+		      to);
 }
 
 static void show_flows(FILE *to, const struct results *r)
 {
 	line(to, "flows", "begun", r->track.begun);
 	line(to, "", "expired", r->track.expired);
+	if (r->track.told)
+		line(to, "", "steps told by others", r->track.told);
 	if (r->track.refused)
 		line(to, "", "refused for lack of room", r->track.refused);
 	if (r->table.replaced)
@@ -117,7 +120,7 @@ static void show_flows(FILE *to, const struct results *r)
 
 static void show_census(FILE *to, const struct results *r)
 {
-	const struct ink_machine_view *view = r->session->view;
+	const struct ink_machine_view *view = r->member->view;
 
 	for (unsigned i = 0; r->census.known && i < view->states; i++)
 		line(to, i ? "" : "states", view->state_names[i], r->census.state[i]);
@@ -138,9 +141,7 @@ static void show_missing(FILE *to, const struct session *first)
 /* Refused flows continue in the slow table, if there is one, or in the second pass; replaced ones are gone. */
 static int lost_flows(const struct results *r)
 {
-	const struct session *s = r->session;
-
-	return (r->track.refused && !s->slow && !s->first_pass) || r->table.replaced;
+	return (r->track.refused && !r->member->slow && !r->session->first_pass) || r->table.replaced;
 }
 
 static int can_replace(const struct ink_rules *rules)
@@ -152,15 +153,15 @@ static int can_replace(const struct ink_rules *rules)
 }
 
 /* The options that would help. A replaced flow is neither refused nor unsure: --exact-for does not keep it. */
-static void show_lack_of_room(FILE *to, const struct session *s)
+static void show_lack_of_room(FILE *to, const struct results *results)
 {
-	const struct request *r = s->request;
+	const struct request *r = results->session->request;
 	int replaces = r->table.full == INK_REPLACE;
-	const char *policy = !replaces && can_replace(s->view->rules) ? "--full replace" : NULL;
+	const char *policy = !replaces && can_replace(results->member->view->rules) ? "--full replace" : NULL;
 	const char *slow = replaces || r->verify ? NULL : "--exact-for unsure";
 
 	fprintf(to, "%-*sthe table was full: counts and reports may lack flows\n", LABEL, "");
-	fprintf(to, "%-*smore %s", LABEL, "", r->table.bytes ? "--memory" : "--flows");
+	fprintf(to, "%-*smore %s", LABEL, "", r->memory.common ? "--memory" : "--flows");
 	if (policy)
 		fprintf(to, "%s%s", slow ? ", " : " or ", policy);
 	if (slow)
@@ -171,31 +172,33 @@ static void show_lack_of_room(FILE *to, const struct session *s)
 static void show_counters(FILE *to, const struct results *r)
 {
 	const struct session *s = r->session;
-	const struct ink_machine_view *view = s->view;
+	const struct ink_machine_view *view = r->member->view;
 	const char *label = s->second ? "of these" : "counts";
 
 	for (unsigned i = 0; i < view->counters; i++)
-		line(to, i ? "" : label, view->counter_names[i], ink_track_counters(s->track)[i]);
+		line(to, i ? "" : label, view->counter_names[i], results_counters(r)[i]);
 	for (unsigned i = 0; i < view->counters; i++)
 		if (results_incomplete(r, i))
 			fprintf(to, "%-*s%s lacks the flows left at the end: %s\n", LABEL, "",
 				view->counter_names[i],
 				s->interrupted_by ? "interrupted" : "this kind cannot enumerate them");
 	if (lost_flows(r))
-		show_lack_of_room(to, s);
+		show_lack_of_room(to, r);
 }
 
 static void show_outputs(FILE *to, const struct results *r)
 {
 	const struct session *s = r->session;
 
-	line(to, "reports", s->request->output ? s->request->output : "made (-o shows them)", s->reports);
+	const struct member *m = r->member;
+
+	line(to, "reports", s->request->output ? s->request->output : "made (-o shows them)", m->reports);
 	if (r->first)
 		show_missing(to, r->first);
 	if (s->request->write)
-		line(to, "written", s->request->write, s->saved);
-	if (s->dropped)
-		line(to, "verdicts", "drop", s->dropped);
+		line(to, "written", s->request->write, m->saved);
+	if (m->dropped)
+		line(to, "verdicts", "drop", m->dropped);
 }
 
 static void show_held(FILE *to, const char *label, uint64_t bytes, uint64_t flows)
@@ -207,11 +210,13 @@ static void show_held(FILE *to, const char *label, uint64_t bytes, uint64_t flow
 /* What other tables would take for as many flows. */
 static void show_peers(FILE *to, const struct results *r)
 {
-	const struct ink_options *o = &r->session->request->table;
-	uint64_t flows = o->flows ? o->flows : o->bytes ? results_main_table(r)->flows : DEFAULT_FLOWS;
-	struct ink_options exact = {.size = sizeof exact, .kind = INK_EXACT, .states = 1, .flows = flows};
+	struct ink_options o = {.size = sizeof o};
+	uint64_t flows;
+	struct ink_options exact = {.size = sizeof exact, .kind = INK_EXACT, .states = 1};
 	struct ink_plan plan = {.size = sizeof plan};
 
+	sizes_apply(r->session, r->member, &o);
+	flows = exact.flows = o.flows ? o.flows : results_main_table(r)->flows;
 	if (flows && ink_plan(&exact, &plan, NULL) == 0)
 		fprintf(to, "%-*s%s flow%s: %s with whole ids, %s in nf_conntrack\n", LABEL, "",
 			grouped(flows), cli_plural(flows), sized(plan.bytes), sized(flows * CONNTRACK_BYTES));
@@ -228,30 +233,31 @@ static void show_tables(FILE *to, const struct results *r)
 		show_held(to, "second pass", r->table.bytes, r->table.flows);
 	if (s->candidates)
 		show_held(to, "candidates", r->candidates.bytes, r->candidates.flows);
-	if (s->slow)
+	if (r->member->slow)
 		show_held(to, "slow path", r->slow.bytes, r->slow.flows);
-	if (s->beside)
+	if (r->member->beside)
 		show_held(to, "exact", r->beside.bytes, r->beside.flows);
 }
 
 /* Counters for which the exact table has another number. */
-static void show_other_counts(FILE *to, const struct session *s)
+static void show_other_counts(FILE *to, const struct results *r)
 {
-	const uint64_t *ours = ink_track_counters(s->track), *exact = ink_track_counters_beside(s->track);
+	const struct ink_machine_view *view = r->member->view;
+	const uint64_t *ours = results_counters(r), *exact = results_counters_beside(r);
 	int differ = 0;
 
-	for (unsigned i = 0; i < s->view->counters; i++) {
+	for (unsigned i = 0; i < view->counters; i++) {
 		if (ours[i] == exact[i])
 			continue;
 		if (!differ++)
 			row(to, "counts", "that differ", "table", "exact");
-		row(to, "", s->view->counter_names[i], grouped(ours[i]), grouped(exact[i]));
+		row(to, "", view->counter_names[i], grouped(ours[i]), grouped(exact[i]));
 	}
 }
 
-static void show_verify(FILE *to, const struct session *s)
+static void show_verify(FILE *to, const struct results *r)
 {
-	const struct tally *t = verifier_tally(s->verifier);
+	const struct tally *t = verifier_tally(r->member->verifier);
 
 	fputc('\n', to);
 	row(to, "verify", "", "steps", "flows");
@@ -261,7 +267,11 @@ static void show_verify(FILE *to, const struct session *s)
 	line(to, "settled", "times", t->settled);
 	line(to, "", "lost", t->lost);
 	line(to, "", "in another state", t->changed);
-	show_other_counts(to, s);
+	if (r->track.told || t->missing) {
+		line(to, "told", "steps by errors alone", t->extra);
+		line(to, "", "steps missing", t->missing);
+	}
+	show_other_counts(to, r);
 }
 
 /* A random seed is not shown: it is the secret by which nobody can choose flows that collide. */
@@ -280,21 +290,42 @@ static const char *input_name(const struct request *r)
 	return strcmp(r->file, "-") ? r->file : "standard input";
 }
 
+/* "scan, tcp on x.pcap", and the input. */
+static void show_head(FILE *to, const struct results *r)
+{
+	const struct session *s = r->session;
+
+	for (unsigned i = 0; i < s->n; i++)
+		fprintf(to, "%s%s", i ? ", " : "", s->members[i].view->name);
+	fputs(" on ", to);
+	sim_put_visible(input_name(s->request), to);
+	fputs("\n\n", to);
+	show_packets(to, r);
+}
+
+/* Only among several does a machine need its name. */
+static void show_name(FILE *to, const struct results *r)
+{
+	if (r->session->n > 1)
+		fprintf(to, "\n%-*s%s, key %s\n", LABEL, "machine", r->member->view->name,
+			r->member->view->key_text);
+}
+
 void summary_show(FILE *to, const struct results *r)
 {
 	const struct session *s = r->session;
 
-	fprintf(to, "%s on ", s->view->name);
-	sim_put_visible(input_name(s->request), to);
-	fputs("\n\n", to);
-	show_packets(to, r);
-	show_times(to, s);
+	if (r->member == s->members)
+		show_head(to, r);
+	show_name(to, r);
+	show_times(to, r);
 	show_flows(to, r);
 	show_census(to, r);
 	show_counters(to, r);
 	show_outputs(to, r);
 	show_tables(to, r);
-	show_seed(to, s->request);
-	if (s->verifier)
-		show_verify(to, s);
+	if (r->member == s->members + s->n - 1)
+		show_seed(to, s->request);
+	if (r->member->verifier)
+		show_verify(to, r);
 }

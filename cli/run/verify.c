@@ -8,6 +8,10 @@
  * mark "there before". It says that both tables have had this flow in the same
  * state, and tells a late or early expiry from a false answer.
  *
+ * Machines that are told events have steps that only one of the two chains of
+ * tables makes, since an earlier machine erred. There is nothing to compare then:
+ * they are counted.
+ *
  * Under the policy `replace`, flows in expendable states may be replaced and the
  * others must not. So a second exact table holds the settled flows: both tables
  * had them in the same state, which is not expendable. It counts how many of these
@@ -126,7 +130,7 @@ static void see_settled(struct verifier *v, const struct ink_moved *m, const str
 		ink_delete(v->settled, m->id);
 }
 
-void verifier_see(struct verifier *v, const struct ink_moved *m, const struct ink_rules *rules)
+static void compare(struct verifier *v, const struct ink_moved *m, const struct ink_rules *rules)
 {
 	unsigned set = set_of(v, m->id), before = set;
 	enum difference d = judge(v, m, set);
@@ -143,6 +147,14 @@ void verifier_see(struct verifier *v, const struct ink_moved *m, const struct in
 		set |= 1u << THERE_BEFORE;
 	if (set != before || ink_peek(v->ledger, m->id) == INK_ABSENT)
 		ink_set(v->ledger, m->id, set);
+}
+
+void verifier_see(struct verifier *v, const struct ink_moved *m, const struct ink_rules *rules)
+{
+	v->tally.extra += m->alone == 1;
+	v->tally.missing += m->alone == 2;
+	if (!m->alone)
+		compare(v, m, rules);
 }
 
 const struct tally *verifier_tally(const struct verifier *v)

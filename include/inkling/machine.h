@@ -201,9 +201,10 @@ struct ink_action {
 
 /* `tell MACHINE EVENT [reversed]` */
 struct ink_tell {
-	unsigned machine; /* its place in the set, behind that of the teller */
-	unsigned event;   /* written, of that machine */
-	int reversed;     /* non-zero: the told machine takes its key from the other direction */
+	unsigned machine;      /* its place in the set, behind that of the teller */
+	unsigned event;        /* written, of that machine */
+	int reversed;          /* non-zero: the told machine takes its key from the other direction */
+	unsigned line, column; /* where it is written, from 1 */
 };
 
 /* Texts of reports can name what a packet has: "{src} knocks at {dst port}". */

@@ -89,6 +89,8 @@ static void check_tell(struct ink_machine *m, struct ink_text *text, struct ink_
 	told->events[event - 1].teller = 1;
 	t->to.machine = told->number + (m->unit->before ? m->unit->before->n : 0);
 	t->to.event = event - 1;
+	t->to.line = ink_text_line(text, t->at);
+	t->to.column = ink_text_column(text, t->at);
 }
 
 /* Two actions of a row can share a tell. */
