@@ -42,10 +42,12 @@ static uint64_t amount_of(const struct ink_counting *c, const struct ink_packet 
 	}
 }
 
-static void count_packet(struct ink_lane *l, const struct ink_action *a, const struct ink_step *step)
+static void count_packet(const struct ink_stage *s, struct ink_lane *l, const struct ink_action *a,
+			 const struct ink_step *step)
 {
 	for (unsigned j = 0; j < a->n_countings; j++)
-		l->counters[a->countings[j].counter] += amount_of(&a->countings[j], step->packet, step->tail);
+		l->counters[a->countings[j].counter] +=
+			amount_of(&a->countings[j], &s->block->at[step->place], step->tail);
 }
 
 /* Time-outs and ends have no packet: they apply to many flows at once and count only by numbers. */
@@ -158,7 +160,7 @@ static int note_move(struct ink_stage *s, struct ink_lane *l, size_t i)
 		return -EINVAL;
 	if (!action)
 		return 0;
-	count_packet(l, &s->v->action[action], &l->steps[i]);
+	count_packet(s, l, &s->v->action[action], &l->steps[i]);
 	return l->errors[i] ? 0 : tell(s, l, i);
 }
 
@@ -238,7 +240,7 @@ static void start(struct ink_stage *s, uint64_t clock)
 	set_due(s);
 }
 
-int ink_stage_time(struct ink_stage *s, uint64_t clock)
+static inline int pass_time(struct ink_stage *s, uint64_t clock)
 {
 	if (s->o->no_timeouts)
 		return 0;
@@ -250,6 +252,11 @@ int ink_stage_time(struct ink_stage *s, uint64_t clock)
 	if (clock - s->origin < s->due)
 		return 0;
 	return tick(s, s->first + (clock - s->origin) / s->v->tick);
+}
+
+int ink_stage_time(struct ink_stage *s, uint64_t clock)
+{
+	return pass_time(s, clock);
 }
 
 void ink_stage_restart(struct ink_stage *s)
@@ -272,22 +279,35 @@ static size_t flow_of(const struct ink_stage *s, const struct ink_packet *p, int
 }
 
 /* Queues a step, after the ticks that are due before it. */
-static int queue(struct ink_stage *s, struct ink_lane *l, const struct ink_step *step, uint64_t id,
-		 uint16_t event)
+/* Field by field: a step that is put together elsewhere and copied stalls, as its bytes are not one store yet. */
+static inline void append(struct ink_lane *l, struct ink_step step, uint64_t id, uint16_t event)
 {
+	struct ink_step *to = &l->steps[l->n];
+
+	to->place = step.place;
+	to->teller = step.teller;
+	to->tail = step.tail;
+	to->reversed = step.reversed;
+	to->slowly = 0;
 	l->ids[l->n] = id;
-	l->events[l->n] = event;
-	l->steps[l->n++] = *step;
+	l->events[l->n++] = event;
+}
+
+static int queue(struct ink_stage *s, struct ink_lane *l, struct ink_step step, uint64_t id, uint16_t event)
+{
+	append(l, step, id, event);
 	return s->slow && l == s->lane ? flush_lane(s, l) : 0;
 }
 
-static int queue_own(struct ink_stage *s, struct ink_step *step, uint64_t id, uint16_t event)
+/* The packet's own event, where steps can be passed by, turned round or made in several tables. */
+static int queue_own(struct ink_stage *s, uint16_t place, uint8_t tail, uint64_t id, uint16_t event)
 {
+	int reversed = ink_sensor_reverses(s->sensor, event);
+	struct ink_step step = {.place = place, .tail = tail, .reversed = reversed != 0};
 	int error;
 
-	step->reversed = ink_sensor_reverses(s->sensor, event) != 0;
-	if (step->reversed)
-		flow_of(s, step->packet, 1, &id);
+	if (reversed)
+		flow_of(s, &s->block->at[place], 1, &id);
 	if (s->o->only && !s->o->only(id, s->o->user))
 		return s->stats.passed_by++, 0;
 	error = queue(s, &s->lane[0], step, id, event);
@@ -306,40 +326,37 @@ static unsigned tail_of(const struct ink_stage *s, const struct ink_lane *l, uin
 	return state >= 0 && (unsigned)state < s->v->rules->states ? s->m->tail_of[state] : 0;
 }
 
-static int queue_told(struct ink_stage *s, struct ink_lane *l, const struct ink_told *told,
-		      const struct ink_step *own)
+static int queue_told(struct ink_stage *s, struct ink_lane *l, const struct ink_told *told, uint16_t place)
 {
-	struct ink_step step = *own;
-	struct ink_sight sight = {.counters = l->counters, .number = own->number};
+	struct ink_step step = {.place = place, .teller = told->teller, .reversed = told->reversed};
+	const struct ink_packet *p = &s->block->at[place];
+	struct ink_sight sight = {.counters = l->counters, .number = s->before + place + 1};
 	uint64_t id;
 	int error = 0;
 
-	if (!flow_of(s, step.packet, told->reversed, &id))
+	if (!flow_of(s, p, told->reversed, &id))
 		return 0;
 	if (s->m->one_by_one)
 		error = flush_lane(s, l);
 	sight.tail = tail_of(s, l, id);
 	step.tail = (uint8_t)sight.tail;
-	step.teller = told->teller;
-	step.reversed = told->reversed;
 	if (error)
 		return error;
-	return queue(
-		s, l, &step, id,
-		ink_classify_told(s->sensor->classifier, told->event, step.packet, &sight, told->reversed));
+	return queue(s, l, step, id,
+		     ink_classify_told(s->sensor->classifier, told->event, p, &sight, told->reversed));
 }
 
 /* What earlier machines told of this packet, in the order in which they did. */
-static int queue_all_told(struct ink_stage *s, const struct ink_step *own)
+static int queue_all_told(struct ink_stage *s, uint16_t place)
 {
 	int error = 0;
 
 	for (unsigned i = 0; i < INK_STAGE_LANES; i++) {
 		struct ink_lane *l = &s->lane[i];
-		uint32_t at = l->n_told ? l->first[own->place] : 0;
+		uint32_t at = l->n_told ? l->first[place] : 0;
 
 		for (; at && !error; at = l->told[at - 1].next)
-			error = queue_told(s, l, &l->told[at - 1], own);
+			error = queue_told(s, l, &l->told[at - 1], place);
 	}
 	return error;
 }
@@ -350,49 +367,78 @@ static void note_event(struct ink_stage *s, const struct ink_packet *p, uint16_t
 	s->stats.eventless += p->skip == INK_NOT_SKIPPED && event == INK_NO_EVENT;
 }
 
-/* One packet; its step waits in the queue. */
-static int pass_packet(struct ink_stage *s, struct ink_step *own, uint64_t id, uint16_t event)
+/* The packets of a block; their steps wait in the queue. */
+static int pass_block(struct ink_stage *s, const uint64_t *ids, const uint16_t *events)
 {
-	int error = ink_stage_time(s, own->packet->clock);
+	const struct ink_packet *p = s->block->at;
+	size_t n = s->block->n;
+	int told = s->lane[0].n_told || s->lane[1].n_told, plain = s->plain, error = 0;
 
-	own->number = ++s->stats.packets;
-	note_event(s, own->packet, event);
-	if (!error)
-		error = queue_all_told(s, own);
-	return error || event == INK_NO_EVENT ? error : queue_own(s, own, id, event);
+	for (uint16_t i = 0; i < n && !error; i++) {
+		error = pass_time(s, p[i].clock);
+		note_event(s, &p[i], events[i]);
+		if (told && !error)
+			error = queue_all_told(s, i);
+		if (error || events[i] == INK_NO_EVENT)
+			continue;
+		if (plain)
+			append(&s->lane[0], (struct ink_step){.place = i}, ids[i], events[i]);
+		else
+			error = queue_own(s, i, 0, ids[i], events[i]);
+	}
+	return error;
 }
 
 /* One packet; all earlier steps have been made when its event is determined. */
-static int pass_alone(struct ink_stage *s, struct ink_step *own, uint64_t id)
+static int pass_alone(struct ink_stage *s, uint16_t place, uint64_t id)
 {
+	const struct ink_packet *p = &s->block->at[place];
 	struct ink_sight sight = {.counters = s->lane[0].counters};
 	uint16_t event;
-	int error = ink_stage_time(s, own->packet->clock);
+	int error = pass_time(s, p->clock);
 
-	own->number = sight.number = ++s->stats.packets;
+	sight.number = s->before + place + 1;
 	if (!error)
-		error = queue_all_told(s, own);
+		error = queue_all_told(s, place);
 	if (!error)
 		error = flush(s);
 	sight.tail = tail_of(s, &s->lane[0], id);
-	event = ink_classify(s->sensor->classifier, own->packet, &sight);
-	note_event(s, own->packet, event);
-	own->tail = (uint8_t)sight.tail;
+	event = ink_classify(s->sensor->classifier, p, &sight);
+	note_event(s, p, event);
 	if (error || event == INK_NO_EVENT)
 		return error;
-	error = queue_own(s, own, id, event);
+	error = queue_own(s, place, (uint8_t)sight.tail, id, event);
 	return error ? error : flush(s);
 }
 
-/* The events of a block, which depend on nothing but its packets. */
-static void classify_block(const struct ink_stage *s, const struct ink_packets *block, uint16_t *events)
+/* All earlier steps have been made when a packet's event is determined. */
+static int pass_all_alone(struct ink_stage *s, const uint64_t *ids)
 {
-	struct ink_sight sight = {.counters = s->lane[0].counters, .number = s->stats.packets};
+	int error = 0;
 
-	for (size_t i = 0; i < block->n; i++) {
+	for (uint16_t i = 0; i < s->block->n && !error; i++)
+		error = pass_alone(s, i, ids[i]);
+	return error;
+}
+
+/* The events of a block, which depend on nothing but its packets. */
+static void classify_block(const struct ink_stage *s, uint16_t *events)
+{
+	const struct ink_classifier *classifier = s->sensor->classifier;
+	struct ink_sight sight = {.counters = s->lane[0].counters, .number = s->before};
+
+	for (size_t i = 0; i < s->block->n; i++) {
 		sight.number++;
-		events[i] =
-			s->deaf ? INK_NO_EVENT : ink_classify(s->sensor->classifier, &block->at[i], &sight);
+		events[i] = ink_classify(classifier, &s->block->at[i], &sight);
+	}
+}
+
+/* No packet has an event of this machine, or a flow that anybody asks for. */
+static void hear_nothing(const struct ink_stage *s, uint64_t *ids, uint16_t *events)
+{
+	for (size_t i = 0; i < s->block->n; i++) {
+		events[i] = INK_NO_EVENT;
+		ids[i] = 0;
 	}
 }
 
@@ -400,18 +446,18 @@ int ink_stage_block(struct ink_stage *s, const struct ink_packets *block)
 {
 	uint16_t events[INK_PACKET_BLOCK];
 	uint64_t ids[INK_PACKET_BLOCK];
-	int error = 0;
+	int error;
 
-	if (!s->m->one_by_one)
-		classify_block(s, block, events);
-	if (!s->deaf)
+	s->block = block;
+	s->before = s->stats.packets;
+	s->stats.packets += block->n;
+	if (s->deaf)
+		hear_nothing(s, ids, events);
+	else
 		ink_packet_ids_by(s->lane[0].table, s->v->key_def, block, ids);
-	for (size_t i = 0; i < block->n && !error; i++) {
-		struct ink_step own = {.packet = &block->at[i], .place = (uint32_t)i};
-
-		error = s->m->one_by_one ? pass_alone(s, &own, s->deaf ? 0 : ids[i])
-					 : pass_packet(s, &own, s->deaf ? 0 : ids[i], events[i]);
-	}
+	if (!s->m->one_by_one && !s->deaf)
+		classify_block(s, events);
+	error = s->m->one_by_one && !s->deaf ? pass_all_alone(s, ids) : pass_block(s, ids, events);
 	return error ? error : flush(s);
 }
 
@@ -458,6 +504,7 @@ void ink_stage_use(struct ink_stage *s, struct ink_sensor *sensor)
 	s->deaf = 1;
 	for (unsigned i = 0; i < s->v->events; i++)
 		s->deaf &= s->v->event_told[i] != 0;
+	s->plain = !s->o->only && !s->slow && !s->lane[1].table && !sensor->reverses;
 }
 
 static void free_lane(struct ink_lane *l)

@@ -27,11 +27,9 @@ enum {
 	INK_STAGE_LANES = 2
 };
 
-/* A step, besides what the table gets and gives. */
+/* A step, besides what the table gets and gives. Small: with 40 bytes each, a run took a tenth longer. */
 struct ink_step {
-	const struct ink_packet *packet;
-	uint64_t number; /* of the packet */
-	uint32_t place;  /* of the packet in the block */
+	uint16_t place;  /* of the packet in the block */
 	uint16_t teller; /* 1 + the number of the machine that told the event; 0: the packet's own */
 	uint8_t tail;    /* left by the flow's previous packet */
 	uint8_t reversed;
@@ -69,6 +67,7 @@ struct ink_stage {
 	struct ink_sensor *sensor;
 	struct ink_table *slow;
 	int deaf;        /* no packet has an event of this machine: all are told */
+	int plain;       /* own steps need nothing but the table: the common case, which is fast */
 	int started;     /* the first packet has arrived */
 	uint64_t clock;  /* the latest seen */
 	uint64_t origin; /* the clock at tick `first` */
@@ -76,6 +75,8 @@ struct ink_stage {
 	uint64_t now;    /* the present tick */
 	uint64_t due;    /* time of the next tick, from the origin */
 	struct ink_track_stats stats;
+	const struct ink_packets *block; /* the present one */
+	uint64_t before;                 /* packets before it */
 	struct ink_lane lane[INK_STAGE_LANES];
 };
 

@@ -65,8 +65,8 @@ static struct ink_moved moved_of(const struct ink_stage *s, unsigned lanes)
 {
 	const struct ink_lane *l = &s->lane[lanes == 2], *beside = &s->lane[1];
 	size_t i = l->shown;
-	struct ink_moved m = {.packet = l->steps[i].packet,
-			      .number = l->steps[i].number,
+	struct ink_moved m = {.packet = &s->block->at[l->steps[i].place],
+			      .number = s->before + l->steps[i].place + 1,
 			      .id = l->ids[i],
 			      .event = l->events[i],
 			      .move = {.from = INK_ABSENT, .to = INK_ABSENT},
@@ -94,13 +94,17 @@ static int acts(const struct ink_lane *l)
 	return l->moves[l->shown].action != 0;
 }
 
+static void report_move(const struct ink_track *k, const struct ink_stage *s, unsigned lanes)
+{
+	const struct ink_moved m = moved_of(s, lanes);
+
+	k->o.moved(&m, k->o.user);
+}
+
 static void report_step(const struct ink_track *k, struct ink_stage *s, unsigned lanes)
 {
-	if (k->o.every || (lanes & 1 && acts(&s->lane[0])) || (lanes & 2 && acts(&s->lane[1]))) {
-		const struct ink_moved m = moved_of(s, lanes);
-
-		k->o.moved(&m, k->o.user);
-	}
+	if (k->o.every || (lanes & 1 && acts(&s->lane[0])) || (lanes & 2 && acts(&s->lane[1])))
+		report_move(k, s, lanes);
 	s->lane[0].shown += lanes & 1;
 	s->lane[1].shown += lanes >> 1;
 }
@@ -108,10 +112,11 @@ static void report_step(const struct ink_track *k, struct ink_stage *s, unsigned
 /* One machine and one table: the steps are in the order of the packets. */
 static void report_single(struct ink_track *k)
 {
-	struct ink_stage *s = k->stages;
+	struct ink_lane *l = &k->stages[0].lane[0];
 
-	while (s->lane[0].shown < s->lane[0].n)
-		report_step(k, s, 1);
+	for (; l->shown < l->n; l->shown++)
+		if (k->o.every || acts(l))
+			report_move(k, k->stages, 1);
 }
 
 static void report_all(struct ink_track *k, size_t packets)
