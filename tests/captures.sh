@@ -4,6 +4,7 @@
 # test_captures.c and test_machines.c ask the same of the library; here it is the tool, so the sanitizers see that, too.
 #
 #   tcp, teardown, flags   exactly, with time-outs and without: the counters
+#   conn                   exactly and without time-outs: a state for each five-tuple; conn.sh has the counters
 #   p2p                    exactly: the pairs that it reports
 #   video-*                by line: the pictures, where the truth knows them; on what is no video, only one of the four is run
 #   scan                   exactly and without time-outs: how many sources are not answered
@@ -58,6 +59,12 @@ compare_scanners() { # CAPTURE TRUTH
 	[ "$(of scanners out.json)" = "$scanners" ] || differs "scan, $1: the truth has $scanners scanners:" out.json
 }
 
+# Without time-outs the table keeps every five-tuple.
+compare_connections() { # CAPTURE TRUTH
+	left=$(grep -o '"states":{[^}]*' out.json | tr ',' '\n' | awk -F : '{ n += $NF } END { print n + 0 }')
+	[ "$left" = "$(of tcp_flows "$2")" ] || differs "conn, $1: the truth has $(of tcp_flows "$2") five-tuples:" out.json
+}
+
 run_and_compare() { # MACHINE CAPTURE TRUTH-OF-PACKETS TRUTH-OF-PICTURES
 	case $1 in
 	tcp | teardown | flags)
@@ -65,6 +72,10 @@ run_and_compare() { # MACHINE CAPTURE TRUTH-OF-PACKETS TRUTH-OF-PICTURES
 		compare_counts "$2" "$3"
 		run_machine "$1" "$2" --kind exact --no-timeouts
 		compare_counts "$2" "$3"
+		;;
+	conn)
+		run_machine conn "$2" --kind exact --no-timeouts
+		compare_connections "$2" "$3"
 		;;
 	p2p)
 		run_machine p2p "$2" --kind exact

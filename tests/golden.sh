@@ -68,7 +68,7 @@ golden() { # CAPTURE MACHINE...: the capture exists
 # Connections that open and end in every way; some stay open. Long enough for time-outs.
 generate handshakes --flows 100 --half-open 15% --unanswered 10% --refused 5% --reset 10% --cut 5% --unfinished 5% --reused 5% \
 	--established 5 --duration 400s --seed 11
-golden handshakes tcp teardown
+golden handshakes tcp teardown conn
 
 generate scans --flows 20 --scans 2 --targets 120 --duration 30s --seed 12
 golden scans scan tcp
@@ -77,7 +77,7 @@ generate flood --flows 30 --flood 400 --flood-answers 30% --duration 60s --seed 
 golden flood tcp scan
 
 generate odd --flows 20 --odd 12 --duration 30s --seed 14
-golden odd flags teardown
+golden odd flags teardown conn
 
 # Some of the UDP flows are of other hosts.
 generate pairs --p2p 6 --flows 10 --udp 10 --duration 100s --seed 15
