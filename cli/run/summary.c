@@ -118,12 +118,22 @@ static void show_flows(FILE *to, const struct results *r)
 		line(to, "", "steps unsure", r->track.unsure);
 }
 
+/* A ladder has many states, and most are empty: only in a short list is it worth seeing which. */
 static void show_census(FILE *to, const struct results *r)
 {
+	enum { SHORT = 12 };
 	const struct ink_machine_view *view = r->member->view;
+	unsigned empty = 0;
 
-	for (unsigned i = 0; r->census.known && i < view->states; i++)
-		line(to, i ? "" : "states", view->state_names[i], r->census.state[i]);
+	for (unsigned i = 0; r->census.known && i < view->states; i++) {
+		int shown = view->states <= SHORT || r->census.state[i];
+
+		if (shown)
+			line(to, empty == i ? "states" : "", view->state_names[i], r->census.state[i]);
+		empty += !shown;
+	}
+	if (empty)
+		line(to, empty == view->states ? "states" : "", "states without a flow", empty);
 	if (r->census.unsure)
 		line(to, "", "unsure", r->census.unsure);
 }
