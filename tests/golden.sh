@@ -1,16 +1,17 @@
 #!/bin/sh
-# golden.sh INKLING [--update]: what `inkling run` writes about small captures of `generate` equals the files of golden/, byte
-# by byte. Every bundled machine runs over traffic it is made for, in three ways. Each run is a line that names it, the
+# golden.sh INKLING [--update | --records FILE]: what `inkling run` writes about small captures of `generate` equals the files
+# of golden/, byte by byte. Every bundled machine runs over traffic it is made for, in three ways. Each run is a line that names it, the
 # reports, and the summary. Where the truth knows the numbers, the first run must agree with it.
 #
 # The numbers of the tables (bytes, cells) are left out: they are the plan's. Times are those of the packets, chance and
 # secret come from the seed, and there are no false positives (500 flows in a table for a million), so the geometry does not
 # show. All the rest is the same in every build and on every computer.
 #
-# After an intended change: golden.sh build/inkling --update, and read git diff.
+# After an intended change: golden.sh build/inkling --update, and read git diff. --records writes the records of all runs, as
+# they are, and compares nothing (records.sh).
 # shellcheck source=tests/help.sh
 . "$(dirname "$0")/help.sh"
-update=${2-}
+mode=${2-} records=${3-}
 wrong=0
 
 ways() { # the first is the one that agrees with the truth
@@ -30,7 +31,7 @@ run_all() { # CAPTURE MACHINE
 		echo "{\"run\":\"$2 -r $1.pcap $options --seed 1\"}"
 		# shellcheck disable=SC2086 # these are several words
 		"$inkling" run "$2" -r "$1.pcap" $options --seed 1 -o - </dev/null
-	done | without_tables
+	done
 }
 
 agree_with_truth() { # CAPTURE MACHINE FOUND
@@ -58,10 +59,15 @@ golden() { # CAPTURE MACHINE...: the capture exists
 	shift
 	for machine; do
 		name=$(basename "$machine" .fsm)
-		run_all "$capture" "$machine" >found
+		run_all "$capture" "$machine" >whole
+		without_tables <whole >found
 		agree_with_truth "$capture" "$name" found
 		expected=$tests/golden/$capture.$name.ndjson
-		if [ "$update" = --update ]; then cp found "$expected"; else compare "$expected" found; fi
+		case $mode in
+		--update) cp found "$expected" ;;
+		--records) grep -v '^{"run"' whole >>"$records" ;;
+		*) compare "$expected" found ;;
+		esac
 	done
 }
 

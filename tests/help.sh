@@ -64,6 +64,19 @@ generate() { # CAPTURE OPTION...: CAPTURE.pcap, and its truth
 	"$inkling" generate -w "$capture.pcap" -t "$capture.truth" "$@" >/dev/null
 }
 
+# ------------------------------------------------------------------ records
+
+python=/usr/bin/python3 # Debian's: another one lacks what Debian's packages bring
+
+can_validate() { # can records be compared with their schema?
+	$python -c 'import jsonschema' 2>/dev/null
+}
+
+valid() { # FILE...: their lines fit the schema of docs/; records.sh says so if that cannot be tested
+	can_validate || return 0
+	$python "$tests/records.py" validate "$tests/../docs/records.schema.json" "$@" || fail "records do not fit their schema"
+}
+
 # ------------------------------------------------------------------ machines
 
 machine() { # NAME ROW...: NAME.fsm, a machine that sees SYNs

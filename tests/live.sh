@@ -96,6 +96,7 @@ ends_with() { # STATUS
 	wait $runner || status=$?
 	runner=''
 	[ $status = "$1" ] || { tail -n 16 err; fail "exit $status and not $1"; }
+	[ ! -f out.json ] || valid out.json
 }
 
 shown() { # LABEL FILE: the number behind it in the last summary; 0 before the first

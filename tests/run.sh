@@ -198,3 +198,7 @@ exits 0 "seed        5" run tcp -r x.pcap --seed 5
 exits 0 "seed        random" run tcp -r x.pcap
 run tcp x.pcap random.json
 grep -q '"seed":null' random.json || fail "the records name a random seed"
+
+# ------------------------------------------------------------------ records
+
+valid ./*.json
