@@ -166,7 +166,7 @@ static inline void track_in(const char *text, struct ink_options o, struct ink_t
 
 	machine = made(text);
 	o.size = sizeof o;
-	o.age_bits = 1;
+	o.age_bits = o.age_bits ? o.age_bits : 1;
 	o.seed = 1;
 	o.rules = ink_machine_view(machine)->rules;
 	o.states = o.states ? o.states : o.rules->states;
