@@ -78,6 +78,24 @@ run tcp x.pcap incomplete.json --kind kbf --no-timeouts
 run tcp x.pcap nothing.json sctp
 run tcp - pipe.json <x.pcap
 
+# Several machines, each with its records; linked ones, too.
+run tcp,scan x.pcap several.json --verify
+same "summaries of two machines" "$(grep -c '"event_type":"summary"' several.json)" 2
+cat >linked.fsm <<'fsm'
+machine first
+key src, dst
+event syn = tcp and syn and not ack
+absent : syn -> seen / tell second new
+seen : syn | timeout 5m -> absent
+machine second
+key src
+event new = told
+absent, many : new -> many / report "{src} has a new peer"
+many : timeout 5m -> absent
+fsm
+run linked.fsm x.pcap linked.json --seed 1
+grep -q '"machine":"second".*"report":' linked.json || fail "the second machine reports nothing"
+
 # Statistics of half a capture, then a signal that ends the reading. USR1 is answered when packets have come.
 waits() { # until the run reads, and there is nothing to read
 	tries=100
@@ -88,12 +106,14 @@ waits() { # until the run reads, and there is nothing to read
 	done
 	rm fed
 }
-interrupted() { # CAPTURE OUTPUT OPTION...
+interrupted() { # MACHINES CAPTURE OUTPUT OPTION...
+	machines=$1
+	shift
 	mkfifo pipe rest
 	sh -c "head -c 100000 $1; : >fed; read go <rest; tail -c +100001 $1; : >fed; exec sleep 60" >pipe &
 	feeder=$! output=$2
 	shift 2
-	"$inkling" run tcp -r - -q -o "$output" "$@" <pipe 2>said &
+	"$inkling" run "$machines" -r - -q -o "$output" "$@" <pipe 2>said &
 	runner=$!
 	waits
 	kill -USR1 $runner
@@ -106,9 +126,9 @@ interrupted() { # CAPTURE OUTPUT OPTION...
 	rm pipe rest
 	same "exit after TERM" $status 143
 }
-interrupted many.pcap statistics.json
-interrupted x.pcap statistics-verify.json --kind exact --verify
-interrupted x.pcap statistics-slow.json --exact-for unsure
+interrupted tcp many.pcap statistics.json
+interrupted tcp,scan x.pcap statistics-verify.json --kind exact --verify
+interrupted tcp x.pcap statistics-slow.json --exact-for unsure
 
 # An interface, where that is allowed (live.sh validates what it makes, too). USR1 before it is handled would end the run.
 cat >on_lo <<'end'
