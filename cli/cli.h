@@ -143,7 +143,7 @@ struct cli_ages {
 	unsigned kind, bits;
 };
 
-/* The age bits of `run` and `plan`: two, with which time-outs are at most 1.5 times as late as written. */
+/* The age bits of `run` and `plan --machine`: two, with which time-outs are at most 1.5 times as late as written. */
 enum { CLI_AGE_BITS = 2 };
 
 /* What lines begin with. */

@@ -9,36 +9,45 @@
 #include "cli/cli.h"
 #include "sim/text.h"
 
-static const char help[] = "usage: inkling plan --states S (--flows N | --memory SIZE) [OPTIONS]\n"
-			   "\n"
-			   "Computes how much memory a table takes, and the share of strangers that get an\n"
-			   "answer. Flows and error give the fewest bytes; memory and error give the most\n"
-			   "flows; flows and memory give the smallest error.\n"
-			   "\n"
-			   "  --states S        states a flow can be in, 1 to 255\n"
-			   "  --flows N         flows to hold at once: 1000000, 1M, 1e6\n"
-			   "  --memory SIZE     memory for the whole table: 4M, 512k\n"
-			   "  --error P         highest share of strangers answered: 0.001, 0.1%, 1/1000\n"
-			   "                    (default 1/1024)\n"
-			   "  --kind K          line, compact, dleft, exact, stateful, direct, kbf, or all\n"
-			   "                    (default all)\n"
-			   "  --age-bits N      0 = no time-outs, 1 or 2 (default 1)\n"
-			   "  --smallest        compact: the fewest bits, though 2 % more may be faster\n"
-			   "  --writers N       threads that change the table (line only; default 1)\n"
-			   "  --part BYTES      line: bytes of a line that a flow can be in: 64, 32, 16, 8\n"
-			   "                    (default: the best)\n"
-			   "  --hashes K        stateful, direct, kbf: cells of a flow (default: the best)\n"
-			   "  --counter-bits N  stateful: 2 to 8 or none (default 4, none with age bits);\n"
-			   "                    direct: 1 to 8 or none (default 2)\n"
-			   "  --threshold N     stateful: cells that must know the state (default 1)\n"
-			   "  --blocked         stateful: all cells of a flow in one line; prints its price\n"
-			   "\n"
-			   "example: inkling plan --flows 1M --states 15\n";
+static const char help[] =
+	"usage: inkling plan --states S (--flows N | --memory SIZE) [OPTIONS]\n"
+	"       inkling plan --machine M (--flows N | --memory SIZE) [OPTIONS]\n"
+	"\n"
+	"Computes how much memory a table takes, and the share of strangers that get an\n"
+	"answer. Flows and error give the fewest bytes; memory and error give the most\n"
+	"flows; flows and memory give the smallest error.\n"
+	"\n"
+	"  --states S        states a flow can be in, 1 to 255\n"
+	"  --machine M       the states of this machine; prints when its time-outs and\n"
+	"                    windows fire. M is as for 'inkling check'; several machines\n"
+	"                    of a file share the memory, and each has N flows\n"
+	"  --set NAME=VALUE  the value of a param of the machine; also several times\n"
+	"  --flows N         flows to hold at once: 1000000, 1M, 1e6\n"
+	"  --memory SIZE     memory for the whole table: 4M, 512k\n"
+	"  --error P         highest share of strangers answered: 0.001, 0.1%, 1/1000\n"
+	"                    (default 1/1024)\n"
+	"  --kind K          line, compact, dleft, exact, stateful, direct, kbf, or all\n"
+	"                    (default all)\n"
+	"  --age-bits N      0 = no time-outs, 1 or 2 (default 1; of machines 2)\n"
+	"  --smallest        compact: the fewest bits, though 2 % more may be faster\n"
+	"  --writers N       threads that change the table (line only; default 1)\n"
+	"  --part BYTES      line: bytes of a line that a flow can be in: 64, 32, 16, 8\n"
+	"                    (default: the best)\n"
+	"  --hashes K        stateful, direct, kbf: cells of a flow (default: the best)\n"
+	"  --counter-bits N  stateful: 2 to 8 or none (default 4, none with age bits);\n"
+	"                    direct: 1 to 8 or none (default 2)\n"
+	"  --threshold N     stateful: cells that must know the state (default 1)\n"
+	"  --blocked         stateful: all cells of a flow in one line; prints its price\n"
+	"\n"
+	"example: inkling plan --flows 1M --states 15\n";
 
 struct request {
 	struct ink_options options;
 	unsigned kind; /* the number after the last one, and 0: all */
 	int blocked;
+	const char *machine; /* --machine, or NULL */
+	struct cli_settings set;
+	const struct ink_machine_view *view; /* of the machine that is planned for, or NULL */
 };
 
 /* ---------------------------------------------------------------------- options */
@@ -60,6 +69,8 @@ static int counters(const char *text, void *place)
 
 static const struct cli_option options[] = {
 	{.name = "states", .how = CLI_SMALL, .at = AT(options.states), .least = 1, .most = INK_MAX_STATES},
+	{.name = "machine", .how = CLI_WORD, .at = AT(machine)},
+	CLI_SET(AT(set)),
 	{.name = "flows", .how = CLI_NUMBER, .at = AT(options.flows), .least = 1},
 	{.name = "memory", .how = CLI_SIZE, .at = AT(options.bytes), .least = 1},
 	{.name = "error", .how = CLI_SHARE, .at = AT(options.error)},
@@ -121,8 +132,12 @@ static int check_purposes(const struct cli_line *line, unsigned kind)
 
 static int check(const struct request *r)
 {
-	if (!r->options.states)
-		return cli_usage(&cli_plan, "how many states? (--states)");
+	if (!r->options.states && !r->machine)
+		return cli_usage(&cli_plan, "how many states? (--states, or --machine)");
+	if (r->options.states && r->machine)
+		return cli_usage(&cli_plan, "--states and --machine: the machine has its own");
+	if (r->set.n && !r->machine)
+		return cli_usage(&cli_plan, "--set is for --machine");
 	if (!r->options.flows && !r->options.bytes)
 		return cli_usage(&cli_plan, "how many flows, or how much memory? (--flows, --memory)");
 	return CLI_DONE;
@@ -351,15 +366,91 @@ static void advise(const unsigned char *planned)
 		}
 }
 
-/* By default, with time-outs if the kind has them. */
-static int plan_kind(struct request *r, unsigned kind, int first, struct ink_why *said)
+/* By default, with time-outs if the kind has them, and the machine. */
+static uint32_t age_bits(const struct request *r, unsigned kind)
+{
+	int can = (cli_kind(kind).can & INK_CAN_TIME_OUT) != 0;
+
+	if (r->options.age_bits != NOT_GIVEN)
+		return r->options.age_bits;
+	if (r->view)
+		return can && r->view->timeouts ? CLI_AGE_BITS : 0;
+	return (uint32_t)can;
+}
+
+/* A small table tells whether the kind can keep the machine's rules. */
+static int can_run(const struct ink_machine_view *v, const struct ink_options *planned, struct ink_why *why)
+{
+	struct ink_options o = {.size = sizeof o,
+				.kind = planned->kind,
+				.states = planned->states,
+				.age_bits = planned->age_bits,
+				.flows = 1,
+				.seed = 1,
+				.rules = v->rules};
+	struct ink_table *table = ink_create(&o, why);
+
+	ink_free(table);
+	return table != NULL;
+}
+
+static int plan_kind(const struct request *r, unsigned kind, int first, struct ink_why *said)
 {
 	struct ink_options o = r->options;
+	struct ink_why why;
+	int error;
 
 	o.kind = (enum ink_kind)kind;
-	if (o.age_bits == NOT_GIVEN)
-		o.age_bits = (cli_kind(kind).can & INK_CAN_TIME_OUT) != 0;
-	return show_kind(&o, first, said);
+	o.age_bits = age_bits(r, kind);
+	fflush(stdout);
+	if (r->view && !can_run(r->view, &o, &why)) {
+		cli_failed("%s: %s", r->view->name, why.text);
+		return -ENOTSUP;
+	}
+	error = show_kind(&o, first, said);
+	if (!error && r->view)
+		cli_put_times(r->view, (struct cli_ages){kind, o.age_bits},
+			      (struct cli_lines){"         ", "         "}, stdout);
+	return error;
+}
+
+/* Marks the kinds that have a plan. Returns how many. */
+static unsigned plan_kinds(const struct request *r, unsigned char *planned)
+{
+	struct ink_why said = {""};
+	unsigned n = 0;
+
+	for (unsigned kind = 1; cli_kind(kind).name; kind++)
+		if ((!r->kind || r->kind == kind) && plan_kind(r, kind, !n, &said) == 0) {
+			planned[kind] = 1;
+			n++;
+		}
+	return n;
+}
+
+/* As `run` divides them: flows are of each machine, memory is of all. */
+static unsigned plan_set(struct request *r, const struct ink_machines *set, unsigned char *planned)
+{
+	unsigned n = ink_machines_count(set), plans = 0;
+
+	r->options.bytes /= n;
+	for (unsigned i = 0; i < n; i++) {
+		r->view = ink_machine_view(ink_machines_at(set, i));
+		r->options.states = r->view->rules->states;
+		if (n > 1)
+			printf("%smachine %s\n", i ? "\n" : "", r->view->name);
+		plans += plan_kinds(r, planned);
+	}
+	return plans;
+}
+
+static unsigned plan_machines(struct request *r, unsigned char *planned)
+{
+	struct ink_machines *set = cli_machine_set(r->machine, &(struct cli_machine_options){.set = &r->set});
+	unsigned plans = set ? plan_set(r, set, planned) : 0;
+
+	ink_machines_free(set);
+	return plans;
 }
 
 static int run(int argc, char **argv)
@@ -367,19 +458,15 @@ static int run(int argc, char **argv)
 	struct request r = {.options = {.size = sizeof r.options, .age_bits = NOT_GIVEN}};
 	struct cli_line line = {&cli_plan, options, sizeof options / sizeof options[0], &r, {NULL}};
 	unsigned char planned[CLI_KINDS_MOST + 1] = {0};
-	struct ink_why said = {""};
-	int any = 0, error = read_options(&line, argc, argv);
+	int error = read_options(&line, argc, argv);
+	unsigned plans;
 
 	if (error)
 		return error;
-	for (unsigned kind = 1; cli_kind(kind).name; kind++)
-		if (!r.kind || r.kind == kind) {
-			planned[kind] = plan_kind(&r, kind, !any, &said) == 0;
-			any |= planned[kind];
-		}
-	if (!r.kind && any)
+	plans = r.machine ? plan_machines(&r, planned) : plan_kinds(&r, planned);
+	if (!r.kind && plans)
 		advise(planned);
-	return any ? CLI_DONE : CLI_FAILED;
+	return plans ? CLI_DONE : CLI_FAILED;
 }
 
 const struct cli_command cli_plan = {"plan", "how much memory for how many flows, and with what error", help,

@@ -48,6 +48,39 @@ each exits <<'end'
 end
 grep -q "^stateful .* 15 % " said || fail "a table that answers 15 % of strangers is a plan"
 
+# A machine brings its states, and its time-outs and windows with their ranges in such a table.
+cat >times.fsm <<'fsm'
+machine times
+key src
+param pause = 5m
+event e = tcp
+absent : e -> a
+a, b : within 10m -> absent
+a : e -> b
+b : e -> c
+c : timeout pause -> absent
+fsm
+exits 0 "line " plan --machine times.fsm --flows 1M
+same "plans" "$(grep -cE '^(line|compact|dleft|exact) +1000000 ' said)" 4
+same "ranges of the time-out" "$(grep -c '^ *timeout 5m: after 5.2 to 6.9 min$' said)" 3
+same "ranges of the window" "$(grep -c '^ *within 10m: after 10.3 to 13.8 min$' said)" 3
+same "ranges of exact" "$(grep -A 2 '^exact .*whole ids' said | tail -n 2 | tr -s ' ')" " timeout 5m: after 5.0 to 5.2 min
+ within 10m: after 10.0 to 10.2 min"
+for kind in stateful direct kbf; do
+	grep -q "^inkling: times: rules: windows; $kind cannot" said || fail "$kind can run a machine with windows: $(cat said)"
+done
+exits 0 "timeout 7m: after 7.0 to 14.1 min" plan --machine times.fsm --flows 1M --kind line --age-bits 1 --set pause=7m
+cat times.fsm >two.fsm
+sed 's/^machine times/machine other/; /^param/d' times.fsm >>two.fsm
+exits 0 "machine other" plan --machine two.fsm --memory 1M --kind line
+same "tables in 1 MiB" "$(awk '/^line/ { n++; kib += $3 } END { print n, (kib <= 1024 && kib > 900) }' said)" "2 1"
+each exits <<'end'
+2 --states and --machine | plan --states 3 --machine tcp --flows 1M
+2 --set is for --machine | plan --states 3 --flows 1M --set a=1
+1 did you mean 'tcp'? | plan --machine tpc --flows 1M
+1 has none | plan --machine tcp --flows 1M --set a=1
+end
+
 # If the rows are wider than the terminal, the geometry stands below each; all else stays in its column.
 "$inkling" plan --states 15 --flows 1M >wide
 COLUMNS=80 "$inkling" plan --states 15 --flows 1M >narrow
