@@ -44,7 +44,8 @@ TEST_THAT(mistakes_of_syntax_are_told_with_their_place)
 	assert_error("expendable ^7", "expected a state");
 	assert_error("let ^7 = tcp", "expected a name");
 	assert_error("start reverse ^x = tcp", "expected 'event'");
-	assert_error("^7", "expected machine, key, remember, param, let, event, expendable, repeat or a state");
+	assert_error("^7",
+		     "expected machine, key, remember, param, let, event, expendable, repeat or a state");
 	assert_complaint("machine ^7", "expected the machine's name");
 	assert_complaint("machine m\nkey ^box", "expected a key");
 }
@@ -318,6 +319,32 @@ TEST_THAT(what_is_too_much_is_told)
 		assert_non_null(strstr(told[0].text, texts[i].words));
 	}
 	assert_int_equal(n_told, 20); /* of the last one's 50 */
+}
+
+TEST_THAT(a_limit_is_told_once)
+{
+	static const struct {
+		unsigned n;
+		const char *unit, *words;
+	} texts[] = {
+		{300, "s%u: e -> s1\n", "more than 255 states"},
+		{300, "event f%u = port %u\n", "more than 256 different tests"},
+		{INK_MAX_EVENTS + 30, "event f%u = tcp\n", "events"},
+		{INK_LETS_MAX + 30, "let l%u = tcp\n", "lets"},
+		{INK_PARAMS_MAX + 30, "param p%u = 1\n", "params"},
+		{INK_COUNTERS_MAX + 30, "b: e / count c%u\n", "counters"},
+		{300, "event f%u = filter \"host 1.2.3.4 and host 1.2.3.4 and host 1.2.3.4 and port %u\"\n",
+		 "more than"},
+	};
+
+	for (unsigned i = 0; i < COUNT(texts); i++) {
+		begin(HEAD);
+		add_each(texts[i].n, texts[i].unit);
+		assert_null(make_of(draft.text));
+		if (n_told != 1 || !strstr(told[0].text, texts[i].words))
+			fail_msg("%u complaints about '%s', the first is '%s'", n_told, texts[i].words,
+				 told[0].text);
+	}
 }
 
 TEST_THAT(a_file_of_more_than_a_mebibyte_is_refused)
@@ -709,8 +736,8 @@ TEST_THAT(times_become_ticks_that_never_end_early)
 		uint64_t tick; /* ms */
 		uint32_t periods[2];
 	} cases[] = {{{"32s", "96s"}, 1000, {33, 97}}, {{"64s", "64s"}, 2000, {33, 33}},
-		     {{"1s", "1h"}, 125, {9, 28801}}, {{"500ms", "1s"}, 125, {5, 9}},
-		     {{"70ms", "1s"}, 100, {2, 11}},  {{"1.5s", "2s"}, 125, {13, 17}}};
+		     {{"1s", "1h"}, 125, {9, 28801}},  {{"500ms", "1s"}, 125, {5, 9}},
+		     {{"70ms", "1s"}, 100, {2, 11}},   {{"1.5s", "2s"}, 125, {13, 17}}};
 
 	for (unsigned i = 0; i < COUNT(cases); i++) {
 		char text[300];

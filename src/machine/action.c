@@ -37,7 +37,7 @@ static int counter_number(struct ink_parser *p, struct ink_name *name, uint32_t 
 	struct ink_machine *m = p->m;
 
 	if (!name->counter && m->n_counters == INK_COUNTERS_MAX) {
-		ink_text_error(p->text, at, "more than %d counters", INK_COUNTERS_MAX);
+		ink_text_limit(p->text, at, "more than %d counters", INK_COUNTERS_MAX);
 		return -1;
 	}
 	if (!name->counter) {

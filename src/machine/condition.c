@@ -384,7 +384,7 @@ int ink_check_filter_length(struct ink_parser *p, uint32_t at, const struct ink_
 	if (test->length > INK_FILTER_MAX)
 		ink_text_error(p->text, at, "a filter of more than %d characters", INK_FILTER_MAX);
 	else if (p->m->unit->filter_bytes > INK_FILTERS_MAX)
-		ink_text_error(p->text, at, "more than %d characters of different filters", INK_FILTERS_MAX);
+		ink_text_limit(p->text, at, "more than %d characters of different filters", INK_FILTERS_MAX);
 	else
 		return 0;
 	return -1;

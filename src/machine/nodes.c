@@ -89,7 +89,7 @@ static int number_of(struct ink_parser *p, const struct ink_test *test, unsigned
 	if (*number < m->n_tests)
 		return 0;
 	if (m->n_tests == INK_TESTS_MAX) {
-		ink_text_error(p->text, p->now.at, "more than %d different tests", INK_TESTS_MAX);
+		ink_text_limit(p->text, p->now.at, "more than %d different tests", INK_TESTS_MAX);
 		return -1;
 	}
 	grown = ink_arena_grow(m->arena, m->tests, m->n_tests, sizeof *m->tests);

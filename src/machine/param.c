@@ -83,7 +83,7 @@ static int parse_param_name(struct ink_parser *p, struct ink_name **name)
 		return ink_parser_twice(p, at, (*name)->text, first->at);
 	if (p->m->unit->n_params < INK_PARAMS_MAX)
 		return 0;
-	ink_text_error(p->text, at, "more than %d params", INK_PARAMS_MAX);
+	ink_text_limit(p->text, at, "more than %d params", INK_PARAMS_MAX);
 	return -1;
 }
 

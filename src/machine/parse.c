@@ -95,7 +95,7 @@ static struct ink_machine *begin_machine(struct ink_parser *p, uint32_t at, stru
 			       "'%s' is a second machine, after '%s': only one machine can be used here",
 			       (*name)->text, p->m->name);
 	else if (unit->n == INK_MACHINES_MAX)
-		ink_text_error(p->text, at, "more than %d machines", INK_MACHINES_MAX);
+		ink_text_limit(p->text, at, "more than %d machines", INK_MACHINES_MAX);
 	else
 		m = ink_unit_add(unit);
 	if (m) {
@@ -197,7 +197,7 @@ static int parse_let(struct ink_parser *p)
 	if (first)
 		return ink_parser_twice(p, let.at, let.name, first->at);
 	if (m->n_lets == INK_LETS_MAX) {
-		ink_text_error(p->text, let.at, "more than %d lets", INK_LETS_MAX);
+		ink_text_limit(p->text, let.at, "more than %d lets", INK_LETS_MAX);
 		return -1;
 	}
 	if (!ink_parser_wants(p, "="))
@@ -215,7 +215,7 @@ static int check_event_name(struct ink_parser *p, const struct ink_name *name, u
 		return ink_parser_twice(p, at, name->text, p->m->events[name->event - 1].at);
 	if (p->m->n_events < INK_MAX_EVENTS)
 		return 0;
-	ink_text_error(p->text, at, "more than %d events", INK_MAX_EVENTS);
+	ink_text_limit(p->text, at, "more than %d events", INK_MAX_EVENTS);
 	return -1;
 }
 

@@ -134,7 +134,7 @@ struct ink_state *ink_state_named(struct ink_parser *p, struct ink_name *name, u
 	if (name->state)
 		return &m->states[name->state - 1];
 	if (m->n_states == INK_MAX_STATES) {
-		ink_text_error(p->text, at, "more than %d states", INK_MAX_STATES);
+		ink_text_limit(p->text, at, "more than %d states", INK_MAX_STATES);
 		return NULL;
 	}
 	if (!INK_APPEND(p, m->states, m->n_states))
@@ -176,7 +176,7 @@ enum { LEFT_STAR = 1000, LEFT_ABSENT, LEFT_UNSURE };
 static int add_left(struct ink_parser *p, uint16_t left[INK_MAX_STATES], unsigned *n, unsigned state)
 {
 	if (*n == INK_MAX_STATES) {
-		ink_text_error(p->text, p->now.at, "more than %d states", INK_MAX_STATES);
+		ink_text_limit(p->text, p->now.at, "more than %d states", INK_MAX_STATES);
 		return -1;
 	}
 	left[(*n)++] = (uint16_t)state;

@@ -198,18 +198,35 @@ static void report(struct ink_text *t, enum ink_severity severity, uint32_t at, 
 		t->options->complain(&c, t->options->user);
 }
 
-void ink_text_error(struct ink_text *t, uint32_t at, const char *format, ...)
+static void report_error(struct ink_text *t, uint32_t at, const char *format, va_list args)
 {
 	char words[300];
-	va_list args;
 
 	if (t->stopped)
 		return;
-	va_start(args, format);
 	vsnprintf(words, sizeof words, format, args);
-	va_end(args);
 	report(t, INK_ERROR, at, words);
 	if (++t->errors == INK_COMPLAINTS_MAX)
+		t->stopped = -EINVAL;
+}
+
+void ink_text_error(struct ink_text *t, uint32_t at, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	report_error(t, at, format, args);
+	va_end(args);
+}
+
+void ink_text_limit(struct ink_text *t, uint32_t at, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	report_error(t, at, format, args);
+	va_end(args);
+	if (!t->stopped)
 		t->stopped = -EINVAL;
 }
 
@@ -240,11 +257,9 @@ int ink_text_work(struct ink_text *t, uint32_t at, uint32_t steps)
 	t->at = at;
 	if (!t->stopped && is_cancelled(t, steps))
 		t->stopped = -ECANCELED;
-	if (!t->stopped && steps > INK_STEPS_MAX - t->steps) {
-		ink_text_error(t, at, "the machine is too large: compiling it takes more than %d steps",
+	if (!t->stopped && steps > INK_STEPS_MAX - t->steps)
+		ink_text_limit(t, at, "the machine is too large: compiling it takes more than %d steps",
 			       INK_STEPS_MAX);
-		t->stopped = -EINVAL;
-	}
 	if (!t->stopped)
 		t->steps += steps;
 	return t->stopped;

@@ -82,6 +82,9 @@ unsigned ink_text_column(struct ink_text *text, uint32_t at);
 /* The first INK_COMPLAINTS_MAX are reported. So many errors stop the compiler. */
 __attribute__((format(printf, 3, 4))) void ink_text_error(struct ink_text *text, uint32_t at,
 							  const char *format, ...);
+/* An error that stops the compiler: too many of something, which would else be reported of each that follows. */
+__attribute__((format(printf, 3, 4))) void ink_text_limit(struct ink_text *text, uint32_t at,
+							  const char *format, ...);
 __attribute__((format(printf, 3, 4))) void ink_text_warning(struct ink_text *text, uint32_t at,
 							    const char *format, ...);
 
