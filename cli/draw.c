@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* inkling draw: a machine as a picture. */
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,12 +30,25 @@ struct request {
 
 static const struct cli_option options[] = {CLI_SET(offsetof(struct request, set))};
 
+static int draw(const char *name, const struct ink_machines *machines)
+{
+	char *text = ink_machines_draw(machines);
+
+	if (!text && errno == EFBIG)
+		return cli_failed("%s: has too many rows to draw: the graph would take more than 4 MiB",
+				  name);
+	if (!text)
+		return cli_failed("%s: no memory", name);
+	fputs(text, stdout);
+	free(text);
+	return CLI_DONE;
+}
+
 static int run(int argc, char **argv)
 {
 	struct request r = {0};
 	struct cli_line line = {&cli_draw, options, sizeof options / sizeof options[0], &r, {NULL}};
 	struct ink_machines *machines;
-	char *text;
 	int result = cli_options(&line, argc, argv);
 
 	if (!result)
@@ -42,15 +56,9 @@ static int run(int argc, char **argv)
 	if (result)
 		return result;
 	machines = cli_machine_set(argv[optind], &(struct cli_machine_options){.set = &r.set});
-	if (!machines)
-		return CLI_FAILED;
-	text = ink_machines_draw(machines);
+	result = machines ? draw(argv[optind], machines) : CLI_FAILED;
 	ink_machines_free(machines);
-	if (!text)
-		return cli_failed("no memory");
-	fputs(text, stdout);
-	free(text);
-	return CLI_DONE;
+	return result;
 }
 
 const struct cli_command cli_draw = {"draw", "writes a machine as a graph for Graphviz", help, run};

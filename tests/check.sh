@@ -111,6 +111,19 @@ each exits <<'table'
 2 '--set' needs a value: NAME=VALUE | check p.fsm --set
 table
 
+# The states of a repeat multiply its rows: a picture that Graphviz could not draw is refused, and not written.
+awk 'BEGIN {
+	print "machine large\nkey pair"
+	for (i = 1; i <= 200; i++)
+		print "event e" i " = port " i
+	print "absent : e1 -> first step\nrepeat 254 step : e1 -> up"
+	for (i = 2; i <= 200; i++)
+		print "| e" i " -> up / count of_an_event_with_a_long_name_" i % 60
+	print "| timeout 1m -> absent\nlast : timeout 1m -> absent"
+}' >large.fsm
+exits 0 "large.fsm: 255 states" check large.fsm
+refuses 1 "large.fsm: has too many rows to draw: the graph would take more than 4 MiB" draw large.fsm
+
 # Filters are compiled for every link that has something of its own: libpcap's message comes with its place.
 sed 's/= tcp/= tcp and filter "tcp port"/' m.fsm >filter.fsm
 for command in check draw "run -r nowhere.pcap"; do

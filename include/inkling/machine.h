@@ -161,7 +161,7 @@ const struct ink_bundled *ink_bundled(unsigned i);
 
 /*
  * The machine as a graph in the language of Graphviz. The caller frees it with
- * free(). NULL with errno ENOMEM.
+ * free(). NULL with errno: EFBIG (it would have more than 4 MiB), ENOMEM.
  */
 char *ink_machine_draw(const struct ink_machine *machine);
 

@@ -30,6 +30,12 @@
 /* Characters in a line of a label, and labels beside each other: 800 pixels, the width of a README, have room for them. */
 enum { WIDTH = 32, COLUMNS = 4 };
 
+/*
+ * Bytes of a picture. The states of a repeat multiply its rows: a file of 1 MiB could become hundreds. Graphviz needs
+ * minutes for a hundredth of this, and the largest bundled machine takes 10 KiB.
+ */
+enum { PICTURE_MOST = 4 << 20 };
+
 #define BEGIN "absent"
 #define END "absent again" /* names of states have no blanks */
 #define ROW "shape=plaintext, width=0.1, height=0.2, margin=\"0.03,0.03\""
@@ -533,12 +539,21 @@ static void put_title(const struct picture *p)
 	fputs("<br/> >;\n", p->out);
 }
 
-static void put_contents(struct picture *p)
+static int is_too_large(FILE *out)
+{
+	return ftell(out) > PICTURE_MOST;
+}
+
+static int put_contents(struct picture *p)
 {
 	put_states(p);
-	for (size_t i = 0; i < p->n;)
+	for (size_t i = 0; i < p->n;) {
 		i = put_run(p, i);
+		if (is_too_large(p->out))
+			return -EFBIG;
+	}
 	put_title(p);
+	return 0;
 }
 
 static void put_head(FILE *out, const char *name)
@@ -567,7 +582,7 @@ static int put_machine(FILE *out, const struct ink_machine *m, const char *prefi
 	int error = find_all_arrows(&p);
 
 	if (!error)
-		put_contents(&p);
+		error = put_contents(&p);
 	free(p.arrows);
 	return error;
 }
@@ -607,6 +622,7 @@ static int put_links(FILE *out, const struct ink_machines *set, const struct ink
 		for (size_t bundle = 0; bundle < r.n; bundle += rows)
 			put_links_of(&p, set, &r, bundle, r.n - bundle < rows ? r.n - bundle : rows);
 		i += r.n * r.size;
+		error = is_too_large(out) ? -EFBIG : 0;
 	}
 	free(p.arrows);
 	return error;
@@ -635,28 +651,33 @@ static int put_set(FILE *out, const struct ink_machines *set)
 	return error;
 }
 
-/* A machine, or a set; the text, or NULL without memory. */
+static int put_one(FILE *out, const struct ink_machine *m)
+{
+	int error;
+
+	put_head(out, m->name);
+	error = put_machine(out, m, "");
+	fputs("}\n", out);
+	return error;
+}
+
+/* A machine, or a set; the text, or NULL with errno. */
 static char *draw(const struct ink_machine *m, const struct ink_machines *set)
 {
 	char *text = NULL;
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
-	int failed;
+	int error;
 
 	if (!out)
 		return errno = ENOMEM, NULL;
-	if (set)
-		failed = put_set(out, set);
-	else {
-		put_head(out, m->name);
-		failed = put_machine(out, m, "");
-		fputs("}\n", out);
-	}
-	failed |= ferror(out);
-	if (!fclose(out) && !failed)
+	error = set ? put_set(out, set) : put_one(out, m);
+	if ((ferror(out) | fclose(out)) && !error)
+		error = -ENOMEM;
+	if (!error)
 		return text;
 	free(text);
-	return errno = ENOMEM, NULL;
+	return errno = -error, NULL;
 }
 
 char *ink_machine_draw(const struct ink_machine *m)
