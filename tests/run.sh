@@ -199,6 +199,27 @@ exits 0 "seed        random" run tcp -r x.pcap
 run tcp x.pcap random.json
 grep -q '"seed":null' random.json || fail "the records name a random seed"
 
+# ------------------------------------------------------------------ on a terminal
+
+# Each report is a line there, in the order of the records and before the summary; not with -o or -q, and not in a pipe.
+on_terminal() { # ARGUMENT...: what stays on the screen; what a carriage return overwrites is left out
+	script -qec "'$inkling' run $*" /dev/null </dev/null | sed 's/\r$//; s/.*\r//'
+}
+seen='^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}\.[0-9]{6}  flags'
+if command -v script >/dev/null; then
+	on_terminal flags -r odd.pcap --kind exact --no-timeouts >screen
+	grep -E "$seen" screen | sed -E "s/$seen[^:]*: .*  (.*) -> (.*) TCP\$/\1 \2/" | tr -d '[]' >lines
+	sed -n -E 's/.*"src_ip":"([^"]*)","src_port":([0-9]*),"dest_ip":"([^"]*)","dest_port":([0-9]*).*/\1:\2 \3:\4/p' flags.json >expected
+	cmp lines expected || fail "on a terminal, the lines of reports are others than the records: $(diff lines expected | head -n 4)"
+	same "the lines before the summary" "$(sed '/^flags on odd.pcap/,$d' screen | grep -cE "$seen")" "$(grep -c . expected)"
+	for option in "-o /dev/null" -q; do
+		on_terminal flags -r odd.pcap $option >screen
+		grep -qE "$seen" screen && fail "with $option, reports are shown on the terminal"
+	done
+fi
+"$inkling" run flags -r odd.pcap >screen
+grep -qE "$seen" screen && fail "reports are shown where there is no terminal"
+
 # ------------------------------------------------------------------ records
 
 valid ./*.json
