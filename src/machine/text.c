@@ -153,12 +153,14 @@ static void find_line(struct ink_text *t, uint32_t at)
 	const char *end;
 
 	if (at < t->line_start)
-		t->line_start = t->line = 0;
-	while (at > t->line_start &&
-	       (end = memchr(t->bytes + t->line_start, '\n', at - t->line_start)) != NULL) {
-		t->line_start = (uint32_t)(end + 1 - t->bytes);
+		t->line_start = t->line_searched = t->line = 0;
+	while (at > t->line_searched &&
+	       (end = memchr(t->bytes + t->line_searched, '\n', at - t->line_searched)) != NULL) {
+		t->line_start = t->line_searched = (uint32_t)(end + 1 - t->bytes);
 		t->line++;
 	}
+	if (at > t->line_searched)
+		t->line_searched = at;
 }
 
 unsigned ink_text_line(struct ink_text *t, uint32_t at)

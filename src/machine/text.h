@@ -50,9 +50,10 @@ struct ink_text {
 	const struct ink_machine_options *options; /* never NULL */
 	const char *file;
 	unsigned errors, warnings, reported;
-	uint32_t line_start; /* the line of the latest complaint or place: where it begins */
-	unsigned line;       /* ... and its number, from 0 */
-	uint32_t at;         /* the place of the latest work */
+	uint32_t line_start;    /* the line of the latest complaint or place: where it begins */
+	uint32_t line_searched; /* ... up to where it is known not to end */
+	unsigned line;          /* ... and its number, from 0 */
+	uint32_t at;            /* the place of the latest work */
 	uint32_t steps;
 	int stopped; /* 0, or -errno: nothing more is compiled or reported */
 };
