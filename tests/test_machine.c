@@ -108,6 +108,7 @@ TEST_THAT(unknown_names_are_told_with_the_nearest)
 	assert_error("a: ^synack\nevent syn_ack = tcp", "no event 'synack'; did you mean 'syn_ack'?");
 	assert_error("a: ^tiemout", "no event 'tiemout'; did you mean 'timeout'?");
 	assert_error("expendable ^b", "no state 'b'");
+	assert_error("b: e -> ^many", "no state 'many': it needs a line, write 'many : ...'");
 	assert_error("be: e -> ^eb", "no state 'eb'; did you mean 'be'?");
 	assert_error("a: e / count losses\nevent f = ^losess > 5",
 		     "no counter 'losess'; did you mean 'losses'?");

@@ -56,7 +56,11 @@ static unsigned state_number(struct ink_machine *m, struct ink_text *text, const
 		ink_suggest_offer(&near, m->states[i].name);
 	for (unsigned i = 0; i < sizeof targets / sizeof targets[0]; i++)
 		ink_suggest_offer(&near, targets[i]);
-	ink_text_error(text, at, "no state '%s'%s", name->text, ink_suggest_hint(&near, hint));
+	if (near.best)
+		ink_text_error(text, at, "no state '%s'%s", name->text, ink_suggest_hint(&near, hint));
+	else
+		ink_text_error(text, at, "no state '%s': it needs a line, write '%s : ...'", name->text,
+			       name->text);
 	return 0;
 }
 
