@@ -94,6 +94,14 @@ run_and_compare() { # MACHINE CAPTURE TRUTH-OF-PACKETS TRUTH-OF-PICTURES
 	esac
 }
 
+# Of the truth and of tcp one definition differs, and docs/machines.md lists the captures that it may concern. They are all here.
+has_syn_with_fin_or_rst() {
+	grep -l '"syn_fin": [1-9]\|"syn_rst": [1-9]' "$captures"/truth/tcp_udp/*.json | sed 's/.*\///; s/\.json$//'
+}
+
+sed -n '/^## tcp$/,/^## teardown$/s/^| `\([^`]*pcap[^`]*\)`.*/\1/p' "$2/docs/machines.md" | sort >listed
+has_syn_with_fin_or_rst | sort | diff - listed >said || differs "SYN with FIN or RST: the truth (<) and docs/machines.md (>):" said
+
 # The capture of a link that is not decoded is refused.
 is_not_decoded() { # CAPTURE
 	"$inkling" run tcp -r "$1" -q 2>&1 | grep -q "is not supported"

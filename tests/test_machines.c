@@ -4,10 +4,8 @@
  * and without, every counter is the number that tshark and a script found. Each policy for video drops its share, and
  * counts what it drops. captures.sh asks that, and the other machines, of the tool; golden.sh has made captures.
  */
-#include <inkling/track.h>
-
 #include "tests/captures.h"
-#include "tests/test.h"
+#include "tests/tracked.h"
 
 static uint64_t dropped_bytes;
 
@@ -16,74 +14,22 @@ static void add_dropped(const struct ink_moved *moved, void *user)
 	dropped_bytes += moved->action->verdict == INK_DROP ? moved->packet->payload_wire : 0;
 }
 
-/* A machine, its table, and what tracks packets with them. */
-static struct {
-	struct ink_machine *machine;
-	struct ink_table *table;
-	struct ink_track *track;
-} run;
-
-static int end_run(void **state)
-{
-	ink_track_close(run.track);
-	ink_free(run.table);
-	ink_machine_free(run.machine);
-	memset(&run, 0, sizeof run);
-	return 0;
-}
-
-static void begin_run(const char *name, struct ink_track_options k)
-{
-	struct ink_options o = {
-		.size = sizeof o, .kind = INK_EXACT, .flows = 20000, .age_bits = 1, .seed = 7};
-
-	end_run(NULL);
-	dropped_bytes = 0;
-	k.machine = run.machine = ink_machine_load(name, NULL, NULL);
-	assert_non_null(run.machine);
-	o.rules = ink_machine_view(run.machine)->rules;
-	o.states = o.rules->states;
-	k.table = run.table = ink_create(&o, NULL);
-	run.track = ink_track_open(&k, NULL);
-	assert_non_null(run.track);
-}
-
 static void run_over(const char *machine, int no_timeouts, const char *path)
 {
 	struct ink_capture_options o = {.size = sizeof o, .file = path};
 	struct ink_capture *c = ink_capture_open(&o, NULL);
-	struct ink_track_options k = {
-		.size = sizeof k, .no_timeouts = no_timeouts, .seed = 1, .moved = add_dropped};
+	struct ink_track_options k = {.no_timeouts = no_timeouts, .seed = 1, .moved = add_dropped};
 	struct ink_packet packets[512];
 	struct ink_packets batch = {.at = packets, .room = 512};
 
 	assert_non_null(c);
 	k.link = ink_capture_link(c);
+	dropped_bytes = 0;
 	begin_run(machine, k);
 	while (!ink_capture_read(c, &batch, NULL) && !batch.end)
 		assert_int_equal(ink_track_packets(run.track, &batch), 0);
 	assert_int_equal(ink_track_end(run.track), 0);
 	ink_capture_close(c);
-}
-
-static double counted_one(const char *name, size_t length)
-{
-	const struct ink_machine_view *v = ink_machine_view(run.machine);
-
-	for (unsigned i = 0; i < v->counters; i++)
-		if (strlen(v->counter_names[i]) == length && !memcmp(v->counter_names[i], name, length))
-			return (double)ink_track_counters(run.track)[i];
-	fail_msg("machine %s has no counter %s", v->name, name);
-	return 0;
-}
-
-/* A counter, or a sum of them: "a+b". */
-static double counted(const char *names)
-{
-	size_t length = strcspn(names, "+");
-	double first = counted_one(names, length);
-
-	return names[length] ? first + counted(names + length + 1) : first;
 }
 
 /* --------------------------------------------------------------------- counters */
@@ -103,19 +49,48 @@ static const struct row {
 };
 /* clang-format on */
 
+/*
+ * One definition differs. For tcp, a SYN with FIN or RST is no part of a handshake; the truth counts such a SYN as one
+ * without SYN+ACK. These are all captures that have a segment with SYN and one of both, and the flows that therefore
+ * differ. docs/machines.md has the same list.
+ */
+static const struct {
+	const char *capture;
+	double flows;
+} other_definition[] = {
+	{"tcpdump_tcp_eight_lowest_weight_flags_set.pcap", 0}, /* its only segment has ACK, too */
+};
+
+/* The flows that differ, or -1: the capture is not in the list. */
+static double other_flows(const char *capture)
+{
+	for (unsigned i = 0; i < COUNT(other_definition); i++)
+		if (!strcmp(other_definition[i].capture, capture))
+			return other_definition[i].flows;
+	return -1;
+}
+
 static const struct row *row;
 static int no_timeouts, failures;
+
+static double expected(const char *capture, const char *number)
+{
+	double other = other_flows(capture);
+
+	return true_number(number) - (!strcmp(number, "syn_without_synack") && other > 0 ? other : 0);
+}
 
 static void compare_file(const char *path, const char *name)
 {
 	load_truth("tcp_udp", name);
 	run_over(row->machine, no_timeouts, path);
 	for (unsigned i = 0; row->pairs[i].counter; i++) {
-		double is = counted(row->pairs[i].counter), should_be = true_number(row->pairs[i].truth);
+		double is = counted(row->pairs[i].counter), should_be = expected(name, row->pairs[i].truth);
 
 		if (is != should_be)
 			print_error("%s%s: %s: %.0f, and the truth is %.0f\n", name,
-				    no_timeouts ? ", no time-outs" : "", row->pairs[i].counter, is, should_be);
+				    no_timeouts ? ", no time-outs" : "", row->pairs[i].counter, is,
+				    should_be);
 		failures += is != should_be;
 	}
 }
@@ -126,6 +101,17 @@ TEST_THAT(every_counter_is_the_truths)
 		for (row = rows; row < rows + COUNT(rows); row++)
 			print_message("%s: %d captures\n", row->machine, for_each_capture(compare_file));
 	assert_int_equal(failures, 0);
+}
+
+static void look_for_other_definition(const char *path, const char *name)
+{
+	load_truth("tcp_udp", name);
+	assert_int_equal(other_flows(name) >= 0, true_number("syn_fin") + true_number("syn_rst") > 0);
+}
+
+TEST_THAT(the_captures_with_another_definition_are_listed)
+{
+	for_each_capture(look_for_other_definition);
 }
 
 /* ------------------------------------------------------------------------- video */
