@@ -197,6 +197,8 @@ TEST_THAT(teardown_counts_an_end_once)
 		{"0>FA .1<R 290<R 580>FA", "fin_and_rst 1"},
 		{"0>FA 120>FA 240>FA 360>FA 361<FA", "fin_both 1"},
 		{"0>FA .1<FA 120<FA 240<FA 360<FA", "fin_both 1"},
+		{"0>FA .1<A 100<A 200<A 300<A 400<PA 500<FA", "fin_both 1"},
+		{"0>FA .1<A 100<A 200<A 300<A 400<PA 500>R", "fin_and_rst 1"},
 	};
 
 	compare_talks("teardown", talks, COUNT(talks));
