@@ -34,13 +34,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/connection.h"
 #include "sim/events.h"
-#include "sim/frame.h"
 #include "sim/seeded.h"
 
 #define BEGIN 1157932800000000000ull /* 11 September 2006: the first day of SIGCOMM 2006 */
-#define SECOND 1000000000ull
-#define MOMENT 20000ull /* nanoseconds that a host takes to answer */
 
 enum { TCP_CLIENTS = 0x0a000000, UDP_CLIENTS = 0x0a800000, SPOOFED = 0x20000000 };
 
@@ -131,196 +129,25 @@ static void send_segment(struct traffic *t, const struct sim_ends *ends, const s
 
 /* ----------------------------------------------------------------------- connections */
 
-/* The course of a connection. */
-enum course {
-	WHOLE,
-	STRANGER,
-	RESET,
-	CUT,
-	UNFINISHED,
-	HALF_OPEN,
-	UNANSWERED,
-	SILENT,
-	REFUSED,
-	PROBED,
-	STRANGE
-};
+static const struct sim_ends tcp_over_ipv4 = {.version = 4, .protocol = INK_PROTOCOL_TCP};
 
-struct connection {
-	struct sim_ends ends; /* end 0 begins */
-	enum course course;
-	unsigned odd; /* STRANGE: the flags */
-	uint64_t life;
-	int again;         /* once more after the end */
-	uint32_t first[2]; /* sequence numbers */
-};
-
-/* A segment and when it is sent, after the connection's start. */
-struct turn {
-	uint64_t when;
-	struct sim_segment segment;
-};
-
-enum { UNSEEN = 2 }; /* segments of a stranger that were sent before the capture began */
-
-static unsigned segments_of(const struct traffic *t, enum course course)
+static struct sim_connection connection_of(const struct traffic *t, struct sim_ends ends)
 {
-	unsigned opened = 3 + (unsigned)t->o->data;
-
-	switch (course) {
-	case WHOLE:
-		return opened + 3;
-	case STRANGER:
-		return opened + 3 - UNSEEN;
-	case CUT:
-		return opened + 2;
-	case RESET:
-		return opened + 1;
-	case UNFINISHED:
-		return opened;
-	case PROBED:
-		return 3;
-	case HALF_OPEN:
-	case UNANSWERED:
-	case REFUSED:
-		return 2;
-	default:
-		return 1;
-	}
+	return (struct sim_connection){
+		.ends = ends, .data = t->o->data, .payload = t->o->payload, .rtt = t->o->rtt};
 }
 
-enum { SYN = INK_TCP_SYN, ACK = INK_TCP_ACK, PSH = INK_TCP_PSH, FIN = INK_TCP_FIN, RST = INK_TCP_RST };
-
-static struct turn turn_of(unsigned from, unsigned flags, uint64_t when)
+static uint64_t send_connection(struct traffic *t, const struct sim_connection *c, unsigned step,
+				uint64_t start)
 {
-	return (struct turn){when, {.from = from, .flags = (uint16_t)flags}};
-}
+	struct sim_turn turn;
 
-/* The first two segments. */
-static struct turn opening_turn(const struct traffic *t, const struct connection *c, unsigned step)
-{
 	if (step == 0)
-		return turn_of(0, c->course == STRANGE ? c->odd : SYN, 0);
-	if (c->course == UNANSWERED)
-		return turn_of(0, SYN, SECOND);
-	return turn_of(1, c->course == REFUSED ? RST | ACK : SYN | ACK, t->o->rtt);
-}
-
-/* FIN, and the other's FIN or RST, and the last ACK; or RST. */
-static struct turn closing_turn(const struct traffic *t, const struct connection *c, unsigned step)
-{
-	if (step == 0)
-		return turn_of(0, (c->course == RESET ? RST : FIN) | ACK, c->life);
-	if (step == 1)
-		return turn_of(1, (c->course == CUT ? RST : FIN) | ACK, c->life + t->o->rtt);
-	return turn_of(0, ACK, c->life + t->o->rtt + MOMENT);
-}
-
-/* Data in both directions, evenly spaced between opening and closing. */
-static struct turn data_turn(const struct traffic *t, const struct connection *c, unsigned step)
-{
-	uint64_t opened = t->o->rtt + MOMENT, parts = t->o->data + 1;
-	struct turn turn = turn_of(step % 2, PSH | ACK, opened + (c->life - opened) * (step + 1) / parts);
-
+		sim_connection_truth(c, t->truth);
+	sim_connection_turn(c, step, &turn);
 	turn.segment.payload = t->payload;
-	turn.segment.length = t->o->payload;
-	return turn;
-}
-
-/* What both have sent when data segment `step` is due, of which there are not more than the options say. */
-static void number_segment(const struct traffic *t, const struct connection *c, unsigned step,
-			   struct turn *turn)
-{
-	unsigned from = turn->segment.from, sent = step < 3 ? 0 : step - 3;
-	uint32_t bytes[2];
-
-	if (sent > t->o->data)
-		sent = (unsigned)t->o->data;
-	bytes[0] = (uint32_t)(((sent + 1) / 2) * t->o->payload) + (step > 0);
-	bytes[1] = (uint32_t)((sent / 2) * t->o->payload) + (step > 1);
-	bytes[0] += step > 3 + t->o->data;
-	bytes[1] += step > 4 + t->o->data;
-	turn->segment.seq = c->first[from] + bytes[from];
-	if (turn->segment.flags & ACK)
-		turn->segment.ack = c->first[!from] + bytes[!from];
-}
-
-/* Segment number `step` of a connection that is seen from its first segment on. */
-static struct turn seen_turn(const struct traffic *t, const struct connection *c, unsigned step)
-{
-	struct turn turn;
-
-	if (step < 2)
-		turn = opening_turn(t, c, step);
-	else if (step == 2)
-		turn = turn_of(0, c->course == PROBED ? RST : ACK, t->o->rtt + MOMENT);
-	else if (step < 3 + t->o->data)
-		turn = data_turn(t, c, step - 3);
-	else
-		turn = closing_turn(t, c, step - 3 - (unsigned)t->o->data);
-	number_segment(t, c, step, &turn);
-	return turn;
-}
-
-/* Segment number `step` of one time round; the first is sent when the connection starts. */
-static struct turn one_turn(const struct traffic *t, const struct connection *c, unsigned step)
-{
-	struct turn turn;
-
-	if (c->course != STRANGER)
-		return seen_turn(t, c, step);
-	turn = seen_turn(t, c, step + UNSEEN);
-	turn.when -= seen_turn(t, c, UNSEEN).when;
-	return turn;
-}
-
-/* Between the end of a connection and the begin of the next with the same ports. */
-static uint64_t pause_of(const struct traffic *t)
-{
-	return 2 * t->o->rtt + SECOND / 10;
-}
-
-/* All segments, those of the second time included; 0: there are no more. */
-static int connection_turn(const struct traffic *t, const struct connection *c, unsigned step,
-			   struct turn *turn)
-{
-	unsigned n = segments_of(t, c->course);
-	struct connection second = *c;
-
-	if (step < n) {
-		*turn = one_turn(t, c, step);
-		return 1;
-	}
-	second.course = WHOLE;
-	if (!c->again || step - n >= segments_of(t, WHOLE))
-		return 0;
-	second.first[0] += 1u << 28;
-	second.first[1] += 1u << 28;
-	*turn = one_turn(t, &second, step - n);
-	turn->when += one_turn(t, c, n - 1).when + pause_of(t);
-	return 1;
-}
-
-/* The truth about it: its segments in their order. */
-static void tell_truth(struct traffic *t, const struct connection *c)
-{
-	struct sim_flow flow = {.handshake = 0};
-	struct turn turn;
-
-	for (unsigned step = 0; connection_turn(t, c, step, &turn); step++)
-		sim_flow_segment(&flow, t->truth, turn.segment.from, turn.segment.flags);
-	sim_flow_end(&flow, t->truth);
-}
-
-static uint64_t send_connection(struct traffic *t, const struct connection *c, unsigned step, uint64_t start)
-{
-	struct turn turn;
-
-	if (step == 0)
-		tell_truth(t, c);
-	connection_turn(t, c, step, &turn);
 	send_segment(t, &c->ends, &turn.segment);
-	return connection_turn(t, c, step + 1, &turn) ? start + turn.when : 0;
+	return sim_connection_turn(c, step + 1, &turn) ? start + turn.when : 0;
 }
 
 /* ------------------------------------------------------------------------ clients */
@@ -353,19 +180,19 @@ static struct sim_ends client_ends(struct traffic *t, unsigned group, uint64_t i
 
 /* --------------------------------------------------------------------- the groups */
 
-static enum course course_of(const struct sim_traffic_options *o, double share)
+static enum sim_course course_of(const struct sim_traffic_options *o, double share)
 {
 	const struct {
 		double share;
-		enum course course;
+		enum sim_course course;
 	} courses[] = {
-		{o->half_open, HALF_OPEN},
-		{o->unanswered, UNANSWERED},
-		{o->refused, REFUSED},
-		{o->reset, RESET},
-		{o->cut, CUT},
-		{o->unfinished, UNFINISHED},
-		{o->strangers, STRANGER},
+		{o->half_open, SIM_HALF_OPEN},
+		{o->unanswered, SIM_UNANSWERED},
+		{o->refused, SIM_REFUSED},
+		{o->reset, SIM_RESET},
+		{o->cut, SIM_CUT},
+		{o->unfinished, SIM_UNFINISHED},
+		{o->strangers, SIM_STRANGER},
 	};
 
 	for (unsigned i = 0; i < sizeof courses / sizeof courses[0]; i++) {
@@ -373,14 +200,14 @@ static enum course course_of(const struct sim_traffic_options *o, double share)
 			return courses[i].course;
 		share -= courses[i].share;
 	}
-	return WHOLE;
+	return SIM_WHOLE;
 }
 
 /* Connections live between half and one and a half times as long as they do on average. */
 static uint64_t send_flow(struct traffic *t, uint64_t i, unsigned step, uint64_t start)
 {
 	uint64_t word = number(t, FLOWS, i);
-	struct connection c = {.ends = client_ends(t, FLOWS, i)};
+	struct sim_connection c = connection_of(t, client_ends(t, FLOWS, i));
 
 	c.course = course_of(t->o, sim_share(word));
 	c.life = t->life / 2 + (uint64_t)((double)t->life * sim_share(sim_mix(word + 1)));
@@ -392,8 +219,9 @@ static uint64_t send_flow(struct traffic *t, uint64_t i, unsigned step, uint64_t
 
 static uint64_t send_established(struct traffic *t, uint64_t i, unsigned step, uint64_t start)
 {
-	struct connection c = {.ends = client_ends(t, ESTABLISHED, i), .course = UNFINISHED};
+	struct sim_connection c = connection_of(t, client_ends(t, ESTABLISHED, i));
 
+	c.course = SIM_UNFINISHED;
 	c.life = t->o->duration - start;
 	c.first[0] = (uint32_t)sim_mix(i);
 	return send_connection(t, &c, step, start);
@@ -425,23 +253,29 @@ static uint64_t send_scan(struct traffic *t, uint64_t i, unsigned step, uint64_t
 {
 	static const uint16_t favourites[4] = {22, 23, 445, 3389};
 	uint64_t source = i % t->o->scans, target = i / t->o->scans, kind = sim_mix(number(t, SCANS, i)) % 20;
-	struct connection c = {.ends = {.version = 4, .protocol = INK_PROTOCOL_TCP}};
+	struct sim_connection c = connection_of(t, tcp_over_ipv4);
 
 	c.ends.address[0] = (uint32_t)(SCANNERS + source);
 	c.ends.port[0] = (uint16_t)(32768 + source % 1000);
 	c.ends.address[1] = (uint32_t)(SCANNED + (source % 2 ? source : target));
 	c.ends.port[1] = (uint16_t)(source % 2 ? target + 1 : favourites[source / 2 % 4]);
-	c.course = kind == 0 ? PROBED : kind <= 5 ? REFUSED : SILENT;
+	c.course = kind == 0 ? SIM_PROBED : kind <= 5 ? SIM_REFUSED : SIM_SILENT;
 	return send_connection(t, &c, step, start);
 }
 
 /* Each combination in turn: none, all, and those that contradict themselves. */
 static uint64_t send_odd(struct traffic *t, uint64_t i, unsigned step, uint64_t start)
 {
-	static const uint8_t flags[7] = {0,  SYN | FIN, SYN | RST, FIN | RST, FIN, FIN | PSH | INK_TCP_URG,
-					 PSH};
-	struct connection c = {.ends = {.version = 4, .protocol = INK_PROTOCOL_TCP}, .course = STRANGE};
+	static const uint8_t flags[7] = {0,
+					 INK_TCP_SYN | INK_TCP_FIN,
+					 INK_TCP_SYN | INK_TCP_RST,
+					 INK_TCP_FIN | INK_TCP_RST,
+					 INK_TCP_FIN,
+					 INK_TCP_FIN | INK_TCP_PSH | INK_TCP_URG,
+					 INK_TCP_PSH};
+	struct sim_connection c = connection_of(t, tcp_over_ipv4);
 
+	c.course = SIM_STRANGE;
 	c.odd = flags[i % 7];
 	c.ends.address[0] = (uint32_t)(ODD_SENDERS + i / 50000);
 	c.ends.port[0] = (uint16_t)(1024 + i % 50000);
@@ -455,14 +289,14 @@ static uint64_t send_flood(struct traffic *t, uint64_t i, unsigned step, uint64_
 {
 	uint64_t word = number(t, FLOOD, i),
 		 spoofed = (i * 0x9e3779b1u + t->o->seed) & ((1u << SPOOFED_BITS) - 1);
-	struct connection c = {.ends = {.version = 4, .protocol = INK_PROTOCOL_TCP}};
+	struct sim_connection c = connection_of(t, tcp_over_ipv4);
 
 	c.ends.address[0] = (uint32_t)(SPOOFED + spoofed);
 	c.ends.port[0] = (uint16_t)(1024 + sim_below(word, 64000));
 	c.ends.address[1] = VICTIM;
 	c.ends.port[1] = 443;
 	c.first[0] = (uint32_t)word;
-	c.course = sim_share(sim_mix(word)) < t->o->flood_answers ? HALF_OPEN : SILENT;
+	c.course = sim_share(sim_mix(word)) < t->o->flood_answers ? SIM_HALF_OPEN : SIM_SILENT;
 	return send_connection(t, &c, step, start);
 }
 
@@ -470,8 +304,10 @@ static uint64_t send_flood(struct traffic *t, uint64_t i, unsigned step, uint64_
 static uint64_t send_pair(struct traffic *t, uint64_t i, unsigned step, uint64_t start)
 {
 	uint64_t pair = i / 2, word = number(t, PAIRS, ~pair);
-	struct connection c = {.course = WHOLE, .life = t->life};
+	struct sim_connection c = connection_of(t, tcp_over_ipv4);
 
+	c.course = SIM_WHOLE;
+	c.life = t->life;
 	c.ends.version = (uint8_t)version_of(t, word);
 	c.ends.protocol = i % 2 ? INK_PROTOCOL_UDP : INK_PROTOCOL_TCP;
 	c.ends.address[0] = (uint32_t)(PAIRS_ONE + pair);
@@ -592,8 +428,8 @@ static void set_life(struct traffic *t)
 
 	c /= opened > .1 ? opened : .1;
 	t->life = (uint64_t)(c * (double)o->duration / (n + c));
-	if (t->life < 4 * (o->rtt + MOMENT))
-		t->life = 4 * (o->rtt + MOMENT);
+	if (t->life < 4 * (o->rtt + SIM_MOMENT))
+		t->life = 4 * (o->rtt + SIM_MOMENT);
 }
 
 static void set_groups(struct traffic *t)
@@ -677,7 +513,7 @@ const char *sim_traffic_wrong(const struct sim_traffic_options *o)
 		return "too many segments with data";
 	if (o->concurrent > o->flows)
 		return "more connections at once than there are";
-	if (o->duration < 100 * (o->rtt + MOMENT))
+	if (o->duration < 100 * (o->rtt + SIM_MOMENT))
 		return "the duration is less than 100 round trips";
 	if (o->flood_start >= o->duration || o->flood_duration > o->duration - o->flood_start)
 		return "the flood is not within the duration";
