@@ -37,7 +37,7 @@ static const char help[] =
 	"  --udp N           UDP flows of requests and answers\n"
 	"  --scans N         sources that scan, each with --targets N SYNs (default 100)\n"
 	"  --odd N           single segments with illegal flags\n"
-	"  --flood N         SYNs, each from another spoofed source\n"
+	"  --flood N         of --flood-as, each from another spoofed source\n"
 	"  --p2p N           pairs of hosts with TCP and UDP at the same time\n"
 	"  --video N         streams of MPEG-2 video\n"
 	"\n"
@@ -57,9 +57,12 @@ static const char help[] =
 	"  --ipv6 P          share of IPv6 (default 10%)\n"
 	"  --rtt TIME        round trip (default 50ms)\n"
 	"  --duration TIME   of the capture (default 60s)\n"
+	"  --flood-as KIND   syn (default); ack (SYN and a blind ACK); handshake (SYN,\n"
+	"                    SYN+ACK, ACK, and then nothing); rst\n"
 	"  --flood-start TIME, --flood-time TIME\n"
 	"                    when it starts, how long it lasts (default: all the time)\n"
-	"  --flood-answers P share of the flood that the victim answers (default 0)\n"
+	"  --flood-answers P share of SYNs that the victim answers with SYN+ACK, and of\n"
+	"                    blind ACKs with RST (default 0)\n"
 	"  --video-as F      rtp (RFC 2250; default), ts (transport stream) or es (bare)\n"
 	"  --seed N          a number from 1 on (default 1)\n"
 	"\n"
@@ -89,8 +92,11 @@ struct request {
 /* ---------------------------------------------------------------------- options */
 
 static const char *const formats[] = {"rtp", "ts", "es", NULL};
+static const char *const floods[] = {"syn", "ack", "handshake", "rst", NULL};
 
 _Static_assert(SIM_VIDEO_RTP == 0 && SIM_VIDEO_TS == 1 && SIM_VIDEO_ES == 2, "the order of the names");
+_Static_assert(SIM_FLOOD_SYN == 0 && SIM_FLOOD_ACK == 1 && SIM_FLOOD_HANDSHAKE == 2 && SIM_FLOOD_RST == 3,
+	       "the order of the names");
 
 #define AT(field) offsetof(struct request, traffic.field)
 #define IN(field) offsetof(struct request, scenes.field)
@@ -132,6 +138,11 @@ static const struct cli_option options[] = {
 	{.name = "ipv6", PART(ipv6)},
 	{.name = "rtt", TIME(rtt)},
 	{.name = "duration", TIME(duration)},
+	{.name = "flood-as",
+	 .how = CLI_CHOICE,
+	 .at = AT(flood_kind),
+	 .words = floods,
+	 .least = SIM_FLOOD_SYN},
 	{.name = "flood-start", TIME(flood_start)},
 	{.name = "flood-time", TIME(flood_duration)},
 	{.name = "flood-answers", PART(flood_answers)},
@@ -161,10 +172,11 @@ enum {
 	FLOOD = 16,
 	PAIRS = 32,
 	VIDEO = 64,
-	ANSWERED = 128,
+	TRIPS = 128, /* a flood in which something takes a round trip */
 	SCENES = 256,
-	FAILING = 512,  /* scenes that --failures applies to */
-	SCANNING = 1024 /* and --success */
+	FAILING = 512,     /* scenes that --failures applies to */
+	SCANNING = 1024,   /* and --success */
+	ANSWERABLE = 2048, /* a flood that a victim may answer or not */
 };
 
 static unsigned requested_scenes(const struct sim_scenes_options *o)
@@ -179,11 +191,21 @@ static unsigned requested_scenes(const struct sim_scenes_options *o)
 	return all;
 }
 
+static unsigned requested_flood(const struct sim_traffic_options *o)
+{
+	static const unsigned kinds[] = {[SIM_FLOOD_SYN] = FLOOD | ANSWERABLE,
+					 [SIM_FLOOD_ACK] = FLOOD | ANSWERABLE | TRIPS,
+					 [SIM_FLOOD_HANDSHAKE] = FLOOD | TRIPS,
+					 [SIM_FLOOD_RST] = FLOOD};
+
+	return o->flood ? kinds[o->flood_kind] | (o->flood_answers > 0 ? TRIPS : 0u) : 0u;
+}
+
 static unsigned requested_traffic(const struct sim_traffic_options *o)
 {
 	return (o->flows ? FLOWS : 0u) | (o->established ? ESTABLISHED : 0u) | (o->udp ? UDP : 0u) |
-	       (o->scans ? SCANS : 0u) | (o->flood ? FLOOD : 0u) | (o->pairs ? PAIRS : 0u) |
-	       (o->streams ? VIDEO : 0u) | (o->flood && o->flood_answers > 0 ? ANSWERED : 0u);
+	       (o->scans ? SCANS : 0u) | (o->pairs ? PAIRS : 0u) | (o->streams ? VIDEO : 0u) |
+	       requested_flood(o);
 }
 
 /* Options that apply to some kinds of traffic only. */
@@ -206,11 +228,12 @@ static const struct purpose {
 	{"payload", FLOWS | ESTABLISHED | UDP | PAIRS, "--flows, --established, --udp or --p2p"},
 	{"ipv6", FLOWS | ESTABLISHED | UDP | PAIRS | SCENES,
 	 "--flows, --established, --udp, --p2p or --scene"},
-	{"rtt", FLOWS | ESTABLISHED | UDP | SCANS | PAIRS | ANSWERED | SCENES,
+	{"rtt", FLOWS | ESTABLISHED | UDP | SCANS | PAIRS | TRIPS | SCENES,
 	 "--flows, --established, --udp, --scans, --p2p, --flood-answers or --scene"},
+	{"flood-as", FLOOD, "--flood"},
 	{"flood-start", FLOOD, "--flood"},
 	{"flood-time", FLOOD, "--flood"},
-	{"flood-answers", FLOOD, "--flood"},
+	{"flood-answers", ANSWERABLE, "--flood N, and --flood-as syn or ack"},
 	{"video-as", VIDEO, "--video"},
 	{"labels", SCENES, "--scene"},
 	{"hosts", SCENES, "--scene"},

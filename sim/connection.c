@@ -26,8 +26,11 @@ static unsigned segments_of(const struct sim_connection *c)
 		return opened + 1;
 	case SIM_UNFINISHED:
 		return opened;
+	case SIM_EXPOSED:
+		return 4;
 	case SIM_PROBED:
 		return 3;
+	case SIM_BLIND:
 	case SIM_HALF_OPEN:
 	case SIM_UNANSWERED:
 	case SIM_REFUSED:
@@ -91,11 +94,30 @@ static void number_segment(const struct sim_connection *c, unsigned step, struct
 		turn->segment.ack = c->first[!from] + bytes[!from];
 }
 
+/*
+ * After the SYN, of a sender that sees no answer: an ACK at the time when a SYN+ACK would be there, with a number that it
+ * guesses. The answer to a wrong number is an RST with that number (RFC 9293, 3.10.7.4).
+ */
+static struct sim_turn blind_turn(const struct sim_connection *c, unsigned is_answer)
+{
+	uint32_t guess = c->first[0] * 0x9e3779b1u + 1;
+	struct sim_turn turn = turn_of(is_answer, is_answer ? RST : ACK, c->rtt + SIM_MOMENT);
+
+	turn.when += is_answer ? c->rtt : 0;
+	turn.segment.seq = is_answer ? guess : c->first[0] + 1;
+	turn.segment.ack = is_answer ? 0 : guess;
+	return turn;
+}
+
 /* Segment number `step` of a connection that is seen from its first segment on. */
 static struct sim_turn seen_turn(const struct sim_connection *c, unsigned step)
 {
 	struct sim_turn turn;
 
+	if (c->course == SIM_BLIND && step == 1)
+		return blind_turn(c, 0);
+	if (c->course == SIM_EXPOSED && step >= 2)
+		return blind_turn(c, step == 3);
 	if (step < 2)
 		turn = opening_turn(c, step);
 	else if (step == 2)

@@ -22,6 +22,8 @@ enum sim_course {
 	SIM_SILENT,     /* SYN */
 	SIM_REFUSED,    /* SYN, RST */
 	SIM_PROBED,     /* SYN, SYN+ACK, RST */
+	SIM_BLIND,      /* SYN, and an ACK of a SYN+ACK that its sender did not see and there was not */
+	SIM_EXPOSED,    /* the same with a SYN+ACK; the ACK guesses its number, and RST is the answer */
 	SIM_STRANGE     /* one segment with any flags */
 };
 

@@ -287,6 +287,11 @@ static uint64_t send_odd(struct traffic *t, uint64_t i, unsigned step, uint64_t 
 /* No source twice: an odd factor permutes the numbers of so many bits. */
 static uint64_t send_flood(struct traffic *t, uint64_t i, unsigned step, uint64_t start)
 {
+	/* By kind: without an answer of the victim, and with it. */
+	static const enum sim_course courses[][2] = {[SIM_FLOOD_SYN] = {SIM_SILENT, SIM_HALF_OPEN},
+						     [SIM_FLOOD_ACK] = {SIM_BLIND, SIM_EXPOSED},
+						     [SIM_FLOOD_HANDSHAKE] = {SIM_UNFINISHED, SIM_UNFINISHED},
+						     [SIM_FLOOD_RST] = {SIM_STRANGE, SIM_STRANGE}};
 	uint64_t word = number(t, FLOOD, i),
 		 spoofed = (i * 0x9e3779b1u + t->o->seed) & ((1u << SPOOFED_BITS) - 1);
 	struct sim_connection c = connection_of(t, tcp_over_ipv4);
@@ -296,7 +301,10 @@ static uint64_t send_flood(struct traffic *t, uint64_t i, unsigned step, uint64_
 	c.ends.address[1] = VICTIM;
 	c.ends.port[1] = 443;
 	c.first[0] = (uint32_t)word;
-	c.course = sim_share(sim_mix(word)) < t->o->flood_answers ? SIM_HALF_OPEN : SIM_SILENT;
+	c.first[1] = (uint32_t)sim_mix(word + 1);
+	c.data = 0;
+	c.odd = INK_TCP_RST;
+	c.course = courses[t->o->flood_kind][sim_share(sim_mix(word)) < t->o->flood_answers];
 	return send_connection(t, &c, step, start);
 }
 

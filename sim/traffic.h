@@ -13,6 +13,13 @@
 enum { SIM_FLOWS_MOST = 100000000, SIM_FLOOD_MOST = 500000000, SIM_PAIRS_MOST = 1000000 };
 enum { SIM_SCANS_MOST = 60000, SIM_TARGETS_MOST = 60000, SIM_STREAMS_MOST = 10000, SIM_DATA_MOST = 10000 };
 
+enum sim_flood_kind {
+	SIM_FLOOD_SYN,
+	SIM_FLOOD_ACK, /* SYN and a blind ACK; where the victim answers, SYN+ACK between them and RST after them */
+	SIM_FLOOD_HANDSHAKE, /* SYN, SYN+ACK, ACK, and then nothing */
+	SIM_FLOOD_RST        /* a single RST */
+};
+
 /* What there is to be. Shares are of `flows`, together at most 1; the rest opens and ends as it should. */
 struct sim_traffic_options {
 	uint64_t seed;
@@ -31,8 +38,9 @@ struct sim_traffic_options {
 	uint64_t scans;       /* sources that scan */
 	uint64_t targets;     /* SYNs of each */
 	uint64_t odd;         /* single segments with flags that cannot be */
-	uint64_t flood;       /* SYNs from as many spoofed sources */
-	double flood_answers; /* of these, the share that the victim answers */
+	uint64_t flood;       /* connections or segments, each from another spoofed source */
+	enum sim_flood_kind flood_kind;
+	double flood_answers; /* of the SYNs in a flood of SYNs or ACKs, the share that the victim answers */
 	uint64_t pairs;       /* of P2P hosts: a TCP connection and a UDP flow at the same time */
 	uint64_t streams;     /* of video */
 	enum sim_video_format format;

@@ -27,7 +27,7 @@ same "handshakes beside strangers" "$(of handshake_complete tcp.json)" "$(of han
 # No option is without effect: with each kind of traffic alone it changes the bytes, or is refused.
 printf '%s\n' '--targets 30' '--half-open 40%' '--unanswered 40%' '--refused 40%' '--reset 40%' '--cut 40%' \
 	'--unfinished 40%' '--strangers 40%' '--reused 40%' '--concurrent 7' '--data 3' '--payload 50' '--ipv6 1' '--rtt 60ms' \
-	'--duration 50s' '--flood-start 1s' '--flood-time 5s' '--flood-answers 1/2' '--video-as ts' '--seed 2' '-s 30' >options
+	'--duration 50s' '--flood-as ack' '--flood-start 1s' '--flood-time 5s' '--flood-answers 1/2' '--video-as ts' '--seed 2' '-s 30' >options
 for kind in flows established udp scans odd flood p2p video; do
 	"$inkling" generate -w plain.pcap --$kind 20 >/dev/null
 	while read -r option value; do
@@ -42,6 +42,29 @@ for kind in flows established udp scans odd flood p2p video; do
 	done <options
 done
 same "options that change something" "$(sort -u taken | wc -l)" "$(wc -l <options)"
+
+# The kinds of floods: segments and answers as they should be, and machines count what the truth says.
+for kind in syn ack handshake rst; do
+	answers='--flood-answers 40%'
+	case $kind in handshake | rst) answers= ;; esac
+	# shellcheck disable=SC2086 # an option and its value, or nothing
+	generate f --flows 20 --flood 300 --flood-as $kind $answers --seed 3
+	for machine in tcp teardown; do
+		run $machine f.pcap f.json --kind exact
+		counts_agree $machine f.json f.truth || fail "in a flood of $kind"
+	done
+	generate f --flood 300 --flood-as $kind
+	echo "$kind $(of frames f.truth) $(of handshake_complete f.truth) $(of syn_without_synack f.truth) $(of rst_no_fin f.truth)"
+done >kinds
+diff - kinds <<'end' || fail "floods without answers: packets, handshakes, SYNs without SYN+ACK, RSTs"
+syn 300 0 300 0
+ack 600 0 300 0
+handshake 900 300 0 0
+rst 300 0 0 300
+end
+generate f --flood 300 --flood-as ack --flood-answers 1
+same "packets of an answered flood of ACKs" "$(of frames f.truth)" 1200
+same "of these, handshakes, then reset" "$(of handshake_complete f.truth) $(of rst_no_fin f.truth)" "300 300"
 
 # Scenes: labels agree with the capture, the same seed gives the same bytes, and every option changes something.
 "$inkling" generate -w m.pcap --scene mail,scan-vertical --labels m.labels --hosts 5 >said
@@ -106,6 +129,8 @@ each exits <<'end'
 2 unexpected argument 'file' | generate -w x file
 2 more than 1 | generate -w x --reset 90% --refused 50%
 2 -w - and -t - cannot both be standard output | generate -w - -t -
+2 --flood-answers has no effect without --flood N, and --flood-as syn or ack | generate -w x --flood 5 --flood-as rst --flood-answers 1
+2 --flood-as has no effect without --flood | generate -w x --flood-as ack
 2 the flood is not within | generate -w x --flood 5 --flood-start 60s
 2 100 round trips | generate -w x --duration 0
 2 100 round trips | generate -w x --rtt 1s --duration 10s

@@ -262,9 +262,10 @@ TEST_THAT(the_truth_is_true)
 {
 	struct sim_traffic_options o = everything;
 
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < 4; i++) {
 		o.seed = i + 1;
-		o.format = (enum sim_video_format)i;
+		o.format = (enum sim_video_format)(i % 3);
+		o.flood_kind = (enum sim_flood_kind)i;
 		o.concurrent = i ? 1000 : 0;
 		check_truth(&o);
 	}

@@ -57,6 +57,7 @@ $parts|--ipv6|$part|generate -w y
 1401 1T x|--payload|a number from 0 to 1400|generate -w y
 1T x|--flood|a number from 0 to 500M|generate -w y
 mp4|--video-as|rtp, ts or es|generate -w y --video 1
+fin|--flood-as|syn, ack, handshake or rst|generate -w y --flood 1
 sometimes|--full|unsure, refuse or replace|run tcp -r x.pcap
 all|--exact-for|unsure|run tcp -r x.pcap
 end
@@ -100,7 +101,7 @@ each exits <<'end'
 # An unambiguous beginning is enough.
 0 tcp on x.pcap | run tcp -r x.pcap --no-t --kin exact
 2 '--f' is ambiguous: --flows and --full | run tcp -r x.pcap --f 5
-2 '--flood-=5' is ambiguous: --flood-start, --flood-time and --flood-answers | generate -w y --flood-=5
+2 '--flood-=5' is ambiguous: --flood-as, --flood-start, --flood-time and --flood-answers | generate -w y --flood-=5
 2 '--strict=1': this option takes no value | check --strict=1 -list
 # An unknown one gets a suggestion, if there is a similar one.
 2 unknown option '--x' | run tcp -r x.pcap --x
