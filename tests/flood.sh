@@ -109,7 +109,7 @@ with_longer_fingerprints() { # POLICY
 
 # ------------------------------------------------------------------ all of it
 
-row flood policy remark "table, bytes" settled lost "in another state" "new tracked" "flows replaced" "flows refused" "flows don't know"
+row flood policy remark "table, bytes" settled lost "in another state" "new tracked" replacements "flows refused" "flows don't know"
 row --- --- --- ---: ---: ---: ---: ---: ---: ---: ---:
 
 flood=syn
