@@ -99,6 +99,7 @@ has_syn_with_fin_or_rst() {
 	grep -l '"syn_fin": [1-9]\|"syn_rst": [1-9]' "$captures"/truth/tcp_udp/*.json | sed 's/.*\///; s/\.json$//'
 }
 
+# shellcheck disable=SC2016 # backquotes of Markdown
 sed -n '/^## tcp$/,/^## teardown$/s/^| `\([^`]*pcap[^`]*\)`.*/\1/p' "$2/docs/machines.md" | sort >listed
 has_syn_with_fin_or_rst | sort | diff - listed >said || differs "SYN with FIN or RST: the truth (<) and docs/machines.md (>):" said
 

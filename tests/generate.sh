@@ -50,8 +50,8 @@ for kind in syn ack handshake rst; do
 	# shellcheck disable=SC2086 # an option and its value, or nothing
 	generate f --flows 20 --flood 300 --flood-as $kind $answers --seed 3
 	for machine in tcp teardown; do
-		run $machine f.pcap f.json --kind exact
-		counts_agree $machine f.json f.truth || fail "in a flood of $kind"
+		run "$machine" f.pcap f.json --kind exact
+		counts_agree "$machine" f.json f.truth || fail "in a flood of $kind"
 	done
 	generate f --flood 300 --flood-as $kind
 	echo "$kind $(of frames f.truth) $(of handshake_complete f.truth) $(of syn_without_synack f.truth) $(of rst_no_fin f.truth)"
