@@ -7,7 +7,7 @@
 #   conn                   exactly and without time-outs: a state for each five-tuple; conn.sh has the counters
 #   p2p                    exactly: the pairs that it reports
 #   video-*                by line: the pictures, where the truth knows them; on what is no video, only one of the four is run
-#   scan                   exactly and without time-outs: how many sources are not answered
+#   scan                   exactly: how many sources are not answered
 # shellcheck source=tests/help.sh
 . "$(dirname "$0")/help.sh"
 captures=${INK_CAPTURES:-$2/../shared/captures}
@@ -52,7 +52,7 @@ compare_pairs() { # CAPTURE TRUTH
 	diff expected found >said || differs "p2p, $1: the truth (<) and the reports (>):" said
 }
 
-# A source with more than 100 SYNs that were not answered is a scanner. (None has 17 to 100, where chance would decide.)
+# A source with more than 100 SYNs that were not answered is a scanner. (None has 17 to 100.)
 compare_scanners() { # CAPTURE TRUTH
 	scanners=$(awk '/"syn_packets"/ { n = $2 + 0 } /"flows_answered_synack"/ { scanners += n - $2 > 100; n = 0 }
 		END { print scanners + 0 }' "$2")
@@ -87,7 +87,7 @@ run_and_compare() { # MACHINE CAPTURE TRUTH-OF-PACKETS TRUTH-OF-PICTURES
 		[ ! -f "$4" ] || compare_counts "$2" "$4"
 		;;
 	scan)
-		run_machine scan "$2" --kind exact --no-timeouts
+		run_machine scan "$2" --kind exact
 		compare_scanners "$2" "$3"
 		;;
 	*) fail "there is a machine $1, and nothing is known about it" ;;

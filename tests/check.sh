@@ -23,8 +23,8 @@ while read -r name purpose; do
 	same "the first line of $name" "$(head -n 1 said)" "# $purpose"
 	[ -n "$purpose" ] || fail "$name does not say what it is for"
 	cp said shown.fsm
-	same "$name, shown and read" "$("$inkling" check shown.fsm)" "$("$inkling" check "$name" | sed '1s/^[a-z0-9-]*/shown.fsm/')"
-	exits 0 "digraph \"$name\" {" draw "$name"
+	same "$name, shown and read" "$("$inkling" check shown.fsm)" "$("$inkling" check "$name" | sed "s/^$name:/shown.fsm:/")"
+	exits 0 "<b>$name</b>" draw "$name"
 	is_readable "$name"
 done <list
 

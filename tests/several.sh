@@ -69,7 +69,8 @@ same "machines in the summary" "$(grep -c '^machine ' said)" 3
 
 each refuses <<'end'
 1 linked.fsm:5:46: tells another machine, and --two-pass | run linked.fsm -r x.pcap --two-pass
-1 tcp,scan: --two-pass is for one machine | run tcp,scan -r x.pcap --two-pass
+1 tcp,flags: --two-pass is for one machine | run tcp,flags -r x.pcap --two-pass
+1 tells another machine, and --two-pass is for machines without links | run tcp,scan -r x.pcap --two-pass
 1 --flows foo=: no machine has that name | run tcp -r x.pcap --flows foo=10
 1 --memory: nothing is left for machine teardown | run tcp,teardown -r x.pcap --memory 1M --memory tcp=1M
 1 tcp: line: 100 bytes are too few | run tcp,teardown -r x.pcap --memory tcp=100

@@ -9,7 +9,7 @@
 
 /* ------------------------------------------------------------ what it means */
 
-/* The ladder of the bundled machine `scan`, as it was written out. */
+/* A ladder, as it was written before there were repetitions. */
 #define SCAN_HEAD                                                                                            \
 	"machine scan\nkey source\n"                                                                         \
 	"event knock = tcp and syn and not ack and not rst and not fin and chance 1/4\n"                     \
@@ -28,7 +28,7 @@ static const char scan_repeated[] = SCAN_HEAD
 	"repeat 9 step : answered -> down\n"
 	"  | knock -> up / leaving count scanners, leaving report \"scan: many SYNs, few answers\"\n" SCAN_TAIL;
 
-TEST_THAT(the_ladder_of_scan_is_one_line)
+TEST_THAT(a_ladder_is_one_line)
 {
 	assert_same(scan_repeated, scan_written_out);
 }
