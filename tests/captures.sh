@@ -8,6 +8,7 @@
 #   p2p                    exactly: the pairs that it reports
 #   video-*                by line: the pictures, where the truth knows them; on what is no video, only one of the four is run
 #   scan                   exactly: how many sources are not answered
+#   sweep, unanswered      they run
 # shellcheck source=tests/help.sh
 . "$(dirname "$0")/help.sh"
 captures=${INK_CAPTURES:-$2/../shared/captures}
@@ -90,6 +91,7 @@ run_and_compare() { # MACHINE CAPTURE TRUTH-OF-PACKETS TRUTH-OF-PICTURES
 		run_machine scan "$2" --kind exact
 		compare_scanners "$2" "$3"
 		;;
+	sweep | unanswered) run_machine "$1" "$2" ;;
 	*) fail "there is a machine $1, and nothing is known about it" ;;
 	esac
 }

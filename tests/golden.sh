@@ -82,6 +82,10 @@ golden scans scan tcp
 generate flood --flows 30 --flood 400 --flood-answers 30% --duration 60s --seed 13
 golden flood tcp scan
 
+# Scenes have labels, and no truth to agree with.
+"$inkling" generate -w sweeps.pcap --scene sweep-udp,sweep-icmp,services --hosts 2 --contacts 40 --seed 18 >/dev/null
+golden sweeps sweep unanswered
+
 generate odd --flows 20 --odd 12 --duration 30s --seed 14
 golden odd flags teardown conn
 
