@@ -1,9 +1,10 @@
 # Reads labels of scenes and what machines said about them, and prints what they found and what they missed:
 #
 #     labels SEED               then the lines of --labels; they are forgotten at the next one
-#     run MACHINE KIND KEY      then the NDJSON of `inkling run -o`; KEY is what the machine's flows are
+#     run FILE KIND             then the NDJSON of `inkling run -o`. A file can have several machines: all reports are FILE's
 #
-# A report names a host if one of the addresses that it is about is the host's. A host counts once in a run.
+# A report names a host if one of the addresses of its key is the host's. A host counts once in a run. `level` is put before
+# the headings.
 
 # ---------------------------------------------------------------- the fields of a record
 # All that is known here of the records of `inkling run`.
@@ -20,13 +21,17 @@ function seconds(stamp,    y, m) {
 		substr(stamp, 12, 2) * 3600 + substr(stamp, 15, 2) * 60 + (substr(stamp, 18) + 0)
 }
 
-# The addresses that a report is about: those that the machine's key is made of.
-function report_names(key, into) {
-	if (key ~ /^source/) { into[1] = text("src_ip"); return 1 }
-	if (key ~ /^destination/) { into[1] = text("dest_ip"); return 1 }
-	into[1] = text("src_ip")
-	into[2] = text("dest_ip")
-	return 2
+# The addresses that a report is about: those of its key.
+function report_names(into,    key, n) {
+	if (!match($0, /"key":[{][^}]*/)) return 0
+	key = substr($0, RSTART + 7, RLENGTH - 7)
+	n = 0
+	while (match(key, /"(src|dst|low|high)":"[^"]*/)) {
+		into[++n] = substr(key, RSTART, RLENGTH)
+		sub(/.*"/, "", into[n])
+		key = substr(key, RSTART + RLENGTH)
+	}
+	return n
 }
 
 # What a machine should report: the `detect` of a label. Machines that are not here should report no host.
@@ -52,7 +57,7 @@ function number(name) {
 $1 == "labels" { split("", scene_of); split("", first); split("", twentieth); split("", detect); next }
 
 $1 == "run" {
-	machine = $2; kind = $3; key = $4
+	machine = $2; kind = $3
 	split("", reported)
 	if (!(machine in known)) { known[machine] = 1; machines[++n_machines] = machine }
 	if (!(kind in known_kind)) { known_kind[kind] = 1; kinds[++n_kinds] = kind }
@@ -75,18 +80,18 @@ $1 == "run" {
 is_report() {
 	reports[machine, kind]++
 	found = 0
-	n = report_names(key, names)
+	n = report_names(names)
 	for (i = 1; i <= n; i++)
 		if (names[i] in scene_of) { found = 1; hit(names[i]) }
 	if (!found) others[machine, kind]++
 }
 
-function hit(address,    cell, n) {
+function hit(address,    cell) {
 	if (address in reported) return
 	reported[address] = 1
 	cell = machine SUBSEP kind SUBSEP scene_of[address]
-	n = ++hits[cell]
-	delays[cell, n] = report_time() - first[address]
+	hits[cell]++
+	if (first[address] != "") delays[cell, ++n_delays[cell]] = report_time() - first[address]
 	if (twentieth[address] != "") late[cell, ++n_late[cell]] = report_time() - twentieth[address]
 }
 
@@ -106,15 +111,17 @@ function quantile(values, cell, n, share,    i, k, v, sorted) {
 function percent(n, all) { return all ? sprintf("%.1f", 100 * n / all) : "-" }
 function per_thousand(n, all) { return all ? sprintf("%.1f", 1000 * n / all) : "-" }
 
+function heading(title) { print level (level == "" ? "##" : "#") " " title "\n" }
+
 function detection_row(machine, kind, scene,    cell, n) {
 	cell = machine SUBSEP kind SUBSEP scene
 	n = hits[cell] + 0
 	printf "| %s | %s | %s | %d | %d | %s | %s | %s | %s |\n", machine, scene, kind, hosts[scene], n, percent(n, hosts[scene]),
-		quantile(delays, cell, n, .5), quantile(delays, cell, n, 1), quantile(late, cell, n_late[cell] + 0, .5)
+		quantile(delays, cell, n_delays[cell] + 0, .5), quantile(delays, cell, n_delays[cell] + 0, 1), quantile(late, cell, n_late[cell] + 0, .5)
 }
 
 function detections(    m, s, k) {
-	print "## Detections\n"
+	heading("Detections")
 	print "Seconds are from the first packet of the host, and from its 20th door without an answer; of hosts that were reported.\n"
 	print "| machine | scene | kind | hosts | reported | % | median s | slowest s | median s after the 20th door |"
 	print "|---|---|---|---|---|---|---|---|---|"
@@ -147,7 +154,8 @@ function wrong_rows(machine, benign,    s, k, sum, all, line, any) {
 }
 
 function wrong_table(title, benign,    m, k) {
-	print "\n## " title "\n"
+	print ""
+	heading(title)
 	print "Hosts of 1,000 that were reported; scenes that are not listed have none.\n"
 	printf "| machine | scene | hosts |"
 	for (k = 1; k <= n_kinds; k++) printf " %s |", kinds[k]
@@ -158,7 +166,8 @@ function wrong_table(title, benign,    m, k) {
 }
 
 function all_reports(    m, k) {
-	print "\n## Reports\n"
+	print ""
+	heading("Reports")
 	print "All of them, and in brackets those that name no host with a label.\n"
 	printf "| machine |"
 	for (k = 1; k <= n_kinds; k++) printf " %s |", kinds[k]
@@ -174,8 +183,8 @@ function all_reports(    m, k) {
 
 END {
 	if (!n_scenes || !n_machines) { print "evaluate: no labels or no runs" > "/dev/stderr"; exit 1 }
-	print "# How well the machines detect\n"
-	print "Written by `make evaluate`. Seeds " seeds "; tuning uses seeds 1 to 99, and no seed is used for both.\n"
+	if (level == "") print "# How well the machines detect\n"
+	print "Written by `make evaluate`. Seeds " seeds "; tuning uses seeds 1 to 99.\n"
 	detections()
 	wrong_table("False alarms: benign hosts", 1)
 	wrong_table("Hostile hosts of another kind", 0)

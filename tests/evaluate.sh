@@ -7,9 +7,9 @@ label() { # SCENE ADDRESS FIRST TWENTIETH DETECT
 	printf '{"scene":"%s","role":"x","address":"%s","first":%s,"twentieth_unanswered":%s,"detect":%s}\n' "$@"
 }
 
-report() { # TIME SRC DST
-	printf '{"timestamp":"1970-01-01T00:01:%sZ","event_type":"report","report":"x","src_ip":"%s","src_port":1,"dest_ip":"%s","dest_port":2}\n' \
-		"$(awk "BEGIN { print $1 - 60 }")" "$2" "$3"
+report() { # TIME KEY: of a packet between hosts that the report is not about
+	printf '{"timestamp":"1970-01-01T00:01:%sZ","event_type":"report","report":"x","src_ip":"10.0.0.2","dest_ip":"10.0.0.1","key":{%s}}\n' \
+		"$(awk "BEGIN { print $1 - 60 }")" "$2"
 }
 
 # Two seeds. Of four scanners three are reported, one of them twice; of four clients one; a target and a stranger are not
@@ -22,15 +22,15 @@ for seed in 1 2; do
 	label slow 2001:db8::1 100.5 null '"scan"'
 	label slow 10.1.0.9 100 null null
 	label swarm 10.2.0.1 100 null '"p2p"'
-	echo "run scan line source"
-	report 112 10.1.0.1 10.0.0.1
+	echo "run scan line"
+	report 112 '"src":"10.1.0.1"'
 	if [ $seed = 1 ]; then
-		report 113 10.1.0.1 10.0.0.1
-		report 104.5 2001:db8::1 2001:db8::2
-		report 120 10.1.0.9 10.9.9.9
+		report 113 '"src":"10.1.0.1"'
+		report 104.5 '"src":"2001:db8::1","dst_port":80'
+		report 120 '"src":"10.1.0.9"'
 	fi
-	echo "run p2p line pair"
-	[ $seed = 1 ] || report 101 10.0.0.2 10.2.0.1
+	echo "run p2p line"
+	[ $seed = 1 ] || report 101 '"low":"10.0.0.2","high":"10.2.0.1"'
 	echo '{"event_type":"summary","packets":7}'
 done >stream
 awk -f "$tests/../scripts/evaluate.awk" -v seeds=1 stream >found
