@@ -80,11 +80,13 @@ int sim_labels_contact(struct sim_labels *labels, size_t label, const struct sim
 	return 2 * ++labels->n_doors > labels->room ? make_room(labels) : 0;
 }
 
-void sim_label_packet(struct sim_label *l, uint64_t time)
+void sim_label_packet(struct sim_label *l, uint64_t time, uint32_t sender)
 {
 	if (!l->packets++)
 		l->first = time;
 	l->last = time;
+	if (sender == l->address && l->twentieth && !l->due && time > l->twentieth + SIM_LABEL_WAIT)
+		l->due = time;
 }
 
 /* ---------------------------------------------------------------------------- writing */
@@ -127,6 +129,7 @@ static void put_label(const struct sim_label *l, FILE *to)
 		l->packets, l->contacts, l->doors, l->answered);
 	fprintf(to, ",\"answered_share\":%.4f", l->doors ? (double)l->answered / (double)l->doors : 0.);
 	put_time("twentieth_unanswered", l->twentieth, to);
+	put_time("due", l->due, to);
 	fprintf(to, l->detect ? ",\"detect\":\"%s\"}\n" : ",\"detect\":null}\n", l->detect);
 }
 

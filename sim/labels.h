@@ -19,6 +19,7 @@ enum sim_side { SIM_SOURCE, SIM_DESTINATION };
 
 /* What a detector that waits for outcomes may need to see before it can be sure. */
 enum { SIM_LABEL_DOORS = 20 };
+#define SIM_LABEL_WAIT 2000000000u /* nanoseconds: for answers to them */
 
 struct sim_label {
 	const char *scene, *role;
@@ -30,6 +31,7 @@ struct sim_label {
 	uint64_t packets, contacts, doors, answered;
 	uint64_t
 		twentieth; /* when its SIM_LABEL_DOORS-th door without an answer was first contacted; 0: never */
+	uint64_t due; /* the first packet that it sends more than SIM_LABEL_WAIT later; 0: none */
 };
 
 struct sim_labels {
@@ -43,8 +45,8 @@ struct sim_labels {
 int sim_labels_make(struct sim_labels *labels, size_t n);
 void sim_labels_free(struct sim_labels *labels);
 
-/* A packet of the label's host is in the capture. */
-void sim_label_packet(struct sim_label *label, uint64_t time);
+/* A packet of the label's host, or to it, is in the capture. */
+void sim_label_packet(struct sim_label *label, uint64_t time, uint32_t sender);
 
 /* A contact begins. 0 or -ENOMEM. */
 int sim_labels_contact(struct sim_labels *labels, size_t label, const struct sim_talk *talk, uint64_t time);

@@ -180,11 +180,11 @@ static void attach_labels(struct play *p, struct slot *slot, const struct host *
 }
 
 /* Of all labels of a talk: the packet is in the capture. */
-static void label_packet(struct play *p, const struct slot *slot)
+static void label_packet(struct play *p, const struct slot *slot, uint32_t sender)
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (slot->labels[i] != NONE)
-			sim_label_packet(&p->result->labels.at[slot->labels[i]], BEGIN + p->now);
+			sim_label_packet(&p->result->labels.at[slot->labels[i]], BEGIN + p->now, sender);
 }
 
 /* ------------------------------------------------------------------------------ talks */
@@ -231,7 +231,7 @@ static void send_packet(struct play *p, struct slot *slot, struct sim_segment *s
 	packet.wire = (uint32_t)n;
 	p->error = p->error ? p->error : ink_dump_packet(p->dump, &packet);
 	p->result->count.packets++;
-	label_packet(p, slot);
+	label_packet(p, slot, slot->talk.ends.address[segment->from]);
 }
 
 static void wait_for(struct play *p, uint64_t time, uint32_t actor, uint16_t group)

@@ -3,8 +3,8 @@
 # shellcheck source=tests/help.sh
 . "$(dirname "$0")/help.sh"
 
-label() { # SCENE ADDRESS FIRST TWENTIETH DETECT
-	printf '{"scene":"%s","role":"x","address":"%s","first":%s,"twentieth_unanswered":%s,"detect":%s}\n' "$@"
+label() { # SCENE ADDRESS FIRST TWENTIETH DUE DETECT
+	printf '{"scene":"%s","role":"x","address":"%s","first":%s,"twentieth_unanswered":%s,"due":%s,"detect":%s}\n' "$@"
 }
 
 report() { # TIME KEY: of a packet between hosts that the report is not about
@@ -12,18 +12,18 @@ report() { # TIME KEY: of a packet between hosts that the report is not about
 		"$(awk "BEGIN { print $1 - 60 }")" "$2"
 }
 
-# Two seeds. Of four scanners three are reported, one of them twice; of four clients one; a target and a stranger are not
+# Two seeds. Of four scanners three are reported, one of them twice, and one late; of four clients one; a target and a stranger are not
 # hosts that count.
 for seed in 1 2; do
 	echo "labels $seed"
-	label mail 10.0.0.1 100 null null
-	label mail 10.0.0.2 100 null null
-	label slow 10.1.0.1 100 110 '"scan"'
-	label slow 2001:db8::1 100.5 null '"scan"'
-	label slow 10.1.0.9 100 null null
-	label swarm 10.2.0.1 100 null '"p2p"'
+	label mail 10.0.0.1 100 null null null
+	label mail 10.0.0.2 100 null null null
+	label slow 10.1.0.1 100 110 $((114 - seed)) '"scan"'
+	label slow 2001:db8::1 100.5 null null '"scan"'
+	label slow 10.1.0.9 100 null null null
+	label swarm 10.2.0.1 100 105 null '"p2p"'
 	echo "run scan line"
-	report 112 '"src":"10.1.0.1"'
+	report $((111 + seed)) '"src":"10.1.0.1"'
 	if [ $seed = 1 ]; then
 		report 113 '"src":"10.1.0.1"'
 		report 104.5 '"src":"2001:db8::1","dst_port":80'
@@ -37,8 +37,8 @@ awk -f "$tests/../scripts/evaluate.awk" -v seeds=1 stream >found
 while read -r line; do
 	grep -qxF -e "$line" found || fail "no line '$line' in: $(cat found)"
 done <<'end'
-| scan | slow | line | 4 | 3 | 75.0 | 12.0 | 12.0 | 2.0 |
-| p2p | swarm | line | 2 | 1 | 50.0 | 1.0 | 1.0 | - |
+| scan | slow | line | 4 | 3 | 75.0 | 12.0 | 13.0 | 50.0 |
+| p2p | swarm | line | 2 | 1 | 50.0 | 1.0 | 1.0 | 50.0 |
 | p2p | mail | 4 | 250.0 |
 | p2p | all | 4 | 250.0 |
 | scan | all | 4 | 0.0 |

@@ -298,7 +298,12 @@ static struct sim_label recount(const struct sim_label *told)
 	return l;
 }
 
-static struct sim_label *heard; /* packets, first and last, for each label of `made` */
+static struct sim_label *heard; /* packets, first, last and due, for each label of `made` */
+
+static int is_due(const struct sim_label *l, const struct ink_packet *p)
+{
+	return l->twentieth && p->time > l->twentieth + 2 * SECOND;
+}
 
 static void hear(const struct ink_packet *p)
 {
@@ -313,6 +318,8 @@ static void hear(const struct ink_packet *p)
 			continue;
 		l->first = l->packets++ ? l->first : p->time;
 		l->last = p->time;
+		if (is_due(&made.labels.at[i], p) && !memcmp(p->source, address, 16) && !l->due)
+			l->due = p->time;
 	}
 }
 
@@ -373,6 +380,7 @@ static void check_labels(const struct sim_scene_info *info, const struct sim_sce
 		assert_int_equal(l->packets, heard[i].packets);
 		assert_int_equal(l->first, heard[i].first);
 		assert_int_equal(l->last, heard[i].last);
+		assert_int_equal(l->due, heard[i].due);
 		assert_int_equal(l->contacts, again.contacts);
 		assert_int_equal(l->doors, again.doors);
 		assert_int_equal(l->answered, again.answered);
@@ -592,7 +600,7 @@ TEST_THAT(a_label_is_a_line_of_json)
 			    "{\"scene\":\"mail\",\"role\":\"client\",\"address\":\"2001:db8::a06:1\","
 			    "\"counted_as\":\"source\",\"first\":5.000000007,\"last\":6.000000000,"
 			    "\"packets\":9,\"contacts\":4,\"doors\":3,\"answered\":2,"
-			    "\"answered_share\":0.6667,\"twentieth_unanswered\":null,\"detect\":null}\n");
+			    "\"answered_share\":0.6667,\"twentieth_unanswered\":null,\"due\":null,\"detect\":null}\n");
 }
 
 TEST_THAT(what_is_beyond_the_limits_is_refused)
