@@ -50,6 +50,7 @@ static inline void fail_never(void)
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *block, size_t size);
 int __real_posix_memalign(void **at, size_t alignment, size_t size);
 char *__real_strdup(const char *text);
 char *__real_strndup(const char *text, size_t n);
@@ -60,6 +61,7 @@ ssize_t __real_getrandom(void *bytes, size_t length, unsigned flags);
 
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *block, size_t size);
 int __wrap_posix_memalign(void **at, size_t alignment, size_t size);
 char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t n);
@@ -83,6 +85,13 @@ void *__wrap_malloc(size_t size)
 void *__wrap_calloc(size_t n, size_t size)
 {
 	return is_refused() ? NULL : counted(__real_calloc(n, size));
+}
+
+void *__wrap_realloc(void *block, size_t size)
+{
+	if (is_refused())
+		return NULL;
+	return block ? __real_realloc(block, size) : counted(__real_realloc(block, size));
 }
 
 int __wrap_posix_memalign(void **at, size_t alignment, size_t size)

@@ -355,18 +355,19 @@ TEST_THAT(a_snapshot_is_saved_and_loaded_or_nothing_has_happened)
 TEST_THAT(a_machine_is_made_or_nothing_is_left_of_it)
 {
 	for (unsigned i = 0; ink_bundled(i); i++) {
+		const char *name = ink_bundled(i)->name;
 		struct held before = held_now();
 		struct ink_why why = {""};
-		struct ink_machine *m;
+		struct ink_machines *m;
 		char *drawing;
 
-		EACH_REQUEST(k, m, ink_machine_load(ink_bundled(i)->name, NULL, &why), why, before);
+		EACH_REQUEST(k, m, ink_machines_load(&name, 1, NULL, &why), why, before);
 		assert_true(given.requests > 7);
 		fail_never();
-		drawing = ink_machine_draw(m);
+		drawing = ink_machines_draw(m);
 		assert_non_null(drawing);
 		__real_free(drawing); /* given by the C library */
-		ink_machine_free(m);
+		ink_machines_free(m);
 		assert_held(before);
 	}
 }

@@ -38,14 +38,15 @@ static int add_file(struct ink_machines *set, struct ink_unit *file)
 	return 0;
 }
 
-/* Takes a file that was read, or NULL after a failure whose reason is in errno. */
-static int take_file(struct ink_machines *set, struct ink_unit *file)
+/* Takes a file that was read, or NULL after a failure whose reason is in errno and in `why`. */
+static int take_file(struct ink_machines *set, struct ink_unit *file, struct ink_why *why)
 {
-	int error = file ? add_file(set, file) : -errno;
-
-	if (error && file)
-		ink_unit_free(file);
-	return error;
+	if (!file)
+		return -errno;
+	if (!add_file(set, file))
+		return 0;
+	ink_unit_free(file);
+	return ink_fail(why, -ENOMEM, "no memory");
 }
 
 static struct ink_machines *finished(struct ink_machines *set, int error)
@@ -67,7 +68,7 @@ struct ink_machines *ink_machines_make(const char *text, size_t length,
 	if (ink_machine_options_read(options, &o, NULL) || (!text && length))
 		return errno = EINVAL, NULL;
 	set = calloc(1, sizeof *set);
-	return finished(set, set ? take_file(set, ink_unit_make(text, length, &o, &any)) : -ENOMEM);
+	return finished(set, set ? take_file(set, ink_unit_make(text, length, &o, &any), NULL) : -ENOMEM);
 }
 
 /* A setting that is for none of several files. */
@@ -103,7 +104,7 @@ static int load_all(struct ink_machines *set, const char *const *names, unsigned
 	if (n > 1)
 		each.file = NULL;
 	for (unsigned i = 0; i < n && !error; i++)
-		error = take_file(set, ink_unit_load(names[i], &each, &wanted, why));
+		error = take_file(set, ink_unit_load(names[i], &each, &wanted, why), why);
 	return error || n == 1 ? error : check_settings(set, o, why);
 }
 
