@@ -383,7 +383,7 @@ TEST_THAT(a_tracker_is_made_or_nothing_is_left_of_it)
 	struct ink_track *track;
 
 	EACH_REQUEST(n, track, ink_track_open(&k, &why), why, before);
-	assert_int_equal(given.requests, 11); /* sensor, classifier, a map of ports, tracker, and 7 for its steps */
+	assert_int_equal(given.requests, 12); /* sensor, classifier, 2 maps of ports, tracker, 7 for steps */
 	fail_never();
 	ink_track_close(track);
 	assert_held(before);
