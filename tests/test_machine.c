@@ -817,7 +817,7 @@ TEST_THAT(every_bundled_machine_is_right)
 		assert_true(v->rules->states <= (strcmp(name, "conn") ? 31u : 63u));
 		ink_machines_free(set);
 	}
-	assert_int_equal(n, 12);
+	assert_int_equal(n, 16);
 }
 
 TEST_THAT(a_name_with_a_slash_or_fsm_is_a_file)
