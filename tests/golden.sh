@@ -93,6 +93,20 @@ golden odd flags teardown conn
 generate pairs --p2p 6 --flows 10 --udp 10 --duration 100s --seed 15
 golden pairs p2p
 
+# Scenes (docs/scenes.md): an attacker, a victim, a member of a swarm.
+scene() { # CAPTURE OPTION...
+	capture=$1
+	shift
+	"$inkling" generate -w "$capture.pcap" --hosts 1 "$@" >/dev/null
+}
+
+scene guesses --scene brute --contacts 40 --seed 18
+golden guesses brute
+scene victim --scene flood-syn --contacts 2000 --duration 10s --seed 19
+golden victim flood
+scene swarm --scene swarm --contacts 90 --seed 20
+golden swarm p2p-endpoints
+
 generate video --video 2 --duration 6s --seed 16
 golden video video-random video-b video-itail video-combined
 generate video-ts --video 1 --video-as ts --duration 6s --seed 17

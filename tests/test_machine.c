@@ -796,6 +796,22 @@ TEST_THAT(actions_are_what_was_written)
 
 /* ----------------------------------------------------------- whole machines */
 
+/* The machine of a set that has the name of its file; the others take five bits or less. */
+static unsigned states_of_named(const struct ink_machines *set, const char *name)
+{
+	unsigned states = 0;
+
+	for (unsigned i = 0; i < ink_machines_count(set); i++) {
+		const struct ink_machine_view *v = ink_machine_view(ink_machines_at(set, i));
+
+		if (!strcmp(v->name, name))
+			states = v->rules->states;
+		else
+			assert_true(v->rules->states <= 31);
+	}
+	return states;
+}
+
 TEST_THAT(every_bundled_machine_is_right)
 {
 	struct ink_machine_options o = {.size = sizeof o, .complain = note, .strict = 1};
@@ -804,17 +820,16 @@ TEST_THAT(every_bundled_machine_is_right)
 	for (; ink_bundled(n); n++) {
 		const char *name = ink_bundled(n)->name;
 		struct ink_machines *set;
-		const struct ink_machine_view *v;
 
 		n_told = 0;
 		set = ink_machines_load(&name, 1, &o, NULL);
 		if (!set)
 			fail_msg("%s", n_told ? told[0].shown : name);
-		/* The last one of linked machines is the one that reports. */
-		v = ink_machine_view(ink_machines_at(set, ink_machines_count(set) - 1));
-		assert_string_equal(v->name, name);
-		/* five bits; conn has 13 ends to tell apart, and takes six */
-		assert_true(v->rules->states <= (strcmp(name, "conn") ? 31u : 63u));
+		/* four bits, where a flow is more than a host or an endpoint; conn has 13 ends to tell apart */
+		assert_in_range(states_of_named(set, name), 1,
+				ink_machines_count(set) > 1 ? 255
+				: strcmp(name, "conn")      ? 15
+							    : 63);
 		ink_machines_free(set);
 	}
 	assert_int_equal(n, 16);
