@@ -3,10 +3,11 @@
  * Batches of inserts into `line`, with one writer.
  *
  * At full load one insert in seven finds both candidate lines full and must displace
- * an entry; in parts of lines, two or three in seven. Done inline, that takes five times as long as a plain insert. It is a chain
- * of dependent loads: the victim, its other line, the free slot there. While the chain
- * is outstanding, the reorder buffer fills and later inserts stall. So inserts without
- * room are deferred, and each step is taken for dozens of them together:
+ * an entry; in parts of lines, two or three in seven. Done inline, a displacement takes
+ * five times as long as a plain insert. It is a chain of dependent loads: the victim, its
+ * other line, the free slot there. While the chain is outstanding, the reorder buffer
+ * fills and later inserts stall. So inserts without room are deferred, and each step is
+ * taken for dozens of them together:
  *
  *     a block:   look for room ---> room: store
  *                              |
