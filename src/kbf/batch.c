@@ -72,7 +72,7 @@ struct lookahead {
 	struct item items[AHEAD]; /* number i at i % AHEAD, until it has been carried out */
 };
 
-/* Item i, if there is such a one. Keys that are too long have no place: their calls need none. */
+/* Item i, if it exists. A key that is too long has no place; its call needs none. */
 static void look(struct lookahead *a, size_t i)
 {
 	struct item *item = &a->items[i % AHEAD];

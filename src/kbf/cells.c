@@ -25,7 +25,7 @@ void ink_kbf_link_free(const struct ink_kbf *f, struct ink_kbf_link *link)
 
 /* ------------------------------------------------------------------ one cell */
 
-/* A count at its limit stays; one that reaches it stays from now on. */
+/* Counts saturate: one that has reached its limit never changes again. */
 INK_PER_ENCODING struct ink_kbf_cell joined(const struct ink_kbf *f, enum ink_kbf_encoding e,
 					    struct ink_kbf_cell a, struct ink_kbf_cell b)
 {
@@ -120,8 +120,8 @@ void ink_kbf_exchange(struct ink_kbf *f, const struct ink_kbf_place *p, struct i
 }
 
 /*
- * Odd, so the product differs if one cell does. Retries of waiting keys
- * compute this more often than anything is read, so it takes one multiplication a cell.
+ * Odd, so the product differs if one cell does. Retries of waiting keys compute
+ * an imprint more often than they read a key, so it takes one multiplication a cell.
  */
 #define IMPRINT_FACTOR 0x9e3779b97f4a7c15ull
 

@@ -8,7 +8,7 @@
  *     count 1       the one that is in it
  *     count 2       the two that are in it
  *     count 3       those that leave the sums of a pair behind when they are taken out
- *     more, stuck   all: it says nothing. Nor do two equal symbols by exclusive or, whose sum is 0
+ *     more, stuck   all: the cell says nothing. Nor does one of two equal symbols by exclusive or: its sum is 0
  *
  * A stored key's own symbol is in all its cells, so all of them admit it. Hence
  *
@@ -17,10 +17,10 @@
  *     several                                                   UNKNOWN
  *
  * and a stored key is never answered wrongly nor absent. That is joint
- * decoding. Candidates come from the cell with the lowest count; a cell of
- * three has none to offer, so there all symbols are tried: that happens to one
- * key in 200 at the planned load, and makes UNKNOWN five times rarer. (Not in
- * the wide field, where an attempt takes a power and dictionaries are long.)
+ * decoding. Candidates come from the cell with the lowest count. If that is a
+ * cell of three, all symbols are tried. This happens to one key in 200 at the
+ * planned load, and makes UNKNOWN five times rarer. (The wide field leaves it
+ * out: there each attempt takes a power, and dictionaries are long.)
  *
  * The paper's decoding takes the symbol of any cell of count 1 without checking
  * the other cells, and otherwise intersects the cells of count 2 (and 3). For
@@ -128,10 +128,10 @@ INK_PER_ENCODING struct ink_kbf_reading from_pair(const struct ink_kbf_dict *d, 
  *     d = 2 (s2 - x^2) - (s1 - x)^2 = (2 s2 - s1^2) + 2 s1 x - 3 x^2
  *
  * has a root, and both elements of that pair are symbols. A code is x and x^2,
- * so d takes two multiplications and one division by a constant. Half of all d
- * have a root, which ones is as good as random, and a tenth of these have two
- * symbols. Blocks of symbols are therefore sieved twice without a branch, and
- * only what is left is compared with the other cells.
+ * so d takes two multiplications and one division by a constant. A random half
+ * of all d have a root, and a tenth of these leave two symbols. Branches would be
+ * mispredicted, so blocks of symbols are sieved twice without one, and only what
+ * is left is compared with the other cells.
  */
 enum { BLOCK = 256 }; /* the sieve stays in a KiB of stack; larger blocks are no faster */
 

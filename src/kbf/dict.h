@@ -11,17 +11,16 @@
  *     POWER_SUMS_WIDE    x, x^2 mod 1073741783     symbols by a hash table
  *     GREEDY             the paper's code, 0       symbols by greedy.h
  *
- * Elements x are drawn at random, by the secret. The sums of neighbours 0, 1, 2
- * ... are far more often sums of other triples too, and a cell of three would be
- * a poor check. A draw that is taken already is skipped. So the element of a
- * symbol depends on the secret and the symbol alone, and every copy of a
- * dictionary has the same.
+ * Elements x are drawn at random, by the secret. With neighbours 0, 1, 2 ... far
+ * more triples would have equal sums, and a cell of three would be a poor check. A
+ * draw that is already in use is skipped. So the element of a symbol depends on
+ * the secret and the symbol alone, and every copy of a dictionary has the same.
  *
  * `chain` says what a dictionary begins with: number i is a hash of all values
  * up to i. Two dictionaries with the same secret and the same chain at n - 1
  * have the same first n values, which adding filters requires.
  *
- * The bytes of values lie in chunks that are never moved, for callers hold
+ * The bytes of values lie in chunks that are never moved, because callers hold
  * pointers into them.
  */
 #ifndef INKLING_KBF_DICT_H
@@ -51,7 +50,7 @@ struct ink_kbf_dict {
 	uint64_t secret[2];
 	uint64_t of_keys[2], of_values[2], of_symbols[2]; /* secrets made of it */
 
-	uint32_t count, room; /* symbols that there are, and that the next three have room for */
+	uint32_t count, room; /* symbols in use, and those that the next three have room for */
 	struct ink_bytes *values;
 	struct ink_power_sums *codes;
 	uint64_t *chain;
@@ -83,10 +82,10 @@ int ink_dict_fits(const struct ink_kbf_dict *a, const struct ink_kbf_dict *b);
 /* Its chain behind the first n values; any number for n = 0. */
 uint64_t ink_dict_chain(const struct ink_kbf_dict *dict, uint32_t n);
 
-/* Adds what `longer` has more. */
+/* Adds the values that only `longer` has. */
 int ink_dict_extend(struct ink_kbf_dict *dict, const struct ink_kbf_dict *longer);
 
-/* Symbols that fit sums of so many bits in all: most, or fewer. */
+/* How many symbols fit into sums of that many bits in all: most, or fewer. */
 uint32_t ink_dict_fitting(const struct ink_kbf_dict *dict, unsigned bits);
 
 /* The most values that an encoding has. */

@@ -131,7 +131,7 @@ static int copy_links(struct ink_kbf *f, const struct ink_kbf *from)
 	return 0;
 }
 
-/* The struct as it is, but for what has memory of its own: links and waiting keys are copied. */
+/* Copies the struct, and what has memory of its own: links and waiting keys. */
 static int fill_copy(struct ink_kbf *f, const struct ink_kbf *from)
 {
 	const struct ink_allocator a = f->allocator;
@@ -175,7 +175,7 @@ struct ink_kbf_dict *ink_kbf_dict_of(const struct ink_kbf *f)
 	return f->dict;
 }
 
-/* ------------------------------------------------------------------- asking */
+/* ------------------------------------------------------------------ queries */
 
 static enum ink_kbf_answer answer_with(const struct ink_kbf *f, enum ink_kbf_answer answer, uint32_t symbol,
 				       struct ink_bytes *value)
@@ -205,14 +205,14 @@ enum ink_kbf_answer ink_kbf_query(const struct ink_kbf *f, struct ink_bytes key,
 	return ink_kbf_query_at(f, &p, key, value);
 }
 
-/* --------------------------------------------------------- what waits, tried again */
+/* ----------------------------------------------------------- retries of waiting keys */
 
 static uint32_t newest(const struct ink_kbf *f)
 {
 	return f->links - 1;
 }
 
-/* If the newest link is full. Without memory for another link it takes more keys. */
+/* Without memory for another link, the newest takes more keys than planned. */
 static void grow_if_full(struct ink_kbf *f)
 {
 	if (f->grow_at > 0 && (double)f->link[newest(f)].keys >= f->grow_at * (double)f->planned)
@@ -234,7 +234,7 @@ static void change(struct ink_kbf *f, const struct ink_kbf_place *p, struct ink_
 		ink_kbf_exchange(f, p, old, symbol);
 }
 
-/* The table at the head; 1 if the entry is done with. */
+/* As the table at the head of this file says; 1 if the entry is finished. */
 static int try_at(struct ink_kbf *f, const struct ink_pending_entry *e, const struct ink_kbf_place *p)
 {
 	struct ink_kbf_reading r = ink_kbf_read_to_change(f, p);
@@ -263,7 +263,7 @@ static int try(struct ink_kbf *f, struct ink_pending_entry *e)
 	return try_at(f, e, &p);
 }
 
-/* The last entry moves into the place of one that is removed, so that place is tried next again. */
+/* When an entry is removed, the last one moves into its place, so the same place is tried next. */
 static int retry(struct ink_kbf *f)
 {
 	struct ink_pending *w = &f->pending;
@@ -286,7 +286,7 @@ void ink_kbf_settle(struct ink_kbf *f)
 
 /* ----------------------------------------------------------------- changing */
 
-/* The symbol of a value that has none yet. Only values that the dictionary could take are too many. */
+/* Adds a value that has no symbol yet. -ENOSPC only for one that is short enough; the dictionary refuses others. */
 static int add_value(struct ink_kbf *f, struct ink_bytes value, uint32_t *symbol)
 {
 	if (f->dict->count >= f->symbols && value.length <= f->dict->value_length)
@@ -450,7 +450,7 @@ int ink_kbf_delete(struct ink_kbf *f, struct ink_bytes key)
 	return call(f, key, NULL, ink_kbf_change_at);
 }
 
-/* ------------------------------------------------------------------- looking */
+/* ----------------------------------------------------- memory, statistics, checks */
 
 uint64_t ink_kbf_bytes(const struct ink_kbf *f)
 {

@@ -17,12 +17,12 @@
  *     GREEDY            count c | sum 32-c                 32 bits
  *
  * A count that reaches 2^c - 1 stays there for ever: it then means "that many
- * or more", and the cell gives no information. Its sums go on.
+ * or more", and the cell gives no information. Its sums are still kept.
  *
- * The invariant, on which all answers rest: every cell holds the sum of the
- * codes of exactly those keys that are stored and have it, and their number
- * (or is stuck). Nothing is added but for a key that is stored, and nothing is
- * taken out but what a key's reading proved to be in.
+ * The invariant on which all answers rest: every cell holds the sum of the codes
+ * of exactly the stored keys that have this cell, and their number (or is stuck).
+ * Only a key that is being stored adds to its cells, and a symbol is taken out
+ * only after reading the key has proved that it is there.
  */
 #ifndef INKLING_KBF_FILTER_H
 #define INKLING_KBF_FILTER_H

@@ -82,7 +82,7 @@ static void forbid(struct search *s)
 			join_permuted(s, s->window[group | 1u << b], b, s->window[group]);
 }
 
-/* What r alone forbids, by one bit after the other between two classes that are done with. */
+/* What r alone forbids, permuted bit by bit between two classes that are no longer needed. */
 static void forbid_by(struct search *s, uint32_t r)
 {
 	unsigned now = 1;
@@ -152,7 +152,7 @@ static void add_sums(struct search *s)
 	}
 }
 
-/* Windows have two words at least; in the smallest blocks what lies behind the numbers is not asked. */
+/* A window has at least two words. In the smallest blocks, the bits beyond the block's numbers are ignored. */
 static void search_block(struct search *s)
 {
 	uint32_t words = s->top <= 64 ? 2 : s->top >> WORD_BITS;

@@ -3,15 +3,15 @@
  * The paper's codes: numbers whose sums by exclusive or, of one and of two, are
  * all different (Algorithm 1), and the way back from a sum to its pair.
  *
- * Each code is the smallest number that keeps it so. That is the case for c
- * exactly if c is no sum of one, two or three earlier codes. The n-th is about
- * 0.0065 n^3 (papers' notes; not quadratic, as the paper has it), so 28 bits
- * hold 3,294 codes and 29 bits 4,213.
+ * Each code is the smallest number that keeps them different. A number does
+ * exactly if it is no sum of one, two or three earlier codes. The n-th code is
+ * about 0.0065 n^3 (measured; the paper says quadratic), so 28 bits hold 3,294
+ * codes and 29 bits 4,213.
  *
  * How the search avoids trying every number against every code. Codes with the
  * same top bit 2^t form a block: c = 2^t + r. Let S be the sums below 2^t of at
- * most two codes (0 included), and R the r's found so far. Then a further r is
- * taken exactly if
+ * most two codes (0 included), and R the r's found so far. Then another r is
+ * forbidden exactly if
  *
  *     r = r' + s        for some r' of R and s of S
  *
@@ -42,10 +42,10 @@ int32_t ink_greedy_search(uint32_t *codes, uint32_t n, unsigned bits, const stru
 int ink_greedy_codes(uint32_t *codes, uint32_t n, const struct ink_allocator *a);
 
 /*
- * From sums to codes. Both tables hold symbol numbers + 1 and are searched from
- * a hashed place on until an empty slot. A sum's slot holds only one of its two
- * symbols: the other one's code follows, and must be a code, which is what
- * tells this sum from others that met here.
+ * From sums to codes. Both tables hold symbol numbers + 1, with open addressing
+ * and linear probing. A sum's slot holds only one of its two symbols. The code of
+ * the other one follows from it; if that is no code, the slot belongs to another
+ * sum.
  *
  *     code -> symbol       sum of two different codes -> one of them
  */
@@ -59,11 +59,11 @@ struct ink_greedy_index {
 
 _Static_assert(INK_GREEDY_VALUES < UINT16_MAX, "symbols fit the slots");
 
-/* An empty one for `most` symbols, whose allocator and codes are set; free it in any case. -ENOMEM. */
+/* An empty index for `most` symbols. The caller has set allocator and codes, and frees it in any case. -ENOMEM. */
 int ink_greedy_index_make(struct ink_greedy_index *x, uint32_t most);
 void ink_greedy_index_free(struct ink_greedy_index *x);
 
-/* Takes in the next symbol; -ENOMEM: it is as it was. */
+/* Adds the next symbol; -ENOMEM: nothing has changed. */
 int ink_greedy_index_add(struct ink_greedy_index *x);
 
 uint64_t ink_greedy_index_bytes(const struct ink_greedy_index *x);

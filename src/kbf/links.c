@@ -3,8 +3,8 @@
  * Growing, compacting, adding and subtracting: whole links at a time.
  *
  * Cells are sums, so the filter of a union is the sum of the filters, cell by
- * cell, in whatever order keys were inserted. Both must agree in where a key's
- * cells are (the secret, k, cells), and in what a symbol means (the dictionaries).
+ * cell, in whatever order keys were inserted. Both must agree on where a key's
+ * cells are (the secret, k, cells), and on what a symbol means (the dictionaries).
  *
  * Everything that can fail is done before anything is changed.
  */
@@ -80,7 +80,7 @@ static int check_pending_apart(const struct ink_kbf *f, const struct ink_kbf *ot
 	return 0;
 }
 
-/* Empty links at the end, until there are as many. */
+/* Appends empty links until there are that many. */
 static int add_links(struct ink_kbf *f, uint32_t links)
 {
 	uint32_t before = f->links;
@@ -131,7 +131,7 @@ int ink_kbf_merge(struct ink_kbf *f, const struct ink_kbf *other, struct ink_why
 
 /* ------------------------------------------------------------------ subtracting */
 
-/* NULL, or what forbids to take b out of a. */
+/* NULL, or the reason why b cannot be subtracted from a. */
 static const char *not_contained(const struct ink_kbf *f, struct ink_kbf_cell a, struct ink_kbf_cell b)
 {
 	if (a.count == f->stuck_at)

@@ -7,7 +7,7 @@
  *     slots      entry number + 1, by the key's id       open addressing
  *
  * The target is a symbol, or gone. The claim says what the cells hold of the
- * key, by what the callers said:
+ * key, according to the caller:
  *
  *     NEW       nothing: it was inserted, and read unknown
  *     STORED    its old value: it was inserted earlier, and could not be read when it was updated or deleted
@@ -29,7 +29,7 @@ struct ink_pending_entry {
 	struct ink_bytes key; /* a copy */
 	uint32_t symbol;      /* or INK_PENDING_GONE */
 	enum ink_claim claim;
-	uint64_t imprint; /* of its cells when it was tried last: while they stay, it is not tried again */
+	uint64_t imprint; /* of its cells at the last attempt: while they are unchanged, there is no other */
 };
 
 struct ink_pending {

@@ -92,9 +92,9 @@ static double greedy_density(double v)
 }
 
 /*
- * That share is not the same for all triples. Half of them are taken to have so
- * much more, half so much less, that two triples admit a wrong symbol in common
- * as often as measured: for 300 and 1,000 codes by .54, for 3,000 by .45.
+ * That share differs between triples. The model gives half of them a larger share
+ * and half a smaller one, so that two triples admit a wrong symbol in common as
+ * often as measured: by .54 for 300 and 1,000 codes, by .45 for 3,000.
  */
 static double greedy_varies(double v)
 {
@@ -114,7 +114,7 @@ static double poisson(double mean, unsigned j)
 	return exp(j * log(mean) - mean - lgamma(j + 1.0));
 }
 
-/* By exclusive or, equals cancel: a pair then says nothing, and a triple, as one symbol, is a pair with any. */
+/* By exclusive or, equals cancel: such a pair says nothing, nor does a triple, whose third symbol is all that is left. */
 static void blind_share(struct sorts *s, double *sort, double share)
 {
 	s->blind += *sort * share;

@@ -15,9 +15,9 @@
  * exclusive or, the sum of the kBF paper, x and x cancel and every x is
  * possible.) That holds for every odd p: it needs only that 2 has an inverse.
  * Three symbols are not determined, but one that is guessed can be checked:
- * what is left when it is taken out must be a pair. Of all p^2 sums that two
- * numbers can be, about half are pairs at all (d must be a square), and if
- * only v of the p elements are in use, v (v + 1) / 2 of them.
+ * what is left when it is taken out must be a pair. Of all p^2 values of s1 and
+ * s2, about half belong to a pair at all (d must be a square), and if only v of
+ * the p elements are in use, v (v + 1) / 2 of them.
  *
  * Sums are linear: the cell of a union is the sum of the cells, and taking a
  * symbol out is subtraction, whatever was done in between.

@@ -59,7 +59,7 @@ STANDS_AT(reserved, 136);
 STANDS_AT(keys, 208);
 STANDS_AT(more, 720);
 
-/* Tells secrets apart without showing them. */
+/* Distinguishes secrets without revealing them. */
 static uint64_t mark_of(const struct ink_kbf_dict *d)
 {
 	return ink_siphash13(d->of_values, "dictionary", 10);

@@ -12,7 +12,7 @@ struct ink_kbf_request {
 	uint32_t symbol;               /* the value's, if it has been found already; else INK_PENDING_GONE */
 };
 
-/* Keys that are too long to wait in the side table, which no change takes. Their bytes are not read. */
+/* Keys that are too long for the side table: every change refuses them. Their bytes are not read. */
 static inline int ink_kbf_is_too_long(struct ink_bytes key)
 {
 	return key.length > UINT32_MAX;
