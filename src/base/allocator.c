@@ -92,7 +92,7 @@ int ink_allocator_copy(struct ink_allocator *ours, const struct ink_allocator *t
 	return 0;
 }
 
-/* Lines are read by instructions that end the process where they are not aligned. */
+/* Lines are read by aligned vector loads, which fault on other addresses. */
 void *ink_alloc_unset(const struct ink_allocator *a, size_t bytes)
 {
 	void *at = a->alloc(bytes, INK_ALIGNMENT, a->user);
@@ -103,7 +103,7 @@ void *ink_alloc_unset(const struct ink_allocator *a, size_t bytes)
 	return NULL;
 }
 
-/* Pages of the system are zeros; writing zeros to them would only make it provide them. */
+/* Pages of the system are zeros already; writing to them would only make it provide the memory. */
 void *ink_alloc(const struct ink_allocator *a, size_t bytes)
 {
 	void *at = ink_alloc_unset(a, bytes);

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * The largest x from `low` to below `end` that fits. `low` is taken to fit, and
- * behind the first x that does not fit, no other may.
+ * The largest x from `low` to below `end` that fits. `low` is assumed to fit, and
+ * above the first x that does not fit, none may.
  */
 static inline uint64_t ink_bisect(uint64_t low, uint64_t end, int (*fits)(uint64_t x, const void *about),
 				  const void *about)

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* The ending of a word that stands behind a number, and the verb behind that. */
+/* For messages with a number: the ending of the noun, and the verb. */
 static inline const char *ink_plural(unsigned long long n)
 {
 	return n == 1 ? "" : "s";

@@ -39,7 +39,7 @@ static int sum_is(const void *bytes, uint64_t length, const uint64_t expected[2]
 
 /* ------------------------------------------------------------ what went wrong */
 
-enum { PATH_SHOWN = 80 }; /* of the 200 bytes of a reason; of a longer path the end, which tells more */
+enum { PATH_SHOWN = 80 }; /* of the 200 bytes of a reason; a longer path shows its end, which says more */
 
 int ink_file_wrong(const struct ink_file *f, int error, const char *format, ...)
 {
@@ -55,7 +55,7 @@ int ink_file_wrong(const struct ink_file *f, int error, const char *format, ...)
 			f->part ? "table " : "", f->part ? f->part->name : "", f->part ? ": " : "", text);
 }
 
-/* The system, a sink or a source refused to do something. What is no errno is an I/O error. */
+/* The system, a sink or a source refused to do something. A result that is no errno becomes an I/O error. */
 static int refused(const struct ink_file *f, const char *doing, long error)
 {
 	int number = error < 0 && error >= -4095 ? (int)error : -EIO;
@@ -63,7 +63,7 @@ static int refused(const struct ink_file *f, const char *doing, long error)
 	return ink_file_wrong(f, number, "cannot %s: %s", doing, strerror(-number));
 }
 
-/* The body's words are in the order of the machine, and so would be the file's. */
+/* The body's words have the byte order of the machine, and so would the file. */
 static int check_host(const struct ink_file *f)
 {
 	const uint16_t one = 1;
@@ -306,7 +306,7 @@ static int open_regular(struct ink_file *f)
 	return 0;
 }
 
-/* Its whole is open and has been checked to be that long, or is a source that has come to it. */
+/* The whole is open and long enough for the part, or is a source that has been read up to it. */
 static int find_part(struct ink_file *f)
 {
 	f->fd = f->part->whole->fd;
@@ -430,7 +430,7 @@ static int check_extra(const struct ink_file *f, const struct ink_file_head *h)
 	return 0;
 }
 
-/* The whole has said which header is the part's, and has the extra bytes itself. */
+/* The directory of the whole has the sum of the part's header; only the whole has extra bytes. */
 static int check_part(const struct ink_file *f, const struct ink_file_head *h)
 {
 	if (!f->part)
@@ -539,7 +539,7 @@ static int fetch_body(struct ink_file *f, struct ink_body *body)
 	return read_body(f, body);
 }
 
-/* What the caller has no room for is read all the same, for its sum. */
+/* Bytes that the caller has no room for are read all the same, for the checksum. */
 int ink_file_extra(struct ink_file *f, const void *header)
 {
 	const struct ink_file_head *h = header;

@@ -11,8 +11,8 @@
  *     +-------+------------------------------------+-----+-------+--------+---------------+---------+
  *
  * The header has a page of its own, so the body begins on one and can be mapped
- * instead of read. The extra bytes are the caller's. A file that uses nothing that
- * version 5 does not have says 5, and so on.
+ * instead of read. The extra bytes are the caller's. A file has the lowest version
+ * that knows everything it uses.
  *
  * How a kind of file uses it.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Many independent numbers from one id, for whatever has several places for it:
+ * Many independent numbers from one id, for structures that give it several places:
  * the steps of splitmix64 from the id on, two numbers from each.
  */
 #ifndef INKLING_BASE_MIX_H

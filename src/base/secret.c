@@ -9,7 +9,7 @@
 #include "base/siphash_batch.h"
 #include "base/error.h"
 
-/* Two words from one seed, as far apart as the hash itself makes them. */
+/* Two words from one seed, as unrelated as the hash makes them. */
 static void secret_from_seed(uint64_t seed, uint64_t secret[2])
 {
 	const uint64_t name[2] = {0x696e6b6c696e6721ull, seed};

@@ -5,7 +5,7 @@
 
 #include <inkling/inkling.h>
 
-/* From the seed, always the same; without one (0) random. 0, or what the system said. */
+/* From the seed, always the same; without one (0) random. 0, or the system's error. */
 int ink_secret_make(uint64_t seed, uint64_t secret[2], struct ink_why *why);
 
 /* ids[i] = SipHash-1-3 of key i, with the best instructions that there are. */

@@ -4,7 +4,7 @@
  * register, two groups of four.
  *
  * A round is a chain: each step waits for the one before. Two groups whose
- * half rounds alternate fill the waiting, and their state fits the sixteen
+ * half rounds alternate fill these waits, and their state fits the sixteen
  * registers. (16-byte keys, Zen 3, cycles an id: one group 11.1, two 9.6, three
  * 9.4, four 9.2 but with 50 spills; 35 instructions at four a cycle are 8.75.)
  *

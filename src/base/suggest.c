@@ -20,9 +20,9 @@ static char lower(char c)
 }
 
 /*
- * How many letters must be put in, taken out, exchanged or swapped with their
- * neighbour to make one word of the other, be they large or small; three rows of
- * the usual table.
+ * The edit distance of two words, regardless of case: how many letters must be
+ * inserted, deleted, replaced or swapped with their neighbour. Three rows of the
+ * usual table.
  */
 static unsigned distance(const char *a, size_t n, const char *b, size_t m)
 {
