@@ -12,11 +12,11 @@
  * Boost's calls take one item each. With two passes (peer_boost.cc) it is as fast as anything
  * that is built on its structure could be.
  *
- * Result (B of docs/benchmarks.md, 16M flows): a single hit takes line 56 ns, boost by ids 31 and the one-line
- * table 26; fetched, line takes 21 and the one-line table 14.5. Bursts of 32 take line 1.4 times as long as
- * those of 256, fetched or not. In bursts of 256 line and the one-line table are about equally fast; two
- * passes gain boost nothing for hits and up to a quarter of the churn. At 1M flows fetches gain single calls a
- * quarter and cost bursts of 32 as much.
+ * Result (C of docs/benchmarks.md, 16M flows): a single hit takes line 69 ns, boost by ids 33 and the one-line
+ * table 28; fetched, line takes 17 and the one-line table 14. A hit in bursts of 32 takes line 16 ns, fetched
+ * 13, and 8.5 in bursts of 256, where line and the one-line table are about equally fast. Two passes gain boost
+ * nothing for hits and a quarter of the churn. At 1M flows fetches gain single calls little, and bursts of 32
+ * take 1.4 times as long with them.
  */
 #include "bench/sections.h"
 #include "bench/turns.h"

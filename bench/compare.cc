@@ -2,10 +2,10 @@
 /*
  * How fast is every operation, for all competitors, in alternation?
  *
- * Result (B of docs/benchmarks.md, 1M flows, batched, beside the best exact peer, boost by ids):
- * line does 2.6 times the hits and 2.3 times the churn in a twelfth of the bits, compact 1.6 and
- * 1.3 times. Single calls do .6 to 1 times. The one-line table is the nearest: line does 1.4 times
- * its hits at 1M flows, and as many at 16M.
+ * Result (C of docs/benchmarks.md, 1M flows, batched, beside the best exact peer, boost by ids):
+ * line does 3.4 times the hits and 3.1 times the churn in a twelfth of the bits, compact 1.7
+ * times both. Single calls do .7 to 1.5 times. The one-line table is the nearest: line does 1.25
+ * times its hits at 1M flows, and as many at 16M.
  *
  * A round gives each row one slice of the same input; the row that begins
  * changes from round to round. A row starts with caches full of another row's

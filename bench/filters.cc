@@ -9,7 +9,7 @@
  * read don't-know, or could not be changed because of that, as a share of all
  * operations on live flows; of batched changes a batch counts.
  *
- * Result (B of docs/benchmarks.md, 1M flows, batched): line does 6 times the hits and 9 times the churn
+ * Result (C of docs/benchmarks.md, 1M flows, batched): line does 6 times the hits and 9 times the churn
  * of the fastest of them, kbf, in .45 of its bits. The smallest, dleft, takes 28.8 bits beside 22.5.
  *
  * A tick has one period, and all flows have been touched since the last one; every

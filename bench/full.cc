@@ -7,9 +7,9 @@
  *
  * Hits, misses and churn, in bursts or with prefetches where a table has them, in turns.
  *
- * Result (B of docs/benchmarks.md, about 1M flows): from .45 to .85 boost's bits fall by half and its hits
- * take a third longer; its churn takes four times as long. The one-line table takes twice as long for a
- * hit, and seven times for churn.
+ * Result (C of docs/benchmarks.md, about 1M flows): from .45 to .85 boost's bits fall by half and its hits
+ * take a sixth longer; its churn takes more than three times as long. The one-line table takes twice as
+ * long for a hit, and nine times for churn.
  */
 #include "bench/sections.h"
 #include "bench/turns.h"

@@ -10,11 +10,11 @@
  * where that is one in 400, and with the paper's greedy codes; the wide field
  * is for more values than the others have. `line` keeps 15 states.
  *
- * Result (1,000,000 keys, batches, a busy machine): a pair decodes in 17
- * ns, in the wide field in 160; inserts take 230 ns, hits 290 to 390 (of which
- * trying all values is a third; 210 to 250 at k = 5), misses 100, since they stop at
- * the first empty cell; updates and deletes, one by one, 650 to 800. `line` is ten to
- * twenty times as fast.
+ * Result (C of docs/benchmarks.md, 1,000,000 keys, batches): a pair decodes in 7
+ * ns, in the wide field in 133; inserts take 137 ns, hits 182 (of which trying all
+ * values is a third; 142 at k = 5), misses 70, since they stop at the first empty
+ * cell; updates, one by one, 540 and deletes 370. `line` is six to thirty times as
+ * fast.
  *
  * Side results: a key in the side table must not be decoded again at every
  * call (src/kbf/filter.c, try), and a triple is checked without branches

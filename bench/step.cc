@@ -5,8 +5,8 @@
  * any other, so that a step does what the modify does. The two take turns on one table, by single
  * calls and in bursts; the first quarter of a slice warms the caches.
  *
- * Result (B of docs/benchmarks.md, bursts of 256): at 1M flows a step takes 1.45 times as long as a modify in
- * line and 1.26 times in compact; at 16M flows 1.2 to 1.3 times in both, and for many writers.
+ * Result (C of docs/benchmarks.md, bursts of 256): at 1M flows a step takes 1.50 times as long as a modify in
+ * line, 1.29 times with many writers and 1.34 times in compact; at 16M flows 1.29, 1.20 and 1.45 times.
  */
 #include "bench/sections.h"
 #include "bench/turns.h"

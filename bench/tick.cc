@@ -12,8 +12,8 @@
  * For comparison there is the gather of one line over as many bytes: a tick reads
  * every line once, and in order, so it should be faster.
  *
- * Result (C of docs/benchmarks.md, 1M flows): .25 ns a cell with one period in line and in compact;
- * with half of the states due .31 in line and .73 in compact.
+ * Result (C of docs/benchmarks.md, 1M flows): .27 ns a cell with one period in line and .51 in compact;
+ * with half of the states due .30 in line and 2.1 in compact.
  */
 #include "bench/sections.h"
 
