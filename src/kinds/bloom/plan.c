@@ -187,7 +187,7 @@ static void least_error(const struct filter *f, struct ink_best *best)
 	ink_keep_if(best, p, worst_of(&p) < worst_of(&best->plan));
 }
 
-/* ---------------------------------------------------------------- what is asked */
+/* ------------------------------------------------------------------ the request */
 
 static uint32_t counter_bits(const struct ink_options *o)
 {

@@ -88,9 +88,9 @@ static inline uint64_t place_seq_read(const struct ink_table *t, const struct pl
 	return ink_seq_read(t, first_line(p), second_line(p));
 }
 
-static inline int place_seq_unchanged(const struct ink_table *t, const struct place *p, uint64_t calm)
+static inline int place_seq_unchanged(const struct ink_table *t, const struct place *p, uint64_t seq)
 {
-	return ink_seq_unchanged(t, first_line(p), second_line(p), calm);
+	return ink_seq_unchanged(t, first_line(p), second_line(p), seq);
 }
 
 /* ------------------------------------------------------------------------ flags */
@@ -212,10 +212,10 @@ INK_HOT int slot_is_in(const struct ink_compact_shape *s, const uint64_t *w, uns
 }
 
 /*
- * The slots of a line that may hold bucket and remainder. Where the first bytes of all
- * entries are one comparison, each that agrees has to be asked for its bucket; but the
- * metadata bit of slot i, if that is of bucket b, is the (i + b)th, so those that have a
- * 0 there, two in three, are out at once.
+ * The slots of a line that may hold bucket and remainder. Where one comparison covers the
+ * first bytes of all entries, the bucket of each match must be checked. The metadata bit
+ * of slot i, if that belongs to bucket b, is the (i + b)th, so matches with a 0 there, two
+ * in three, are dropped at once.
  */
 INK_HOT uint64_t line_candidates(const struct ink_compact_shape *s, const uint64_t *w, const struct place *p)
 {

@@ -173,10 +173,10 @@ INK_HOT void compact_places(const struct ink_compact_shape *s, uint32_t lines, c
 /* -------------------------------------------------------------------- searching */
 
 /*
- * Where the first bytes of all entries are one comparison, they are compared in the whole
- * line and then asked for their buckets. Remainders of 6 bits and less have so many
- * equals there that asking them costs more, in branches that mispredict, than looking the
- * bucket up first: hits at 6 bits take 20.4 ns instead of 21.6; at 7 bits it would be
+ * Where one comparison covers the first bytes of all entries, the whole line is compared,
+ * and then the buckets of the matches are checked. Remainders of 6 bits and less have so
+ * many matches that checking them costs more, in mispredicted branches, than finding the
+ * bucket first: hits at 6 bits take 20.4 ns instead of 21.6; at 7 bits they would take
  * 18.6 instead of 16.8.
  */
 INK_HOT enum search search_of(const struct ink_compact_shape *s)
