@@ -448,18 +448,26 @@ TEST_THAT(a_table_with_rules_of_another_machine_is_refused)
 	ink_machine_free(m);
 }
 
+static void count_calls(const struct ink_moved *m, void *user)
+{
+	++*(unsigned *)user;
+}
+
+/* A step that failed has no move and no action that a caller could look at. */
 TEST_THAT(a_table_that_gets_other_rules_later_is_refused_too)
 {
 	struct ink_machine *other = made(HEAD "a: e / report \"x\"\n");
 	struct ink_packet p = packet(INK_PROTOCOL_TCP, SYN, 0);
 	struct ink_packets one = {.at = &p, .n = 1};
+	unsigned calls = 0;
 
-	track_with(HEAD, NULL);
+	track_with(HEAD, &(struct ink_track_options){.moved = count_calls, .every = 1, .user = &calls});
 	assert_int_equal(ink_track_packets(track, &one), 0);
 	assert_int_equal(ink_set_rules(table, ink_machine_view(other)->rules, NULL), 0);
 	assert_int_equal(ink_track_packets(track, &one), -EINVAL);
 	assert_int_equal(ink_set_rules(table, NULL, NULL), 0);
 	assert_int_equal(ink_track_packets(track, &one), -EINVAL);
+	assert_int_equal(calls, 1);
 	ink_machine_free(other);
 }
 

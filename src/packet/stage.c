@@ -170,21 +170,23 @@ static int is_slow(const struct ink_stage *s, const struct ink_lane *l)
 	return l == s->lane && s->slow && ink_peek(s->slow, l->ids[l->done]) != INK_ABSENT;
 }
 
+/* Steps after one that failed are not made: their moves may be those of an earlier block. */
 static int flush_lane(struct ink_stage *s, struct ink_lane *l)
 {
+	size_t i = l->done;
 	int error;
 
 	if (l->n == l->done)
 		return 0;
-	error = is_slow(s, l) ? step_slowly(s, l, l->done) : step_all(l);
-	for (size_t i = l->done; !error && i < l->n; i++) {
+	error = is_slow(s, l) ? step_slowly(s, l, i) : step_all(l);
+	for (; !error && i < l->n; i += !error) {
 		error = l == s->lane ? note_first(s, l, i) : 0;
 		if (!error)
 			error = note_move(s, l, i);
 	}
 	if (l == s->lane)
-		s->stats.steps += l->n - l->done;
-	l->done = l->n;
+		s->stats.steps += i - l->done;
+	l->done = i;
 	return error;
 }
 

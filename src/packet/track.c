@@ -35,7 +35,7 @@ struct ink_track {
 
 static int has_step(const struct ink_lane *l, uint32_t place)
 {
-	return l->shown < l->n && l->steps[l->shown].place == place;
+	return l->shown < l->done && l->steps[l->shown].place == place;
 }
 
 /* Are the next steps of both lanes the same event of the same flow? */
@@ -114,7 +114,7 @@ static void report_single(struct ink_track *k)
 {
 	struct ink_lane *l = &k->stages[0].lane[0];
 
-	for (; l->shown < l->n; l->shown++)
+	for (; l->shown < l->done; l->shown++)
 		if (k->o.every || acts(l))
 			report_move(k, k->stages, 1);
 }
