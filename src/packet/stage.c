@@ -280,7 +280,6 @@ static size_t flow_of(const struct ink_stage *s, const struct ink_packet *p, int
 	return length;
 }
 
-/* Queues a step, after the ticks that are due before it. */
 /* Field by field: a step that is put together elsewhere and copied stalls, as its bytes are not one store yet. */
 static inline void append(struct ink_lane *l, struct ink_step step, uint64_t id, uint16_t event)
 {
@@ -295,6 +294,7 @@ static inline void append(struct ink_lane *l, struct ink_step step, uint64_t id,
 	l->events[l->n++] = event;
 }
 
+/* Queues a step. The ticks that are due before it have passed. */
 static int queue(struct ink_stage *s, struct ink_lane *l, struct ink_step step, uint64_t id, uint16_t event)
 {
 	append(l, step, id, event);
