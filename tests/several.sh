@@ -62,6 +62,26 @@ run tcp,teardown x.pcap named.json --memory 200k --memory tcp=150k
 run tcp,teardown x.pcap flows.json --flows 20k --flows tcp=100k
 [ "$(table_bytes tcp flows.json)" -ge $((4 * $(table_bytes teardown flows.json))) ] || fail "--flows tcp=100k"
 
+# A packet that several machines save, or several steps of one machine, is written once, and a verdict counts once.
+cat >savers.fsm <<'end'
+machine first
+key src
+event syn = tcp and syn and not ack
+absent : syn -> seen / save, drop, tell second new, tell second again
+seen   : syn / save | timeout 5m -> absent
+
+machine second
+key src
+event new, again = told
+event syn = tcp and syn and not ack
+absent : new -> there / save, drop
+there  : again, syn / save, drop | timeout 5m -> absent
+end
+exits 0 "first, second on x.pcap" run savers.fsm -r x.pcap -w saved.pcap -o savers.json --kind exact
+same "packets that the first saves, and those written" "$(of saved "$(of_machine first savers.json)")" "$("$inkling" run tcp -r saved.pcap | awk '/^packets/ { gsub(",", ""); print $3 }')"
+same "packets that the second saves" "$(of saved "$(of_machine second savers.json)")" "$(of saved first.summary)"
+same "packets that the second drops" "$(awk '/^verdicts/ { gsub(",", ""); n = $3 } END { print n }' said)" "$(of saved first.summary)"
+
 # The summary names each machine, and the input once.
 exits 0 "contact, door, tcp on x.pcap" run linked.fsm,tcp -r x.pcap --flows 10k
 same "inputs in the summary" "$(grep -c '^packets' said)" 1

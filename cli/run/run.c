@@ -13,7 +13,7 @@ static const char help[] =
 	"\n"
 	"  -r FILE           read a capture (pcap, pcapng; - = standard input)\n"
 	"  -i INTERFACE      listen on an interface until interrupted\n"
-	"  -w FILE           write the packets that the machine saves\n"
+	"  -w FILE           write the packets that the machines save\n"
 	"  -c N              stop after N packets\n"
 	"  -o FILE           write reports and summary as NDJSON (- = standard output)\n"
 	"  -q                print no summary, and no line that it listens\n"

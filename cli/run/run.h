@@ -145,9 +145,10 @@ struct member {
 	struct ink_table *beside; /* exact; --verify */
 	struct ink_table *slow;   /* exact; --exact-for unsure */
 	struct verifier *verifier;
-	uint64_t reports; /* made */
-	uint64_t saved;   /* packets written */
-	uint64_t dropped; /* packets with that verdict */
+	uint64_t reports;                      /* made */
+	uint64_t saved;                        /* packets written */
+	uint64_t dropped;                      /* packets with that verdict */
+	uint64_t latest_saved, latest_dropped; /* the numbers of these packets; 0: none yet */
 };
 
 /* One pass over the input. Two passes have one machine. */
@@ -171,8 +172,9 @@ struct session {
 	int interrupted_by; /* the signal that ended the reading of a file, also in the pass before; or 0 */
 	uint64_t most;      /* packets to read; 0: all */
 	uint64_t read;      /* packets, so far */
-	int failure;        /* -errno of a callback, or 0 */
-	const char *failed; /* what that callback worked on */
+	uint64_t latest_written; /* the number of the packet; 0: none yet */
+	int failure;             /* -errno of a callback, or 0 */
+	const char *failed;      /* what that callback worked on */
 };
 
 /* Opens everything that a pass needs; an exit code. In either case, close it. */

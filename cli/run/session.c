@@ -70,13 +70,26 @@ static void note_failure(struct session *s, const char *what, int error)
 	s->failed = what;
 }
 
-static void save_packet(struct session *s, struct member *by, const struct ink_packet *p)
+/* Told events give a packet several steps: is this the first of them that acts so? */
+static int is_first(uint64_t *latest, const struct ink_moved *m)
 {
-	int error = s->dump ? ink_dump_packet(s->dump, p) : 0;
+	uint64_t before = *latest;
 
+	*latest = m->number;
+	return before != m->number;
+}
+
+/* A packet that several machines save is written once, and counted for each. */
+static void save_packet(struct session *s, struct member *by, const struct ink_moved *m)
+{
+	int error;
+
+	if (!s->dump || !is_first(&by->latest_saved, m))
+		return;
+	error = is_first(&s->latest_written, m) ? ink_dump_packet(s->dump, m->packet) : 0;
 	if (error)
 		note_failure(s, s->request->write, error);
-	by->saved += s->dump != NULL && !error;
+	by->saved += !error;
 }
 
 /* A line replaces the progress, which is on the same terminal; the next progress comes below. */
@@ -98,9 +111,9 @@ static void act(struct session *s, struct member *by, const struct ink_moved *m)
 	if (a->report)
 		report(s, by, m);
 	if (a->saves)
-		save_packet(s, by, m->packet);
+		save_packet(s, by, m);
 	if (a->verdict == INK_DROP)
-		by->dropped++;
+		by->dropped += (unsigned)is_first(&by->latest_dropped, m);
 }
 
 static int is_lost(const struct ink_moved *m)
