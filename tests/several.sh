@@ -11,7 +11,7 @@ key src, dst, dst port
 start event syn        = tcp and syn and not ack
 reverse event answered = tcp and syn and ack
 absent : syn -> tried / count contacts, tell door asked
-tried  : syn | answered -> known / tell door answered reversed | timeout 5m -> absent
+tried  : syn | answered -> known / tell door answered | timeout 5m -> absent
 known  : * | timeout 5m -> absent
 
 machine door
@@ -36,6 +36,7 @@ cat tcp.json teardown.json | grep summary | cmp - both.json || fail "two machine
 run linked.fsm x.pcap linked.json --kind exact
 run ./linked.fsm,tcp x.pcap more.json --kind exact
 same "summaries" "$(grep -c '"event_type":"summary"' more.json)" 3
+[ "$(of answers "$(of_machine door more.json)")" -gt 0 ] || fail "no door answers"
 same "reports of linked machines" "$(grep -c '"event_type":"report".*"machine":"door"' more.json)" "$(of answers "$(of_machine door more.json)")"
 grep -v '"machine":"tcp"' more.json | cmp linked.json - || fail "linked machines do something else beside others"
 same "contacts that doors were told of" "$(of flows "$(of_machine door more.json)")" \
