@@ -63,6 +63,10 @@ run tcp,teardown x.pcap named.json --memory 200k --memory tcp=150k
 run tcp,teardown x.pcap flows.json --flows 20k --flows tcp=100k
 [ "$(table_bytes tcp flows.json)" -ge $((4 * $(table_bytes teardown flows.json))) ] || fail "--flows tcp=100k"
 
+# What helps a full table is the option that made it so small.
+exits 0 "more --memory or" run tcp,linked.fsm -r x.pcap --memory contact=7k
+exits 0 "more --flows or" run tcp,linked.fsm -r x.pcap --memory 1M --flows contact=500
+
 # A packet that several machines save, or several steps of one machine, is written once, and a verdict counts once.
 cat >savers.fsm <<'end'
 machine first

@@ -166,12 +166,14 @@ static int can_replace(const struct ink_rules *rules)
 static void show_lack_of_room(FILE *to, const struct results *results)
 {
 	const struct request *r = results->session->request;
+	struct ink_options size = {.size = sizeof size};
 	int replaces = r->table.full == INK_REPLACE;
 	const char *policy = !replaces && can_replace(results->member->view->rules) ? "--full replace" : NULL;
 	const char *slow = replaces || r->verify ? NULL : "--exact-for unsure";
 
+	sizes_apply(results->session, results->member, &size);
 	fprintf(to, "%-*sthe table was full: counts and reports may lack flows\n", LABEL, "");
-	fprintf(to, "%-*smore %s", LABEL, "", r->memory.common ? "--memory" : "--flows");
+	fprintf(to, "%-*smore %s", LABEL, "", size.bytes ? "--memory" : "--flows");
 	if (policy)
 		fprintf(to, "%s%s", slow ? ", " : " or ", policy);
 	if (slow)
@@ -199,7 +201,6 @@ static void show_counters(FILE *to, const struct results *r)
 static void show_outputs(FILE *to, const struct results *r)
 {
 	const struct session *s = r->session;
-
 	const struct member *m = r->member;
 
 	line(to, "reports", s->request->output ? s->request->output : "made (-o shows them)", m->reports);
