@@ -471,6 +471,37 @@ TEST_THAT(the_tables_beside_are_a_chain_of_their_own)
 				    view_of(i)->counters * sizeof(uint64_t));
 }
 
+/* One table is in a state whose row tells b, the one beside in a state whose row tells a and b. */
+static const char unlike[] =
+	"machine x\nkey src\nevent e = any\nabsent : e -> one\none : e / tell y b | timeout 1h -> absent\n"
+	"two : e / tell y a, tell y b | timeout 1h -> absent\n"
+	"machine y\nkey src\nevent a, b = told\nabsent : a, b -> on\non : a, b | timeout 1h -> absent\n";
+
+static struct {
+	uint64_t id;
+	unsigned steps[3]; /* of the second machine, by `alone` */
+} pairs;
+
+static void note_pair(const struct ink_moved *m, void *user)
+{
+	pairs.id = m->id;
+	pairs.steps[m->alone] += m->machine == 1;
+}
+
+TEST_THAT(steps_of_both_chains_are_paired_though_one_makes_more)
+{
+	struct ink_packet p = packet(INK_PROTOCOL_UDP, 0, 0);
+
+	memset(&pairs, 0, sizeof pairs);
+	open_set(unlike, exact, (struct ink_track_options){.moved = note_pair, .every = 1}, 1);
+	give_set(&p, 1, 1);
+	assert_int_equal(ink_set(set.besides[0], pairs.id, 1), 0);
+	give_set(&p, 1, 1);
+	assert_int_equal(pairs.steps[0], 1);
+	assert_int_equal(pairs.steps[1], 0);
+	assert_int_equal(pairs.steps[2], 1);
+}
+
 /* Fingerprints of two bits: the tables disagree all the time, and what beside does is what exact alone does. */
 TEST_THAT(errors_of_a_table_do_not_reach_the_chain_beside)
 {
@@ -546,7 +577,7 @@ TEST_THAT(sets_that_do_not_fit_are_refused)
 	assert_null(ink_track_open(&k, &why));
 	assert_non_null(strstr(why.text, "machine contact tells other machines"));
 	assert_int_equal(ink_track_exchange(set.track, ink_machines_at(set.machines, 3), &why), -EINVAL);
-	assert_non_null(strstr(why.text, "there are 1 machines, and there were 4"));
+	assert_non_null(strstr(why.text, "the number of machines is 1, and it was 4"));
 	k = (struct ink_track_options){.size = sizeof k, .machines = set.machines};
 	assert_null(ink_track_open(&k, &why));
 	k.tables = (struct ink_table *[]){set.tables[0], set.tables[1], NULL, NULL};

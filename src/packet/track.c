@@ -38,14 +38,25 @@ static int has_step(const struct ink_lane *l, uint32_t place)
 	return l->shown < l->done && l->steps[l->shown].place == place;
 }
 
-/* Are the next steps of both lanes the same event of the same flow? */
-static int is_pair(const struct ink_stage *s)
+/* Are the next step of the table and this one beside the same event of the same flow? */
+static int is_pair(const struct ink_stage *s, size_t j)
 {
 	const struct ink_lane *a = &s->lane[0], *b = &s->lane[1];
-	size_t i = a->shown, j = b->shown;
+	size_t i = a->shown;
 
 	return a->steps[i].teller == b->steps[j].teller && a->ids[i] == b->ids[j] &&
 	       a->events[i] == b->events[j];
+}
+
+/* Does the lane beside make the next step of the table, too, after others of the same packet? */
+static int is_made_later(const struct ink_stage *s, uint32_t place)
+{
+	const struct ink_lane *b = &s->lane[1];
+	size_t j = b->shown;
+
+	while (j < b->done && b->steps[j].place == place && !is_pair(s, j))
+		j++;
+	return j < b->done && b->steps[j].place == place;
 }
 
 /* Which lanes take part in the next step of this packet: bit 0 the table, bit 1 beside; 0: there is none. */
@@ -55,9 +66,9 @@ static unsigned next_lanes(const struct ink_stage *s, uint32_t place)
 
 	if (!first || !second)
 		return (unsigned)(first | second << 1);
-	if (is_pair(s))
+	if (is_pair(s, s->lane[1].shown))
 		return 3;
-	return s->lane[0].steps[s->lane[0].shown].teller ? 1 : 2; /* own events come last, in both lanes */
+	return is_made_later(s, place) ? 2 : 1;
 }
 
 /* A step that only the lane beside has made counts as one that did nothing. */
@@ -290,7 +301,8 @@ static int check_same(const struct ink_track *k, struct choice c, struct ink_why
 	int error = 0;
 
 	if (count_of(c) != k->n)
-		return ink_fail(why, -EINVAL, "there are %u machines, and there were %u", count_of(c), k->n);
+		return ink_fail(why, -EINVAL, "the number of machines is %u, and it was %u", count_of(c),
+				k->n);
 	for (unsigned i = 0; i < k->n && !error; i++) {
 		const struct ink_machine_view *old = k->stages[i].v,
 					      *new = ink_machine_view(machine_at(c, i));
