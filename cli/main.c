@@ -31,7 +31,8 @@ static void overview(FILE *to)
 	for (unsigned i = 0; i < COMMANDS; i++)
 		fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
 	fprintf(to, "  %-10s %s\n", "help", "what a command does and its options: inkling help COMMAND");
-	fprintf(to, "\n  --version  the version\n");
+	fprintf(to, "\n  --version  the version\n\n"
+		    "How to write a machine: inkling-machine(5), docs/machine-language.md\n");
 }
 
 /* Words by which other programs have what is spelt otherwise here. */
