@@ -318,14 +318,27 @@ static int queue_own(struct ink_stage *s, uint16_t place, uint8_t tail, uint64_t
 	return error;
 }
 
-/* The tail that the flow's state remembers, or 0. */
-static unsigned tail_of(const struct ink_stage *s, const struct ink_lane *l, uint64_t id)
+/* The latest step that the packet has made in this flow, or NULL. */
+static const struct ink_step *step_before(const struct ink_lane *l, uint16_t place, uint64_t id)
+{
+	for (size_t i = l->n; i-- > 0 && l->steps[i].place == place;)
+		if (l->ids[i] == id)
+			return &l->steps[i];
+	return NULL;
+}
+
+/* The tail of the flow's previous packet, or 0. The state has it, until a step of this packet stores its own. */
+static unsigned tail_of(const struct ink_stage *s, const struct ink_lane *l, uint16_t place, uint64_t id)
 {
 	ink_answer state = s->m->tails > 1 ? ink_peek(l->table, id) : INK_ABSENT;
+	const struct ink_step *before;
 
 	if (s->m->tails > 1 && l == s->lane && s->slow && ink_peek(s->slow, id) != INK_ABSENT)
 		state = ink_peek(s->slow, id);
-	return state >= 0 && (unsigned)state < s->v->rules->states ? s->m->tail_of[state] : 0;
+	if (state < 0 || (unsigned)state >= s->v->rules->states)
+		return 0;
+	before = step_before(l, place, id);
+	return before ? before->tail : s->m->tail_of[state];
 }
 
 static int queue_told(struct ink_stage *s, struct ink_lane *l, const struct ink_told *told, uint16_t place)
@@ -340,7 +353,7 @@ static int queue_told(struct ink_stage *s, struct ink_lane *l, const struct ink_
 		return 0;
 	if (s->m->one_by_one)
 		error = flush_lane(s, l);
-	sight.tail = tail_of(s, l, id);
+	sight.tail = tail_of(s, l, place, id);
 	step.tail = (uint8_t)sight.tail;
 	if (error)
 		return error;
@@ -404,7 +417,7 @@ static int pass_alone(struct ink_stage *s, uint16_t place, uint64_t id)
 		error = queue_all_told(s, place);
 	if (!error)
 		error = flush(s);
-	sight.tail = tail_of(s, &s->lane[0], id);
+	sight.tail = tail_of(s, &s->lane[0], place, id);
 	event = ink_classify(s->sensor->classifier, p, &sight);
 	note_event(s, p, event);
 	if (error || event == INK_NO_EVENT)
