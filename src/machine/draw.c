@@ -667,12 +667,14 @@ static char *draw(const struct ink_machine *m, const struct ink_machines *set)
 	char *text = NULL;
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
-	int error;
+	int error, failed;
 
 	if (!out)
 		return errno = ENOMEM, NULL;
 	error = set ? put_set(out, set) : put_one(out, m);
-	if ((ferror(out) | fclose(out)) && !error)
+	failed = ferror(out);
+	failed |= fclose(out);
+	if (failed && !error)
 		error = -ENOMEM;
 	if (!error)
 		return text;
