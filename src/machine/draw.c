@@ -24,11 +24,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
-#include "machine/tree.h"
+#include "machine/label.h"
 
-/* Characters in a line of a label, and labels beside each other: 800 pixels, the width of a README, have room for them. */
-enum { WIDTH = 32, COLUMNS = 4 };
+/* Labels beside each other: 800 pixels, the width of a README, have room for them. */
+enum { COLUMNS = 4 };
 
 /*
  * Bytes of a picture. The states of a repeat multiply its rows: a file of 1 MiB could become hundreds. Graphviz needs
@@ -43,223 +42,6 @@ enum { PICTURE_MOST = 4 << 20 };
 #define TIME_COLOR "gray45"
 #define REPORT_COLOR "firebrick"
 #define LINK_COLOR "royalblue"
-
-static const char *const sides[] = {[INK_FROM_ANY] = "",
-				    [INK_FROM_INITIATOR] = " from initiator",
-				    [INK_FROM_RESPONDER] = " from responder",
-				    [INK_FROM_LOW] = " from low",
-				    [INK_FROM_THE_HIGH] = " from high"};
-
-static const char *const amounts[] = {[INK_AMOUNT_PAYLOAD] = "payload",
-				      [INK_AMOUNT_LENGTH] = "length",
-				      [INK_AMOUNT_PICTURES_I] = "pictures I",
-				      [INK_AMOUNT_PICTURES_P] = "pictures P",
-				      [INK_AMOUNT_PICTURES_B] = "pictures B"};
-
-/* ------------------------------------------------------------------ text */
-
-/* A label being written. Lines end before a word that would exceed WIDTH. */
-struct label {
-	FILE *out;
-	unsigned column;
-};
-
-static void end_line(struct label *l)
-{
-	if (l->column)
-		fputs("\\n", l->out);
-	l->column = 0;
-}
-
-/*
- * A character of at most `n` bytes; 0: not UTF-8. Graphviz strings end at a quote, and know \n as a line's end. What
- * would control a terminal is shown as \u009b.
- */
-static void put_character(struct label *l, const char *text, unsigned n, uint32_t c)
-{
-	if (!n)
-		l->column += (unsigned)fprintf(l->out, "\\\\x%02x", (unsigned char)*text) - 1;
-	else if (ink_is_control(c))
-		l->column += (unsigned)fprintf(l->out, c < 0x80 ? "\\\\x%02x" : "\\\\u%04x", c) - 1;
-	else {
-		fprintf(l->out, "%s%.*s", c == '"' || c == '\\' ? "\\" : "", (int)n, text);
-		l->column++;
-	}
-}
-
-/* Bytes, not characters: a word in another script may wrap early. */
-static void put_word(struct label *l, const char *word, size_t length)
-{
-	uint32_t c;
-
-	if (l->column && l->column + 1 + length > WIDTH)
-		end_line(l);
-	else if (l->column) {
-		fputc(' ', l->out);
-		l->column++;
-	}
-	for (const char *end = word + length; word < end;) {
-		unsigned n = ink_utf8_decode(word, &c);
-
-		put_character(l, word, n, c);
-		word += n ? n : 1;
-	}
-}
-
-static void put_words(struct label *l, const char *text)
-{
-	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
-		size_t length = strcspn(text, " ");
-
-		put_word(l, text, length);
-		text += length;
-	}
-}
-
-/* Names are as long as their writers please, and so are lists of them: a comma ends a word. */
-static void put_name(struct label *l, const char *name, int more)
-{
-	put_words(l, name);
-	if (more)
-		fputc(',', l->out);
-	l->column += more != 0;
-}
-
-enum { REPORT_MOST = 200 }; /* bytes of a report in a label */
-
-/* -------------------------------------------------------------- triggers */
-
-static const char *show_time(const struct ink_trigger *t, char text[40])
-{
-	static const struct {
-		uint64_t worth;
-		const char *name;
-	} units[] = {{86400000000000ull, "d"},
-		     {3600000000000ull, "h"},
-		     {60000000000ull, "m"},
-		     {1000000000ull, "s"}};
-	uint64_t time = t->time;
-	unsigned i = 0;
-
-	while (i < 4 && time % units[i].worth)
-		i++;
-	snprintf(text, 40, "%s %llu%s", t->window ? "within" : "timeout",
-		 (unsigned long long)(time / (i < 4 ? units[i].worth : 1000000)),
-		 i < 4 ? units[i].name : "ms");
-	return text;
-}
-
-static int is_timed(const struct ink_trigger *t)
-{
-	return t->kind == INK_ON_TIMEOUT || t->kind == INK_ON_END;
-}
-
-static void put_trigger(struct label *l, const struct ink_trigger *t, int more)
-{
-	char time[40];
-
-	if (t->kind == INK_ON_TIMEOUT)
-		put_name(l, show_time(t, time), more);
-	else if (t->kind == INK_ON_END)
-		put_name(l, "end", more);
-	else {
-		put_name(l, t->kind == INK_ON_ANY ? "*" : t->name->text, more && !*sides[t->from]);
-		if (*sides[t->from])
-			put_name(l, sides[t->from], more);
-	}
-}
-
-static unsigned triggers_of(const struct ink_written_row *row, int timed)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < row->n_triggers; i++)
-		n += is_timed(&row->triggers[i]) == timed;
-	return n;
-}
-
-static void put_triggers(struct label *l, const struct ink_written_row *row, int timed)
-{
-	unsigned left = triggers_of(row, timed);
-
-	for (unsigned i = 0; i < row->n_triggers; i++)
-		if (is_timed(&row->triggers[i]) == timed)
-			put_trigger(l, &row->triggers[i], --left > 0);
-}
-
-/* --------------------------------------------------------------- actions */
-
-/* Each action begins a line, so that lists of them can be told from triggers. */
-static void put_action(struct label *l, const char *verb, const char *what)
-{
-	end_line(l);
-	put_words(l, "/");
-	put_words(l, verb);
-	put_words(l, what);
-}
-
-static void put_counting(struct label *l, const struct ink_machine *m, const struct ink_counting *c)
-{
-	char number[40];
-
-	put_action(l, "count", m->counters[c->counter].name->text);
-	snprintf(number, sizeof number, "by %llu", (unsigned long long)c->number);
-	if (c->amount == INK_AMOUNT_NUMBER && c->number != 1)
-		put_words(l, number);
-	if (c->amount != INK_AMOUNT_NUMBER) {
-		put_words(l, "by");
-		put_words(l, amounts[c->amount]);
-	}
-}
-
-/* A report can have as many characters as its file: a label has the first of them. */
-static void put_report(struct label *l, const char *text)
-{
-	char head[REPORT_MOST + 4];
-	size_t n = strnlen(text, REPORT_MOST + 1);
-
-	if (n <= REPORT_MOST) {
-		put_action(l, "report", text);
-		return;
-	}
-	for (n = REPORT_MOST; n && ((unsigned char)text[n] & 0xc0) == 0x80; n--)
-		;
-	memcpy(head, text, n);
-	memcpy(head + n, "...", 4);
-	put_action(l, "report", head);
-}
-
-/* "contact reversed", with the machine in front of it. */
-static void put_tells(struct label *l, const struct ink_deed *d)
-{
-	for (unsigned i = 0; d->more && i < d->more->n_tells; i++) {
-		const struct ink_written_tell *t = d->more->tells[i];
-
-		put_action(l, "tell", t->machine->text);
-		put_words(l, t->event->text);
-		if (t->to.reversed)
-			put_words(l, "reversed");
-	}
-}
-
-static void put_actions(struct label *l, const struct ink_machine *m, const struct ink_deed *d)
-{
-	const struct ink_action *a = &d->action;
-	char number[40];
-
-	for (unsigned i = 0; i < a->n_countings; i++)
-		put_counting(l, m, &a->countings[i]);
-	if (a->report)
-		put_report(l, a->report);
-	if (a->verdict)
-		put_action(l, a->verdict == INK_DROP ? "drop" : "pass", "");
-	snprintf(number, sizeof number, "%u", a->mark);
-	if (a->marks)
-		put_action(l, "mark", number);
-	if (a->saves)
-		put_action(l, "save", "");
-	put_tells(l, d);
-}
 
 /* ---------------------------------------------------------------- arrows */
 
@@ -322,7 +104,7 @@ static void add_arrow(struct picture *p, const struct ink_state *s, struct ink_w
 	const struct ink_deed *does = ink_row_does(p->m, s, row);
 	struct arrow a = {row, does, number_of(p, s), leads_to(p, s, row, timed), timed};
 
-	if (!triggers_of(row, timed) || (a.from == a.to && !does->number && !row->new_initiator))
+	if (!ink_label_triggers(row, timed) || (a.from == a.to && !does->number && !row->new_initiator))
 		return;
 	if (p->arrows)
 		p->arrows[p->n] = a;
@@ -375,12 +157,9 @@ static const char *color_of(const struct arrow *a)
 	return a->does->action.report ? REPORT_COLOR : a->timed ? TIME_COLOR : "black";
 }
 
-static void put_text(const struct picture *p, struct label *l, const struct arrow *a)
+static void put_label(const struct picture *p, const struct arrow *a)
 {
-	put_triggers(l, a->row, a->timed);
-	if (a->row->new_initiator)
-		put_action(l, "new", "initiator");
-	put_actions(l, p->m, a->does);
+	ink_label_put(p->out, p->m, &(struct ink_label){a->row, a->does, a->timed});
 }
 
 static void put_line(const struct picture *p, const struct arrow *a, const char *more)
@@ -427,7 +206,6 @@ static struct run run_at(const struct picture *p, size_t first)
 static void put_bundles(const struct picture *p, const struct run *r, size_t bundle, size_t rows)
 {
 	const struct arrow *a = &p->arrows[r->first + bundle * r->size];
-	struct label l = {.out = p->out};
 	size_t number = r->first + bundle * r->size;
 	int stays = r->size == 1 && a->from == a->to;
 
@@ -435,8 +213,7 @@ static void put_bundles(const struct picture *p, const struct run *r, size_t bun
 	for (size_t i = 0; i < rows; i++) {
 		if (i)
 			fputs("\\n\\n", p->out);
-		l.column = 0;
-		put_text(p, &l, a + i * r->size);
+		put_label(p, a + i * r->size);
 	}
 	fputs("\"];\n", p->out);
 	for (size_t i = 0; i < r->size; i++) {
