@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Conditions. Comparisons with numbers become sets of ranges, however they are
- * written: "port > 1023" is 1024-65535, "port != 80" is 0-79 and 81-65535. So a test
- * is a field and a set, and decide.c can compute what one test implies for another.
- */
+/* Conditions: the words of tests, and what joins them. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "machine/parse.h"
@@ -36,11 +31,7 @@ static const struct {
 };
 
 /* A word that is followed by numbers. */
-static const struct number_test {
-	const char *word;
-	enum ink_field field;
-	uint64_t most;
-} number_tests[] = {
+static const struct ink_number_test number_tests[] = {
 	{"protocol", INK_FIELD_PROTOCOL, 255},
 	{"length", INK_FIELD_LENGTH, UINT32_MAX},
 	{"ttl", INK_FIELD_TTL, 255},
@@ -52,13 +43,13 @@ static const struct number_test {
 	{"payload", INK_FIELD_PAYLOAD, UINT32_MAX},
 };
 
-static const struct number_test source_port = {"src port", INK_FIELD_SPORT, 65535},
-				destination_port = {"dst port", INK_FIELD_DPORT, 65535},
-				any_port = {"port", INK_FIELD_PORT, 65535},
-				protocol_number = {"protocol", INK_FIELD_PROTOCOL, 255},
-				icmp_type = {"icmp type", INK_FIELD_ICMP_TYPE, 255},
-				icmp_code = {"icmp code", INK_FIELD_ICMP_CODE, 255},
-				rtp_type = {"rtp type", INK_FIELD_RTP_TYPE, 127};
+static const struct ink_number_test source_port = {"src port", INK_FIELD_SPORT, 65535},
+				    destination_port = {"dst port", INK_FIELD_DPORT, 65535},
+				    any_port = {"port", INK_FIELD_PORT, 65535},
+				    protocol_number = {"protocol", INK_FIELD_PROTOCOL, 255},
+				    icmp_type = {"icmp type", INK_FIELD_ICMP_TYPE, 255},
+				    icmp_code = {"icmp code", INK_FIELD_ICMP_CODE, 255},
+				    rtp_type = {"rtp type", INK_FIELD_RTP_TYPE, 127};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -83,7 +74,7 @@ static const char *first_word(size_t i)
  */
 static const struct {
 	const char *word;
-	const struct number_test *numbers; /* NULL: addresses follow */
+	const struct ink_number_test *numbers; /* NULL: addresses follow */
 } aliases[] = {
 	{"sport", &source_port},
 	{"dport", &destination_port},
@@ -106,149 +97,6 @@ int ink_begins_condition(const char *name)
 		if (!strcmp(first_word(i), name))
 			return 1;
 	return 0;
-}
-
-/* ------------------------------------------------------------------ ranges */
-
-static int by_low(const void *a, const void *b)
-{
-	const struct ink_range *x = a, *y = b;
-
-	return (x->low > y->low) - (x->low < y->low);
-}
-
-/* Sorts the ranges and merges those that overlap or touch. */
-static unsigned tidy(struct ink_range *r, unsigned n)
-{
-	unsigned kept = 0;
-
-	qsort(r, n, sizeof *r, by_low);
-	for (unsigned i = 1; i < n; i++)
-		if (r[i].low <= r[kept].high + 1)
-			r[kept].high = r[i].high > r[kept].high ? r[i].high : r[kept].high;
-		else
-			r[++kept] = r[i];
-	return n ? kept + 1 : 0;
-}
-
-static const struct ink_condition *range_node(struct ink_parser *p, enum ink_field field,
-					      const struct ink_range *ranges, unsigned n)
-{
-	struct ink_range *copy = ink_arena_get(p->m->arena, (n + 1) * sizeof *copy);
-
-	if (!copy)
-		return NULL;
-	memcpy(copy, ranges, n * sizeof *copy);
-	n = tidy(copy, n);
-	return ink_condition_test(p, &(struct ink_test){.field = field, .ranges = copy, .n_ranges = n});
-}
-
-static int parse_limited(struct ink_parser *p, const struct number_test *t, uint64_t *number)
-{
-	uint32_t at = p->now.at;
-
-	if (ink_parse_number(p, "a number", number))
-		return -1;
-	if (*number <= t->most)
-		return 0;
-	return ink_parser_misfit(p, at, "'%s' is 0 to %llu", t->word, (unsigned long long)t->most);
-}
-
-static int parse_range(struct ink_parser *p, const struct number_test *t, struct ink_range *range)
-{
-	uint32_t at = p->now.at;
-
-	if (parse_limited(p, t, &range->low))
-		return -1;
-	range->high = range->low;
-	if (ink_parser_takes(p, "-") && parse_limited(p, t, &range->high))
-		return -1;
-	if (range->low <= range->high)
-		return 0;
-	ink_text_error(p->text, at, "the range %llu-%llu is empty", (unsigned long long)range->low,
-		       (unsigned long long)range->high);
-	return -1;
-}
-
-static int parse_compare(struct ink_parser *p, enum ink_compare *compare)
-{
-	static const char *const signs[] = {[INK_EQ] = "=",  [INK_NE] = "!=", [INK_LT] = "<",
-					    [INK_LE] = "<=", [INK_GT] = ">",  [INK_GE] = ">="};
-
-	for (unsigned i = 0; i < COUNT(signs); i++)
-		if (ink_parser_takes(p, signs[i])) {
-			*compare = (enum ink_compare)i;
-			return 1;
-		}
-	return 0;
-}
-
-/* The numbers up to `most` for which the comparison holds, as at most two ranges. */
-static unsigned ranges_of(enum ink_compare compare, uint64_t number, uint64_t most, struct ink_range r[2])
-{
-	unsigned n = 0;
-
-	if (compare == INK_EQ)
-		r[n++] = (struct ink_range){number, number};
-	if ((compare == INK_NE || compare == INK_LT) && number > 0)
-		r[n++] = (struct ink_range){0, number - 1};
-	if ((compare == INK_NE || compare == INK_GT) && number < most)
-		r[n++] = (struct ink_range){number + 1, most};
-	if (compare == INK_LE)
-		r[n++] = (struct ink_range){0, number};
-	if (compare == INK_GE)
-		r[n++] = (struct ink_range){number, most};
-	return n;
-}
-
-static const struct ink_condition *parse_compared(struct ink_parser *p, const struct number_test *t,
-						  enum ink_compare compare)
-{
-	struct ink_range ranges[2];
-	uint32_t at = p->now.at;
-	uint64_t number;
-	unsigned n;
-
-	if (ink_parser_foreign(p))
-		return NULL;
-	if (parse_limited(p, t, &number))
-		return NULL;
-	n = ranges_of(compare, number, t->most, ranges);
-	if (n)
-		return range_node(p, t->field, ranges, n);
-	ink_text_error(p->text, at, "no value satisfies this: '%s' is 0 to %llu", t->word,
-		       (unsigned long long)t->most);
-	return NULL;
-}
-
-static const struct ink_condition *parse_set(struct ink_parser *p, const struct number_test *t)
-{
-	struct ink_range *ranges = NULL;
-	unsigned n = 0;
-
-	do {
-		ranges = ink_arena_grow(p->m->arena, ranges, n, sizeof *ranges);
-		if (!ranges || parse_range(p, t, &ranges[n++]))
-			return NULL;
-	} while (ink_parser_takes(p, ","));
-	if (!ink_parser_takes(p, "}"))
-		return ink_parser_expected(p, "',' or '}'"), NULL;
-	return range_node(p, t->field, ranges, n);
-}
-
-static const struct ink_condition *parse_numbers(struct ink_parser *p, const struct number_test *t)
-{
-	enum ink_compare compare;
-	struct ink_range range;
-
-	if (parse_compare(p, &compare))
-		return parse_compared(p, t, compare);
-	if (ink_parser_takes(p, "{"))
-		return parse_set(p, t);
-	if (p->now.kind != TOKEN_NUMBER && !ink_parser_param(p))
-		return ink_parser_expected_value(p, "a number, a range, a set in braces, or a comparison"),
-		       NULL;
-	return parse_range(p, t, &range) ? NULL : range_node(p, t->field, &range, 1);
 }
 
 /* -------------------------------------------------------------- addresses */
@@ -286,7 +134,7 @@ static const struct ink_condition *parse_end(struct ink_parser *p, int source)
 	struct ink_suggest near = ink_parser_near(p);
 
 	if (ink_parser_takes(p, "port") || ink_parser_takes(p, "portrange"))
-		return parse_numbers(p, source ? &source_port : &destination_port);
+		return ink_parse_numbers(p, source ? &source_port : &destination_port);
 	if (ink_parser_takes(p, "host") || ink_parser_takes(p, "net") || sees_address(p))
 		return parse_hosts(p, source ? INK_FIELD_SHOST : INK_FIELD_DHOST);
 	ink_suggest_offer(&near, "port");
@@ -301,17 +149,17 @@ static const struct ink_condition *parse_icmp(struct ink_parser *p)
 	static const struct ink_range both[] = {{1, 1}, {58, 58}};
 
 	if (ink_parser_takes(p, "type"))
-		return parse_numbers(p, &icmp_type);
+		return ink_parse_numbers(p, &icmp_type);
 	if (ink_parser_takes(p, "code"))
-		return parse_numbers(p, &icmp_code);
-	return range_node(p, INK_FIELD_PROTOCOL, both, 2);
+		return ink_parse_numbers(p, &icmp_code);
+	return ink_range_test(p, INK_FIELD_PROTOCOL, both, 2);
 }
 
 static const struct ink_condition *parse_rtp(struct ink_parser *p)
 {
 	if (ink_parser_takes(p, "type"))
-		return parse_numbers(p, &rtp_type);
-	return range_node(p, INK_FIELD_RTP, &(struct ink_range){1, 1}, 1);
+		return ink_parse_numbers(p, &rtp_type);
+	return ink_range_test(p, INK_FIELD_RTP, &(struct ink_range){1, 1}, 1);
 }
 
 static const struct ink_condition *parse_picture(struct ink_parser *p)
@@ -320,16 +168,16 @@ static const struct ink_condition *parse_picture(struct ink_parser *p)
 
 	for (unsigned i = 0; i < COUNT(types); i++)
 		if (ink_parser_takes(p, types[i]))
-			return range_node(p, INK_FIELD_PICTURE, &(struct ink_range){i + 1, i + 1}, 1);
+			return ink_range_test(p, INK_FIELD_PICTURE, &(struct ink_range){i + 1, i + 1}, 1);
 	return ink_parser_expected(p, "'I', 'P' or 'B'"), NULL;
 }
 
 static const struct ink_condition *parse_from(struct ink_parser *p)
 {
 	if (ink_parser_takes(p, "low"))
-		return range_node(p, INK_FIELD_FROM_HIGH, &(struct ink_range){0, 0}, 1);
+		return ink_range_test(p, INK_FIELD_FROM_HIGH, &(struct ink_range){0, 0}, 1);
 	if (ink_parser_takes(p, "high"))
-		return range_node(p, INK_FIELD_FROM_HIGH, &(struct ink_range){1, 1}, 1);
+		return ink_range_test(p, INK_FIELD_FROM_HIGH, &(struct ink_range){1, 1}, 1);
 	if (ink_parser_sees(p, "initiator") || ink_parser_sees(p, "responder"))
 		ink_text_error(p->text, p->now.at,
 			       "the initiator is part of the state: 'from initiator' stands in rows, not in "
@@ -430,11 +278,11 @@ static const struct ink_condition *parse_begins(struct ink_parser *p)
 	return parse_bytes(p, "the bytes in quotes", &test) ? NULL : ink_condition_test(p, &test);
 }
 
-static const struct ink_condition *parse_payload(struct ink_parser *p, const struct number_test *t)
+static const struct ink_condition *parse_payload(struct ink_parser *p, const struct ink_number_test *t)
 {
 	if (ink_parser_takes(p, "begins"))
 		return parse_begins(p);
-	return parse_numbers(p, t);
+	return ink_parse_numbers(p, t);
 }
 
 /* --------------------------------------------------------- names of others */
@@ -448,7 +296,7 @@ static const struct ink_condition *parse_counter(struct ink_parser *p)
 	struct ink_name *name;
 
 	against->at = p->now.at;
-	if (ink_parse_name(p, "a counter", &name) || !parse_compare(p, &against->compare) ||
+	if (ink_parse_name(p, "a counter", &name) || !ink_parse_compare(p, &against->compare) ||
 	    ink_parser_foreign(p))
 		return NULL;
 	against->name = name;
@@ -523,10 +371,10 @@ static int is_taken(struct ink_parser *p, size_t alias)
 
 static const struct ink_condition *parse_alias(struct ink_parser *p, size_t alias)
 {
-	const struct number_test *numbers = aliases[alias].numbers;
+	const struct ink_number_test *numbers = aliases[alias].numbers;
 
 	ink_parser_next(p);
-	return numbers ? parse_numbers(p, numbers) : parse_hosts(p, INK_FIELD_HOST);
+	return numbers ? ink_parse_numbers(p, numbers) : parse_hosts(p, INK_FIELD_HOST);
 }
 
 static const struct ink_condition *parse_let_name(struct ink_parser *p)
@@ -551,13 +399,14 @@ static const struct ink_condition *parse_word(struct ink_parser *p)
 {
 	for (unsigned i = 0; i < COUNT(plain_tests); i++)
 		if (ink_parser_takes(p, plain_tests[i].word))
-			return range_node(p, plain_tests[i].field,
-					  &(struct ink_range){plain_tests[i].low, plain_tests[i].high}, 1);
+			return ink_range_test(p, plain_tests[i].field,
+					      &(struct ink_range){plain_tests[i].low, plain_tests[i].high},
+					      1);
 	for (unsigned i = 0; i < COUNT(number_tests); i++)
 		if (ink_parser_takes(p, number_tests[i].word))
 			return number_tests[i].field == INK_FIELD_PAYLOAD
 				       ? parse_payload(p, &number_tests[i])
-				       : parse_numbers(p, &number_tests[i]);
+				       : ink_parse_numbers(p, &number_tests[i]);
 	if (ink_parser_takes(p, "any"))
 		return ink_condition_node(p, &(struct ink_condition){.kind = INK_ALWAYS});
 	if (ink_parser_takes(p, "icmp"))

@@ -87,6 +87,23 @@ int ink_parse_prefix(struct ink_parser *p, struct ink_prefix *prefix);
 
 const struct ink_condition *ink_parse_condition(struct ink_parser *p);
 
+/* A word that is followed by numbers, from 0 to `most`. */
+struct ink_number_test {
+	const char *word;
+	enum ink_field field;
+	uint64_t most;
+};
+
+/* A number, a range, a set or a comparison. NULL after a complaint. */
+const struct ink_condition *ink_parse_numbers(struct ink_parser *p, const struct ink_number_test *t);
+
+/* The test whether a field is in one of these ranges. */
+const struct ink_condition *ink_range_test(struct ink_parser *p, enum ink_field field,
+					   const struct ink_range *ranges, unsigned n);
+
+/* 1: a sign of comparison was read; 0: there is none. */
+int ink_parse_compare(struct ink_parser *p, enum ink_compare *compare);
+
 /* What follows the word "key": a name or parts. */
 int ink_parse_key(struct ink_parser *p);
 

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Numbers in conditions. Comparisons become sets of ranges, however they are
+ * written: "port > 1023" is 1024-65535, "port != 80" is 0-79 and 81-65535. So a test
+ * is a field and a set, and decide.c can compute what one test implies for another.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/parse.h"
+
+static int by_low(const void *a, const void *b)
+{
+	const struct ink_range *x = a, *y = b;
+
+	return (x->low > y->low) - (x->low < y->low);
+}
+
+/* Sorts the ranges and merges those that overlap or touch. */
+static unsigned tidy(struct ink_range *r, unsigned n)
+{
+	unsigned kept = 0;
+
+	qsort(r, n, sizeof *r, by_low);
+	for (unsigned i = 1; i < n; i++)
+		if (r[i].low <= r[kept].high + 1)
+			r[kept].high = r[i].high > r[kept].high ? r[i].high : r[kept].high;
+		else
+			r[++kept] = r[i];
+	return n ? kept + 1 : 0;
+}
+
+const struct ink_condition *ink_range_test(struct ink_parser *p, enum ink_field field,
+					   const struct ink_range *ranges, unsigned n)
+{
+	struct ink_range *copy = ink_arena_get(p->m->arena, (n + 1) * sizeof *copy);
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, ranges, n * sizeof *copy);
+	n = tidy(copy, n);
+	return ink_condition_test(p, &(struct ink_test){.field = field, .ranges = copy, .n_ranges = n});
+}
+
+static int parse_limited(struct ink_parser *p, const struct ink_number_test *t, uint64_t *number)
+{
+	uint32_t at = p->now.at;
+
+	if (ink_parse_number(p, "a number", number))
+		return -1;
+	if (*number <= t->most)
+		return 0;
+	return ink_parser_misfit(p, at, "'%s' is 0 to %llu", t->word, (unsigned long long)t->most);
+}
+
+static int parse_range(struct ink_parser *p, const struct ink_number_test *t, struct ink_range *range)
+{
+	uint32_t at = p->now.at;
+
+	if (parse_limited(p, t, &range->low))
+		return -1;
+	range->high = range->low;
+	if (ink_parser_takes(p, "-") && parse_limited(p, t, &range->high))
+		return -1;
+	if (range->low <= range->high)
+		return 0;
+	ink_text_error(p->text, at, "the range %llu-%llu is empty", (unsigned long long)range->low,
+		       (unsigned long long)range->high);
+	return -1;
+}
+
+int ink_parse_compare(struct ink_parser *p, enum ink_compare *compare)
+{
+	static const char *const signs[] = {[INK_EQ] = "=",  [INK_NE] = "!=", [INK_LT] = "<",
+					    [INK_LE] = "<=", [INK_GT] = ">",  [INK_GE] = ">="};
+
+	for (unsigned i = 0; i < sizeof signs / sizeof signs[0]; i++)
+		if (ink_parser_takes(p, signs[i])) {
+			*compare = (enum ink_compare)i;
+			return 1;
+		}
+	return 0;
+}
+
+/* The numbers up to `most` for which the comparison holds, as at most two ranges. */
+static unsigned ranges_of(enum ink_compare compare, uint64_t number, uint64_t most, struct ink_range r[2])
+{
+	unsigned n = 0;
+
+	if (compare == INK_EQ)
+		r[n++] = (struct ink_range){number, number};
+	if ((compare == INK_NE || compare == INK_LT) && number > 0)
+		r[n++] = (struct ink_range){0, number - 1};
+	if ((compare == INK_NE || compare == INK_GT) && number < most)
+		r[n++] = (struct ink_range){number + 1, most};
+	if (compare == INK_LE)
+		r[n++] = (struct ink_range){0, number};
+	if (compare == INK_GE)
+		r[n++] = (struct ink_range){number, most};
+	return n;
+}
+
+static const struct ink_condition *parse_compared(struct ink_parser *p, const struct ink_number_test *t,
+						  enum ink_compare compare)
+{
+	struct ink_range ranges[2];
+	uint32_t at = p->now.at;
+	uint64_t number;
+	unsigned n;
+
+	if (ink_parser_foreign(p))
+		return NULL;
+	if (parse_limited(p, t, &number))
+		return NULL;
+	n = ranges_of(compare, number, t->most, ranges);
+	if (n)
+		return ink_range_test(p, t->field, ranges, n);
+	ink_text_error(p->text, at, "no value satisfies this: '%s' is 0 to %llu", t->word,
+		       (unsigned long long)t->most);
+	return NULL;
+}
+
+static const struct ink_condition *parse_set(struct ink_parser *p, const struct ink_number_test *t)
+{
+	struct ink_range *ranges = NULL;
+	unsigned n = 0;
+
+	do {
+		ranges = ink_arena_grow(p->m->arena, ranges, n, sizeof *ranges);
+		if (!ranges || parse_range(p, t, &ranges[n++]))
+			return NULL;
+	} while (ink_parser_takes(p, ","));
+	if (!ink_parser_takes(p, "}"))
+		return ink_parser_expected(p, "',' or '}'"), NULL;
+	return ink_range_test(p, t->field, ranges, n);
+}
+
+const struct ink_condition *ink_parse_numbers(struct ink_parser *p, const struct ink_number_test *t)
+{
+	enum ink_compare compare;
+	struct ink_range range;
+
+	if (ink_parse_compare(p, &compare))
+		return parse_compared(p, t, compare);
+	if (ink_parser_takes(p, "{"))
+		return parse_set(p, t);
+	if (p->now.kind != TOKEN_NUMBER && !ink_parser_param(p))
+		return ink_parser_expected_value(p, "a number, a range, a set in braces, or a comparison"),
+		       NULL;
+	return parse_range(p, t, &range) ? NULL : ink_range_test(p, t->field, &range, 1);
+}
