@@ -31,7 +31,7 @@ enum { COLUMNS = 4 };
 
 /*
  * Bytes of a picture. The states of a repeat multiply its rows: a file of 1 MiB could become hundreds. Graphviz needs
- * minutes for a hundredth of this, and the largest bundled machine takes 10 KiB.
+ * minutes for a hundredth of this, and the largest bundled machine takes 24 KiB.
  */
 enum { PICTURE_MOST = 4 << 20 };
 
