@@ -69,6 +69,8 @@ same "ranges of exact" "$(grep -A 2 '^exact .*whole ids' said | tail -n 2 | tr -
 for kind in stateful direct kbf; do
 	grep -q "^inkling: times: rules: windows; $kind cannot" said || fail "$kind can run a machine with windows: $(cat said)"
 done
+printf 'machine m\nkey src\nevent e = tcp\nabsent : e -> a\na : timeout 5m -> b\nb : timeout 5m -> absent\n' >moves.fsm
+exits 0 "leads to another; stateful can only forget" plan --machine moves.fsm --flows 1M
 exits 0 "timeout 7m: after 7.0 to 14.1 min" plan --machine times.fsm --flows 1M --kind line --age-bits 1 --set pause=7m
 cat times.fsm >two.fsm
 sed 's/^machine times/machine other/; /^param/d' times.fsm >>two.fsm

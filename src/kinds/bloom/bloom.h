@@ -331,8 +331,10 @@ static inline int bloom_no_moves(const struct ink_table *t, const struct ink_pro
 {
 	for (unsigned i = 0; i < t->states && t->coding.age_bits; i++)
 		if (p->timings[i].period && p->timings[i].timeout != INK_ABSENT)
-			return ink_fail(why, -ENOTSUP,
-					"rules: state %u has a time-out move; this kind can only forget", i);
+			return ink_fail(
+				why, -ENOTSUP,
+				"rules: the time-out of state %u leads to another; %s can only forget", i,
+				t->kind->info.name);
 	return 0;
 }
 
