@@ -31,7 +31,7 @@ struct sim_label {
 	uint64_t packets, contacts, doors, answered;
 	uint64_t
 		twentieth; /* when its SIM_LABEL_DOORS-th door without an answer was first contacted; 0: never */
-	uint64_t due; /* the first packet that it sends more than SIM_LABEL_WAIT later; 0: none */
+	uint64_t due;      /* the first packet that it sends more than SIM_LABEL_WAIT later; 0: none */
 };
 
 struct sim_labels {

@@ -596,11 +596,12 @@ TEST_THAT(a_label_is_a_line_of_json)
 
 	sim_labels_write(&labels, to);
 	fclose(to);
-	assert_string_equal(text,
-			    "{\"scene\":\"mail\",\"role\":\"client\",\"address\":\"2001:db8::a06:1\","
-			    "\"counted_as\":\"source\",\"first\":5.000000007,\"last\":6.000000000,"
-			    "\"packets\":9,\"contacts\":4,\"doors\":3,\"answered\":2,"
-			    "\"answered_share\":0.6667,\"twentieth_unanswered\":null,\"due\":null,\"detect\":null}\n");
+	assert_string_equal(
+		text,
+		"{\"scene\":\"mail\",\"role\":\"client\",\"address\":\"2001:db8::a06:1\","
+		"\"counted_as\":\"source\",\"first\":5.000000007,\"last\":6.000000000,"
+		"\"packets\":9,\"contacts\":4,\"doors\":3,\"answered\":2,"
+		"\"answered_share\":0.6667,\"twentieth_unanswered\":null,\"due\":null,\"detect\":null}\n");
 }
 
 TEST_THAT(what_is_beyond_the_limits_is_refused)
