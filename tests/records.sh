@@ -72,14 +72,14 @@ grep -q '"from":"unsure"' unsure.json || fail "a table that is far too small is 
 
 run tcp x.pcap verify.json --verify --seed 1e18
 run scan x.pcap slow.json --exact-for unsure
-run scan x.pcap passes.json --two-pass --no-timeouts
+run flags x.pcap passes.json --two-pass --no-timeouts
 run flags x.pcap unknown.json --two-pass --no-timeouts --kind stateful
 run tcp x.pcap incomplete.json --kind kbf --no-timeouts
 run tcp x.pcap nothing.json sctp
 run tcp - pipe.json <x.pcap
 
 # Several machines, each with its records; linked ones, too.
-run tcp,scan x.pcap several.json --verify
+run tcp,flags x.pcap several.json --verify
 same "summaries of two machines" "$(grep -c '"event_type":"summary"' several.json)" 2
 cat >linked.fsm <<'fsm'
 machine first
@@ -127,7 +127,7 @@ interrupted() { # MACHINES CAPTURE OUTPUT OPTION...
 	same "exit after TERM" $status 143
 }
 interrupted tcp many.pcap statistics.json
-interrupted tcp,scan x.pcap statistics-verify.json --kind exact --verify
+interrupted tcp,flags x.pcap statistics-verify.json --kind exact --verify
 interrupted tcp x.pcap statistics-slow.json --exact-for unsure
 
 # An interface, where that is allowed (live.sh validates what it makes, too). USR1 before it is handled would end the run.
@@ -135,7 +135,7 @@ cat >on_lo <<'end'
 ip link set lo up || exit 1
 "$1" run m.fsm -i lo -q -o live.json --flows 1000 2>said &
 runner=$! tries=50
-until grep -q report live.json && grep -q statistics live.json; do
+until grep -q '"event_type":"report"' live.json && grep -q statistics live.json; do
 	tries=$((tries - 1))
 	[ $tries -gt 0 ] && kill -0 $runner || exit 1
 	sleep .1
