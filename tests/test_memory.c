@@ -391,6 +391,83 @@ TEST_THAT(a_tracker_is_made_or_nothing_is_left_of_it)
 	ink_machine_free(m);
 }
 
+/* ------------------------------------------------------------------ an exchange */
+
+enum { SET = 3, PACKETS = 300, TELLS = 7 };
+
+/* `a` tells `b` so often for each packet; `c` is behind both, so what fails there finds them changed. */
+static struct ink_machines *linked(unsigned tells, const struct ink_machines *like)
+{
+	struct ink_machine_options o = {.size = sizeof o, .like_set = like};
+	char text[20000];
+	struct ink_machines *m;
+	int n = snprintf(text, sizeof text,
+			 "machine a key src event e = any absent : e -> on on : timeout 1h -> absent | e / "
+			 "tell b told");
+
+	for (unsigned i = 1; i < tells; i++)
+		n += snprintf(text + n, sizeof text - (size_t)n, ", tell b told");
+	snprintf(text + n, sizeof text - (size_t)n,
+		 " machine b key src event told = told event e = any absent : told -> on | e -> on "
+		 "on : told / count told | e | timeout 1h -> absent "
+		 "machine c key src event e = any absent : e -> on on : e | timeout 1h -> absent");
+	m = ink_machines_make(text, strlen(text), &o);
+	assert_non_null(m);
+	return m;
+}
+
+/* What `b` counts is what the old machines tell. */
+static void assert_old_machines(struct ink_track *track)
+{
+	static struct ink_packet packets[PACKETS];
+	uint64_t before = *ink_track_counters_of(track, 1);
+
+	for (unsigned i = 0; i < PACKETS; i++)
+		packets[i] = (struct ink_packet){.version = 4, .protocol = 17};
+	assert_int_equal(ink_track_packets(track, &(struct ink_packets){.at = packets, .n = PACKETS}), 0);
+	assert_int_equal(*ink_track_counters_of(track, 1) - before, PACKETS * TELLS);
+}
+
+static int exchange_failing(struct ink_track *track, const struct ink_machines *machines, unsigned request)
+{
+	int error;
+
+	fail_at(request);
+	error = ink_track_exchange_set(track, machines, NULL);
+	fail_never();
+	return error;
+}
+
+/* The first needs longer blocks of told events, of fewer packets; if the second fails, too, some stages have these. */
+TEST_THAT(two_exchanges_without_memory_leave_the_old_machines)
+{
+	struct ink_machines *old = linked(TELLS, NULL), *more = linked(1000, old), *same = linked(TELLS, old);
+	struct ink_table *tables[SET];
+	struct ink_track_options o = {.size = sizeof o, .machines = old, .tables = tables};
+	struct ink_packet first = {.version = 4, .protocol = 17};
+	struct ink_track *track;
+
+	for (unsigned i = 0; i < SET; i++)
+		tables[i] = make(&(struct ink_options){
+			.size = sizeof(struct ink_options),
+			.kind = INK_EXACT,
+			.flows = 1,
+			.states = 1,
+			.age_bits = 1,
+			.rules = ink_machine_view(ink_machines_at(old, i))->rules});
+	track = ink_track_open(&o, NULL);
+	assert_int_equal(ink_track_packets(track, &(struct ink_packets){.at = &first, .n = 1}), 0);
+	for (unsigned k = 1; exchange_failing(track, more, k) == -ENOMEM; k++)
+		if (exchange_failing(track, same, k / 2 + 1) == -ENOMEM)
+			assert_old_machines(track);
+	ink_track_close(track);
+	for (unsigned i = 0; i < SET; i++)
+		ink_free(tables[i]);
+	ink_machines_free(same);
+	ink_machines_free(more);
+	ink_machines_free(old);
+}
+
 int main(void)
 {
 	return run_suite(&(struct suite){.begin = scratch_make, .end = scratch_remove});

@@ -279,17 +279,20 @@ static size_t told_of_packet(struct choice c)
 
 /*
  * Memory for what these machines tell each other, which is never less than before: an exchange that fails later leaves
- * the old machines with room enough.
+ * the old machines with room enough. If it fails here, stages have arrays for blocks of either length, so the shorter
+ * one is used.
  */
 static int reserve(struct ink_track *k, struct choice c, struct ink_why *why)
 {
 	size_t told = told_of_packet(c) > k->told ? told_of_packet(c) : k->told;
-	size_t block = told > TOLD_OF_BLOCK / INK_PACKET_BLOCK ? TOLD_OF_BLOCK / told : INK_PACKET_BLOCK;
+	size_t most = told > TOLD_OF_BLOCK / INK_PACKET_BLOCK ? TOLD_OF_BLOCK / told : INK_PACKET_BLOCK;
+	size_t block = most ? most : 1;
 	int error = 0;
 
-	k->block = block ? block : 1;
 	for (unsigned i = 0; i < k->n && !error; i++)
-		error = ink_stage_reserve(&k->stages[i], k->block, told);
+		error = ink_stage_reserve(&k->stages[i], block, told);
+	if (!error || block < k->block)
+		k->block = block;
 	if (error)
 		return ink_fail(why, error, "track: no memory");
 	k->told = told;
