@@ -438,6 +438,38 @@ TEST_THAT(errors_of_a_table_do_not_reach_the_chain_beside)
 				    view_of(i)->counters * sizeof(uint64_t));
 }
 
+/* ----------------------------------------------------------------- some tables */
+
+static const char pair[] = "machine a\nkey src\nevent e = any\nabsent : e -> on / tell b told\n"
+			   "on : e / tell b told | timeout 1h -> absent\n"
+			   "machine b\nkey src\nevent told = told\nabsent : told -> there / count told\n"
+			   "there : told / count told | timeout 1h -> absent\n";
+
+/* Without a table beside the teller there is but one course of what it tells, and both tables of the told take it. */
+TEST_THAT(a_machine_without_a_table_beside_tells_both_tables)
+{
+	struct ink_packet p[3] = {packet(INK_PROTOCOL_UDP, 0, 0), packet(INK_PROTOCOL_UDP, 0, 0),
+				  packet(INK_PROTOCOL_UDP, 0, 0)};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct ink_table *besides[2] = {NULL, NULL};
+
+		open_set(pair, exact, (struct ink_track_options){.seed = 1}, 0);
+		ink_track_close(set.track);
+		besides[i] = set.besides[i] = table_for(i, exact);
+		set.track = ink_track_open(&(struct ink_track_options){.size = sizeof(struct ink_track_options),
+								       .machines = set.machines,
+								       .tables = set.tables,
+								       .besides = besides},
+					   NULL);
+		assert_non_null(set.track);
+		give_set(p, 3, 3);
+		assert_int_equal(counted_by(1, "told"), 3);
+		assert_int_equal(ink_track_counters_beside_of(set.track, 1)[0], i ? 3 : 0);
+		close_set(NULL);
+	}
+}
+
 /* ------------------------------------------------------------------- exchange */
 
 static struct ink_machines *like_now(const char *text)

@@ -88,11 +88,21 @@ static int append_told(struct ink_lane *l, uint32_t place, const struct ink_told
 	return 0;
 }
 
+/* The lanes of a told stage: that of the teller, and both if the teller has only one. */
+static int tell_lanes(struct ink_stage *to, size_t lane, int both, uint32_t place, const struct ink_told *told)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < INK_STAGE_LANES && !error; i++)
+		if ((i == lane || both) && to->lane[i].table)
+			error = append_told(&to->lane[i], place, told);
+	return error;
+}
+
 /* A later machine gets the packet in the direction in which this step saw it. */
 static int tell(const struct ink_stage *s, const struct ink_lane *l, size_t i)
 {
 	const struct ink_action_more *more = &s->v->action_more[l->moves[i].action];
-	size_t lane = (size_t)(l - s->lane);
 	int error = 0;
 
 	for (unsigned j = 0; j < more->n_tells && !error; j++) {
@@ -101,7 +111,8 @@ static int tell(const struct ink_stage *s, const struct ink_lane *l, size_t i)
 					      .teller = (uint16_t)(s->number + 1),
 					      .reversed = l->steps[i].reversed ^ (t->reversed != 0)};
 
-		error = append_told(&s->all[t->machine].lane[lane], l->steps[i].place, &told);
+		error = tell_lanes(&s->all[t->machine], (size_t)(l - s->lane), !s->lane[1].table,
+				   l->steps[i].place, &told);
 	}
 	return error;
 }

@@ -6,7 +6,7 @@
  * A stage has one or two lanes. The first steps the table, the second the table
  * that runs beside it. The lanes share the packets' own events. What rows tell
  * later machines stays within a lane, so that the second lanes of all stages are
- * a chain of their own.
+ * a chain of their own. A stage without a table beside tells both lanes.
  *
  *     stage 0   lane 0  [ steps ]--tells--> stage 1   lane 0  [ told, steps ] --> ...
  *               lane 1  [ steps ]--tells-->           lane 1  [ told, steps ] --> ...
