@@ -40,8 +40,8 @@ same "queries without an answer" "$(($(of unanswered silent.json) + $(of unfinis
 same "silent servers" "$(grep '"event_type":"report"' silent.json | hosts dest_ip | wc -l)" 20
 same "silent servers" "$(of silent_servers silent.json)" 20
 
-# The commands of docs/machines.md run.
-grep '^inkling ' "$2/docs/machines.md" >commands
+# The commands of docs/machines.md run, but for those about a FILE of the reader.
+sed -n '/ FILE/d; /^inkling /p' "$2/docs/machines.md" >commands
 PATH=$(dirname "$inkling"):$PATH
 while read -r command; do
 	sh -ec "$command" </dev/null >said 2>&1 || fail "$command: $(cat said)"
