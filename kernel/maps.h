@@ -15,10 +15,13 @@
  *     ports      bit maps of tests of ports with many ranges
  *     bytes      of tests of the payload's beginning
  *     againsts   of tests of counters
- *     events     compiled events
+ *     events     written events
+ *     compiled   compiled events
  *     states     compiled states: timing, window, tail
  *     rows       [state, absent or unsure][event] -> next, action
- *     actions    and their countings and tells
+ *     actions
+ *     countings
+ *     tells
  *
  *     counts     16, for each processor: packets, skips, steps
  *     counters   16 x 64, for each processor: the machines' counters that no condition reads
@@ -31,7 +34,8 @@
  * table. So a snapshot is a copy, and the tool's own code counts and checks it.
  *
  * Indexes of both halves stand in one map: those of half 1 begin where the map's first half ends. The
- * programs add nothing: what points to something holds the whole index.
+ * programs add nothing: what points to something holds the whole index. That of a counter is 64 x machine + its
+ * number. An entry of an array begins at a multiple of 8 bytes.
  */
 #ifndef INKLING_KERNEL_MAPS_H
 #define INKLING_KERNEL_MAPS_H
@@ -158,7 +162,7 @@ struct ink_kernel_node {
 	uint32_t field;     /* enum ink_field of machine/tree.h */
 	uint32_t low, span; /* the first range: value - low <= span */
 	uint32_t at, n;     /* ranges (all of them), prefixes, bytes, of `againsts`; n = INK_KERNEL_BITS: a bit map */
-	uint32_t more;      /* chance: the threshold in units of 2^-32 */
+	uint32_t more;      /* chance: the threshold in units of 2^-32; UINT32_MAX: always */
 };
 
 #define INK_KERNEL_BITS UINT32_MAX
@@ -175,6 +179,11 @@ struct ink_kernel_prefix {
 
 struct ink_kernel_ports {
 	uint64_t bits[65536 / 64];
+};
+
+/* Eight to an entry, the last filled with 0; a test's `at` is the first entry, its `n` counts bytes. */
+struct ink_kernel_bytes {
+	uint8_t at[8];
 };
 
 /* A counter beside a number, or beside a share (in units of 2^-32) of another. Both are of `weighed`. */
@@ -225,6 +234,11 @@ struct ink_kernel_counting {
 struct ink_kernel_tell {
 	uint16_t machine, event; /* written */
 	uint32_t reversed;
+};
+
+/* What the machines were made from, in pieces. */
+struct ink_kernel_text {
+	uint8_t bytes[4096];
 };
 
 /* ------------------------------------------------------------------- counts */
