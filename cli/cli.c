@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include <inkling/packet.h>
 
+#include "base/suggest.h"
 #include "sim/text.h"
 
 /* -------------------------------------------------------------------------- messages */
@@ -257,6 +259,21 @@ int cli_close(FILE *file, const char *name)
 		return CLI_DONE;
 	return cli_failed("%s: cannot be written%s%s", strcmp(name, "-") ? name : "standard output",
 			  errno ? ": " : "", errno ? strerror(errno) : "");
+}
+
+/* ------------------------------------------------------------------ interfaces */
+
+const char *cli_interface_hint(const char *name, char hint[CLI_HINT])
+{
+	struct ink_suggest near = ink_suggest(name, strlen(name));
+	struct if_nameindex *all = if_nameindex();
+	const char *found;
+
+	for (struct if_nameindex *i = all; i && i->if_index; i++)
+		ink_suggest_offer(&near, i->if_name);
+	found = if_nametoindex(name) ? "" : ink_suggest_hint(&near, hint);
+	if_freenameindex(all);
+	return found;
 }
 
 /* ------------------------------------------------------------------ the terminal */

@@ -231,6 +231,13 @@ int cli_same_file(struct cli_file a, struct cli_file b);
  */
 int cli_close(FILE *file, const char *name);
 
+/* ------------------------------------------------------------------------ interfaces */
+
+enum { CLI_HINT = 96 };
+
+/* "; did you mean 'eth0'?", or "" if there is such an interface, or none of a similar name. */
+const char *cli_interface_hint(const char *name, char hint[CLI_HINT]);
+
 /* ---------------------------------------------------------------------- the terminal */
 
 /* Columns of the terminal on standard output, or as COLUMNS in the environment says; 0: unlimited. */

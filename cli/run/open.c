@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* inkling run: opens and closes the machines, tables, input and outputs of a session. */
 #include <errno.h>
-#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/suggest.h"
 #include "cli/run/run.h"
 
 /* --------------------------------------------------------------------------- machine */
@@ -86,7 +84,7 @@ static int check_machines(const struct session *s)
 		return cli_failed("%s: counts flows that time out, and the kind %s expires cells, not flows; "
 				  "use --no-timeouts or another kind",
 				  r->machine, kind.name);
-	return sizes_check(s);
+	return cli_check_room(&r->room, s->machines);
 }
 
 /* ---------------------------------------------------------------------------- tables */
@@ -114,6 +112,11 @@ struct cli_ages session_ages(const struct session *s)
 				 s->request->no_timeouts ? 0 : bits};
 }
 
+void session_size(const struct session *s, const struct member *m, struct ink_options *o)
+{
+	cli_apply_room(&s->request->room, s->machines, (unsigned)(m - s->members), o);
+}
+
 static struct ink_table *main_table(struct session *s, const struct member *m, struct ink_why *why)
 {
 	struct ink_options o = s->request->table;
@@ -122,7 +125,7 @@ static struct ink_table *main_table(struct session *s, const struct member *m, s
 		return exact_machine(s, m, why);
 	o.states = m->view->rules->states;
 	o.rules = m->view->rules;
-	sizes_apply(s, m, &o);
+	session_size(s, m, &o);
 	if (!m->view->timeouts)
 		o.age_bits = 0;
 	else if (!o.age_bits && !s->request->no_timeouts)
@@ -195,22 +198,11 @@ static int check_link(const struct session *s)
 	return cli_failed("%s: link type %s (%d) is not supported", input, name, (int)link);
 }
 
-static int no_interface(const struct request *r, const struct ink_why *why)
-{
-	struct ink_suggest near = ink_suggest(r->interface, strlen(r->interface));
-	struct if_nameindex *all = if_nameindex();
-	char hint[96];
-
-	for (struct if_nameindex *i = all; i && i->if_index; i++)
-		ink_suggest_offer(&near, i->if_name);
-	cli_failed("%s%s", why->text, if_nametoindex(r->interface) ? "" : ink_suggest_hint(&near, hint));
-	if_freenameindex(all);
-	return CLI_FAILED;
-}
-
 /* A second capture or machine on the line is read as a part of the filter. */
 static int no_input(const struct request *r, int error, const struct ink_why *why)
 {
+	char hint[CLI_HINT];
+
 	if (error == EINVAL && r->file_in_filter)
 		return cli_failed(
 			"%s; %s is a file: -r reads one file, and the words behind it are the filter",
@@ -219,7 +211,8 @@ static int no_input(const struct request *r, int error, const struct ink_why *wh
 		return cli_failed("%s; %s is a machine: several are written %s,%s, and the words behind them "
 				  "are the filter",
 				  why->text, r->machine_in_filter, r->machine, r->machine_in_filter);
-	return r->interface ? no_interface(r, why) : cli_failed("%s", why->text);
+	return r->interface ? cli_failed("%s%s", why->text, cli_interface_hint(r->interface, hint))
+			    : cli_failed("%s", why->text);
 }
 
 static int open_input(struct session *s)

@@ -7,48 +7,6 @@
 
 /* -------------------------------------------------------------------- summary */
 
-static void put_count(FILE *to, const char *before, const char *name, uint64_t count)
-{
-	fputs(before, to);
-	sim_put_json(name, to);
-	fprintf(to, ":%" PRIu64, count);
-}
-
-static void put_skipped(FILE *to, const uint64_t *skipped)
-{
-	const char *before = "";
-
-	fputs(",\"skipped\":{", to);
-	for (unsigned i = INK_NOT_SKIPPED + 1; i < INK_SKIPS; i++)
-		if (skipped[i]) {
-			put_count(to, before, ink_skip_name((enum ink_skip)i), skipped[i]);
-			before = ",";
-		}
-	putc('}', to);
-}
-
-/* Flows by written state; null if the kind has no census. */
-static void put_census(FILE *to, const struct ink_machine_view *view, const struct written *census)
-{
-	if (!census->known) {
-		fputs(",\"states\":null", to);
-		return;
-	}
-	fputs(",\"states\":{", to);
-	for (unsigned i = 0; i < view->states; i++)
-		put_count(to, i ? "," : "", view->state_names[i], census->state[i]);
-	put_count(to, view->states ? "," : "", "unsure", census->unsure);
-	putc('}', to);
-}
-
-static void put_counts(FILE *to, const struct ink_machine_view *view, const uint64_t *counters)
-{
-	fputs(",\"counts\":{", to);
-	for (unsigned i = 0; i < view->counters; i++)
-		put_count(to, i ? "," : "", view->counter_names[i], counters[i]);
-	putc('}', to);
-}
-
 /* The counters that lack the flows left at the end, if there are any. */
 static void put_incomplete(FILE *to, const struct results *r)
 {
@@ -64,22 +22,12 @@ static void put_incomplete(FILE *to, const struct results *r)
 		putc(']', to);
 }
 
-static void put_table(FILE *to, const char *name, const struct ink_stats *t)
-{
-	fprintf(to,
-		",\"%s\":{\"bytes\":%" PRIu64 ",\"cells\":%" PRIu64 ",\"flows\":%" PRIu64
-		",\"side_flows\":%" PRIu64 ",\"collisions\":%" PRIu64 ",\"refused\":%" PRIu64
-		",\"replaced\":%" PRIu64 ",\"marked\":%" PRIu64 ",\"expired\":%" PRIu64 "}",
-		name, t->bytes, t->cells, t->flows, t->side_flows, t->collisions, t->refused, t->replaced,
-		t->marked, t->expired);
-}
-
 /* The second pass's table, the candidates of both, and what may be missing. */
 static void put_passes(FILE *to, const struct results *r)
 {
 	uint64_t missing;
 
-	put_table(to, "second_table", &r->table);
+	record_table(to, "second_table", &r->table);
 	fprintf(to, ",\"candidates\":{\"bytes\":%" PRIu64 ",\"flows\":%" PRIu64 "}", r->candidates.bytes,
 		r->candidates.flows);
 	if (first_pass_misses(r->first->first_pass, &missing))
@@ -105,7 +53,7 @@ static void put_verify(FILE *to, const struct results *r)
 		t->settled, t->lost, t->changed);
 	if (r->session->n > 1)
 		fprintf(to, ",\"extra_steps\":%" PRIu64 ",\"missing_steps\":%" PRIu64, t->extra, t->missing);
-	put_counts(to, m->view, results_counters_beside(r));
+	record_counts(to, m->view, results_counters_beside(r));
 	putc('}', to);
 }
 
@@ -117,7 +65,7 @@ static void put_traffic(FILE *to, const struct results *r)
 
 	fprintf(to, ",\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"seconds\":%.9f", c->packets, c->bytes,
 		(double)(c->last - c->first) / 1e9);
-	put_skipped(to, c->skipped);
+	record_skipped(to, c->skipped);
 	fprintf(to,
 		",\"flows\":%" PRIu64 ",\"expired\":%" PRIu64 ",\"unsure\":%" PRIu64 ",\"reports\":%" PRIu64
 		",\"saved\":%" PRIu64 ",\"dropped_by_kernel\":%" PRIu64,
@@ -143,16 +91,16 @@ void record_summary(FILE *to, const char *type, const struct results *r)
 	record_machine(to, view);
 	put_run(to, s);
 	put_traffic(to, r);
-	put_census(to, view, &r->census);
-	put_counts(to, view, results_counters(r));
+	record_states(to, view, r->census.known ? r->census.state : NULL, r->census.unsure);
+	record_counts(to, view, results_counters(r));
 	put_incomplete(to, r);
 	fputs(",\"times\":", to);
 	cli_put_times_json(view, session_ages(s), to);
-	put_table(to, "table", results_main_table(r));
+	record_table(to, "table", results_main_table(r));
 	if (r->first)
 		put_passes(to, r);
 	if (r->member->slow)
-		put_table(to, "slow_table", &r->slow);
+		record_table(to, "slow_table", &r->slow);
 	put_verify(to, r);
 	fputs("}\n", to);
 }

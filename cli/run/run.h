@@ -3,14 +3,13 @@
  * inkling run: what its files share.
  *
  *     options.c     from the command line to a struct request
- *     sizes.c       how large the tables of several machines are
  *     open.c        opens and closes the machines, tables, input and outputs of a session
  *     session.c     passes packets through them, answers signals
  *     first_pass.c  the rules of the first of two passes, and how much it may miss
  *     candidates.c  the flows that the first pass finds
  *     verify.c      compares the table's answers with those of an exact one
  *     results.c     reads every number that a summary needs, once
- *     record.h      NDJSON, and reports as text: see there
+ *     record_summary.c  NDJSON: statistics and the summary; reports are in cli/record/
  *     summary.c     the summary for people
  */
 #ifndef INKLING_CLI_RUN_RUN_H
@@ -23,28 +22,15 @@
 #include <inkling/track.h>
 
 #include "cli/cli.h"
-#include "cli/run/record.h"
-
-enum { DEFAULT_FLOWS = 1000000 };
+#include "cli/record/record.h"
+#include "cli/sizes.h"
 
 /* --------------------------------------------------------------------------- request */
-
-/* --flows or --memory: for all machines, and for some by their names. */
-enum { SIZES_MOST = 32, MACHINE_NAME = 64 };
-
-struct sizes {
-	uint64_t common; /* 0: not given */
-	unsigned n;
-	struct {
-		char name[MACHINE_NAME];
-		uint64_t value;
-	} of[SIZES_MOST];
-};
 
 struct request {
 	const char *machine; /* as on the command line: one name, or several */
 	struct cli_names names;
-	struct sizes flows, memory;
+	struct cli_room room;          /* --flows, --memory */
 	struct cli_settings set;       /* --set */
 	const char *file;              /* -r */
 	const char *interface;         /* -i */
@@ -68,10 +54,6 @@ struct request {
 
 /* CLI_DONE: all is read. CLI_HELPED: the line asked for help. Else the exit code. */
 int run_options(int argc, char **argv, struct request *r);
-
-/* For the command line: a value, or NAME=value, is added to a struct sizes. */
-int sizes_take_flows(const char *text, void *sizes);
-int sizes_take_memory(const char *text, void *sizes);
 
 /* ---------------------------------------------------------------------------- verify */
 
@@ -190,11 +172,8 @@ enum ink_link session_link(const struct session *s);
 /* When time-outs fire: the table that runs the machine decides. */
 struct cli_ages session_ages(const struct session *s);
 
-/* Do the sizes of the tables make sense? CLI_DONE or CLI_FAILED. */
-int sizes_check(const struct session *s);
-
 /* Sets flows and bytes of the member's table. */
-void sizes_apply(const struct session *s, const struct member *m, struct ink_options *o);
+void session_size(const struct session *s, const struct member *m, struct ink_options *o);
 
 /* For ink_track_open; `user` is the session. */
 void session_moved(const struct ink_moved *m, void *user);

@@ -3,76 +3,19 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cli/figures.h"
 #include "cli/run/run.h"
 #include "sim/text.h"
 
-enum { LABEL = 12, NAME = 24, NUMBER = 14 };
-
 #define CONNTRACK_BYTES 256 /* struct nf_conn of Linux, without its hash table and extensions */
 
-/* ------------------------------------------------------------------- numbers */
-
-/* 1234567 as "1,234,567", in one of a few buffers. */
-static const char *grouped(uint64_t n)
-{
-	static char buffers[8][32];
-	static unsigned next;
-	char digits[24], *to = buffers[next++ % 8], *start = to;
-	int length = snprintf(digits, sizeof digits, "%" PRIu64, n);
-
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			*to++ = ',';
-		*to++ = digits[i];
-	}
-	*to = 0;
-	return start;
-}
-
-static const char *sized(uint64_t bytes)
-{
-	static char buffers[8][32];
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-	static unsigned next;
-	char *to = buffers[next++ % 8];
-	double size = (double)bytes;
-	unsigned unit = 0;
-
-	for (; size >= 1024 && unit < 4; unit++)
-		size /= 1024;
-	snprintf(to, sizeof buffers[0], unit && size < 100 ? "%.1f %s" : "%.0f %s", size, units[unit]);
-	return to;
-}
-
-/* In seconds, or the unit of which it is two or more. */
-static const char *lasting(uint64_t nanoseconds)
-{
-	static char text[32];
-	double seconds = (double)nanoseconds / 1e9;
-
-	if (seconds < 120)
-		snprintf(text, sizeof text, "%.3f s", seconds);
-	else if (seconds < 2 * 3600)
-		snprintf(text, sizeof text, "%.1f min", seconds / 60);
-	else if (seconds < 2 * 86400)
-		snprintf(text, sizeof text, "%.1f h", seconds / 3600);
-	else
-		snprintf(text, sizeof text, "%.1f d", seconds / 86400);
-	return text;
-}
-
-/* One line of a block; only the first has the block's label. */
-static void line(FILE *to, const char *label, const char *name, uint64_t number)
-{
-	int used = fprintf(to, "%-*s", LABEL, label) + sim_put_visible(name, to);
-
-	fprintf(to, "%*s%*s\n", used < LABEL + NAME ? LABEL + NAME - used : 0, "", NUMBER, grouped(number));
-}
+/* ------------------------------------------------------------------------ lines */
 
 /* A line of two columns of numbers. */
 static void row(FILE *to, const char *label, const char *name, const char *first, const char *second)
 {
-	fprintf(to, "%-*s%-*s%*s%*s\n", LABEL, label, NAME, name, NUMBER, first, NUMBER, second);
+	fprintf(to, "%-*s%-*s%*s%*s\n", CLI_LABEL_WIDTH, label, CLI_NAME_WIDTH, name, CLI_NUMBER_WIDTH, first,
+		CLI_NUMBER_WIDTH, second);
 }
 
 /* --------------------------------------------------------------------- blocks */
@@ -81,41 +24,42 @@ static void show_packets(FILE *to, const struct results *r)
 {
 	const struct ink_capture_stats *c = &r->input;
 
-	line(to, "packets", "read", c->packets);
+	cli_line(to, "packets", "read", c->packets);
 	if (r->session->interrupted_by)
-		fprintf(to, "%-*sinterrupted: the rest of the input was not read\n", LABEL, "");
-	fprintf(to, "%-*s%s in %s of packet time\n", LABEL, "", sized(c->bytes), lasting(c->last - c->first));
+		fprintf(to, "%-*sinterrupted: the rest of the input was not read\n", CLI_LABEL_WIDTH, "");
+	fprintf(to, "%-*s%s in %s of packet time\n", CLI_LABEL_WIDTH, "", cli_sized(c->bytes),
+		cli_lasting(c->last - c->first));
 	for (unsigned i = INK_NOT_SKIPPED + 1; i < INK_SKIPS; i++)
 		if (c->skipped[i])
-			line(to, "", ink_skip_name((enum ink_skip)i), c->skipped[i]);
+			cli_line(to, "", ink_skip_name((enum ink_skip)i), c->skipped[i]);
 	if (c->backwards)
-		line(to, "", "with time going back", c->backwards);
+		cli_line(to, "", "with time going back", c->backwards);
 	if (r->session->request->interface)
-		line(to, "", "dropped by the kernel", c->dropped + c->dropped_by_interface);
+		cli_line(to, "", "dropped by the kernel", c->dropped + c->dropped_by_interface);
 }
 
 /* None without time-outs: the table then has no age bits. */
 static void show_times(FILE *to, const struct results *r)
 {
-	char other[LABEL + 1];
+	char other[CLI_LABEL_WIDTH + 1];
 
-	snprintf(other, sizeof other, "%*s", LABEL, "");
+	snprintf(other, sizeof other, "%*s", CLI_LABEL_WIDTH, "");
 	cli_put_times(r->member->view, session_ages(r->session), (struct cli_lines){"time        ", other},
 		      to);
 }
 
 static void show_flows(FILE *to, const struct results *r)
 {
-	line(to, "flows", "begun", r->track.begun);
-	line(to, "", "expired", r->track.expired);
+	cli_line(to, "flows", "begun", r->track.begun);
+	cli_line(to, "", "expired", r->track.expired);
 	if (r->track.told)
-		line(to, "", "steps told by others", r->track.told);
+		cli_line(to, "", "steps told by others", r->track.told);
 	if (r->track.refused)
-		line(to, "", "refused for lack of room", r->track.refused);
+		cli_line(to, "", "refused for lack of room", r->track.refused);
 	if (r->table.replaced)
-		line(to, "", "replaced to make room", r->table.replaced);
+		cli_line(to, "", "replaced to make room", r->table.replaced);
 	if (r->track.unsure)
-		line(to, "", "steps unsure", r->track.unsure);
+		cli_line(to, "", "steps unsure", r->track.unsure);
 }
 
 /* A ladder has many states, and most are empty: only in a short list is it worth seeing which. */
@@ -129,13 +73,13 @@ static void show_census(FILE *to, const struct results *r)
 		int shown = view->states <= SHORT || r->census.state[i];
 
 		if (shown)
-			line(to, empty == i ? "states" : "", view->state_names[i], r->census.state[i]);
+			cli_line(to, empty == i ? "states" : "", view->state_names[i], r->census.state[i]);
 		empty += !shown;
 	}
 	if (empty)
-		line(to, empty == view->states ? "states" : "", "states without a flow", empty);
+		cli_line(to, empty == view->states ? "states" : "", "states without a flow", empty);
 	if (r->census.unsure)
-		line(to, "", "unsure", r->census.unsure);
+		cli_line(to, "", "unsure", r->census.unsure);
 }
 
 static void show_missing(FILE *to, const struct session *first)
@@ -143,9 +87,9 @@ static void show_missing(FILE *to, const struct session *first)
 	uint64_t missing;
 
 	if (first_pass_misses(first->first_pass, &missing))
-		line(to, "", "missing, flows at most", missing);
+		cli_line(to, "", "missing, flows at most", missing);
 	else
-		fprintf(to, "%-*smissing: unknown for this kind of table\n", LABEL, "");
+		fprintf(to, "%-*smissing: unknown for this kind of table\n", CLI_LABEL_WIDTH, "");
 }
 
 /* Refused flows continue in the slow table, if there is one, or in the second pass; replaced ones are gone. */
@@ -171,9 +115,9 @@ static void show_lack_of_room(FILE *to, const struct results *results)
 	const char *policy = !replaces && can_replace(results->member->view->rules) ? "--full replace" : NULL;
 	const char *slow = replaces || r->verify ? NULL : "--exact-for unsure";
 
-	sizes_apply(results->session, results->member, &size);
-	fprintf(to, "%-*sthe table was full: counts and reports may lack flows\n", LABEL, "");
-	fprintf(to, "%-*smore %s", LABEL, "", size.bytes ? "--memory" : "--flows");
+	session_size(results->session, results->member, &size);
+	fprintf(to, "%-*sthe table was full: counts and reports may lack flows\n", CLI_LABEL_WIDTH, "");
+	fprintf(to, "%-*smore %s", CLI_LABEL_WIDTH, "", size.bytes ? "--memory" : "--flows");
 	if (policy)
 		fprintf(to, "%s%s", slow ? ", " : " or ", policy);
 	if (slow)
@@ -188,10 +132,10 @@ static void show_counters(FILE *to, const struct results *r)
 	const char *label = s->second ? "of these" : "counts";
 
 	for (unsigned i = 0; i < view->counters; i++)
-		line(to, i ? "" : label, view->counter_names[i], results_counters(r)[i]);
+		cli_line(to, i ? "" : label, view->counter_names[i], results_counters(r)[i]);
 	for (unsigned i = 0; i < view->counters; i++)
 		if (results_incomplete(r, i))
-			fprintf(to, "%-*s%s lacks the flows left at the end: %s\n", LABEL, "",
+			fprintf(to, "%-*s%s lacks the flows left at the end: %s\n", CLI_LABEL_WIDTH, "",
 				view->counter_names[i],
 				s->interrupted_by ? "interrupted" : "this kind cannot enumerate them");
 	if (lost_flows(r))
@@ -203,19 +147,19 @@ static void show_outputs(FILE *to, const struct results *r)
 	const struct session *s = r->session;
 	const struct member *m = r->member;
 
-	line(to, "reports", s->request->output ? s->request->output : "made (-o shows them)", m->reports);
+	cli_line(to, "reports", s->request->output ? s->request->output : "made (-o shows them)", m->reports);
 	if (r->first)
 		show_missing(to, r->first);
 	if (s->request->write)
-		line(to, "written", s->request->write, m->saved);
+		cli_line(to, "written", s->request->write, m->saved);
 	if (m->dropped)
-		line(to, "verdicts", "drop", m->dropped);
+		cli_line(to, "verdicts", "drop", m->dropped);
 }
 
 static void show_held(FILE *to, const char *label, uint64_t bytes, uint64_t flows)
 {
-	fprintf(to, "%-*s%-*s%*s flow%s held\n", LABEL, label, NAME, sized(bytes), NUMBER, grouped(flows),
-		cli_plural(flows));
+	fprintf(to, "%-*s%-*s%*s flow%s held\n", CLI_LABEL_WIDTH, label, CLI_NAME_WIDTH, cli_sized(bytes),
+		CLI_NUMBER_WIDTH, cli_grouped(flows), cli_plural(flows));
 }
 
 /* What other tables would take for as many flows. */
@@ -226,11 +170,12 @@ static void show_peers(FILE *to, const struct results *r)
 	struct ink_options exact = {.size = sizeof exact, .kind = INK_EXACT, .states = 1};
 	struct ink_plan plan = {.size = sizeof plan};
 
-	sizes_apply(r->session, r->member, &o);
+	session_size(r->session, r->member, &o);
 	flows = exact.flows = o.flows ? o.flows : results_main_table(r)->flows;
 	if (flows && ink_plan(&exact, &plan, NULL) == 0)
-		fprintf(to, "%-*s%s flow%s: %s with whole ids, %s in nf_conntrack\n", LABEL, "",
-			grouped(flows), cli_plural(flows), sized(plan.bytes), sized(flows * CONNTRACK_BYTES));
+		fprintf(to, "%-*s%s flow%s: %s with whole ids, %s in nf_conntrack\n", CLI_LABEL_WIDTH, "",
+			cli_grouped(flows), cli_plural(flows), cli_sized(plan.bytes),
+			cli_sized(flows * CONNTRACK_BYTES));
 }
 
 static void show_tables(FILE *to, const struct results *r)
@@ -262,7 +207,7 @@ static void show_other_counts(FILE *to, const struct results *r)
 			continue;
 		if (!differ++)
 			row(to, "counts", "that differ", "table", "exact");
-		row(to, "", view->counter_names[i], grouped(ours[i]), grouped(exact[i]));
+		row(to, "", view->counter_names[i], cli_grouped(ours[i]), cli_grouped(exact[i]));
 	}
 }
 
@@ -272,15 +217,16 @@ static void show_verify(FILE *to, const struct results *r)
 
 	fputc('\n', to);
 	row(to, "verify", "", "steps", "flows");
-	row(to, "", "in all", grouped(t->steps), grouped(t->all_flows));
+	row(to, "", "in all", cli_grouped(t->steps), cli_grouped(t->all_flows));
 	for (unsigned d = 0; d < DIFFERENCES; d++)
-		row(to, "", difference_text((enum difference)d), grouped(t->events[d]), grouped(t->flows[d]));
-	line(to, "settled", "times", t->settled);
-	line(to, "", "lost", t->lost);
-	line(to, "", "in another state", t->changed);
+		row(to, "", difference_text((enum difference)d), cli_grouped(t->events[d]),
+		    cli_grouped(t->flows[d]));
+	cli_line(to, "settled", "times", t->settled);
+	cli_line(to, "", "lost", t->lost);
+	cli_line(to, "", "in another state", t->changed);
 	if (r->track.told || t->missing) {
-		line(to, "told", "steps by errors alone", t->extra);
-		line(to, "", "steps missing", t->missing);
+		cli_line(to, "told", "steps by errors alone", t->extra);
+		cli_line(to, "", "steps missing", t->missing);
 	}
 	show_other_counts(to, r);
 }
@@ -289,9 +235,9 @@ static void show_verify(FILE *to, const struct results *r)
 static void show_seed(FILE *to, const struct request *r)
 {
 	if (r->seed)
-		fprintf(to, "%-*s%" PRIu64 "\n", LABEL, "seed", r->seed);
+		fprintf(to, "%-*s%" PRIu64 "\n", CLI_LABEL_WIDTH, "seed", r->seed);
 	else
-		fprintf(to, "%-*srandom (--seed N makes a run repeatable)\n", LABEL, "seed");
+		fprintf(to, "%-*srandom (--seed N makes a run repeatable)\n", CLI_LABEL_WIDTH, "seed");
 }
 
 static const char *input_name(const struct request *r)
@@ -318,7 +264,7 @@ static void show_head(FILE *to, const struct results *r)
 static void show_name(FILE *to, const struct results *r)
 {
 	if (r->session->n > 1)
-		fprintf(to, "\n%-*s%s, key %s\n", LABEL, "machine", r->member->view->name,
+		fprintf(to, "\n%-*s%s, key %s\n", CLI_LABEL_WIDTH, "machine", r->member->view->name,
 			r->member->view->key_text);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * inkling run: which flow a report is about.
+ * Which flow a report is about.
  *
  * A table keeps no keys, but the packet that makes a report has one. Parts are written in a fixed order, so equal
  * flows have equal objects:
@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/run/record.h"
+#include "cli/record/record.h"
 
 #define FNV_START 0xcbf29ce484222325u
 #define FNV_PRIME 0x100000001b3u

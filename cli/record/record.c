@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* inkling run: NDJSON, one object a line: what all records begin with, and reports. */
+/* NDJSON, one object a line: what all records begin with, and reports. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/run/record.h"
+#include "cli/record/record.h"
 #include "sim/text.h"
 
 static void put_text(FILE *to, const char *name, const char *text)

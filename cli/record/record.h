@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * inkling run: what records and the lines of reports are made of. docs/records.md describes every field.
+ * What records and the lines of reports are made of, for `run` and `reports`. docs/records.md describes every field.
  *
- *     flow.c            the key of a report's flow, and its number
- *     report_text.c     the text of a report, and its line on a terminal
- *     record.c          NDJSON: what records share, and reports
- *     record_summary.c  NDJSON: statistics and the summary
+ *     flow.c         the key of a report's flow, and its number
+ *     report_text.c  the text of a report, and its line on a terminal
+ *     record.c       NDJSON: what records share, and reports
+ *     fields.c       NDJSON: objects of summaries: skipped packets, states, counters
  */
-#ifndef INKLING_CLI_RUN_RECORD_H
-#define INKLING_CLI_RUN_RECORD_H
+#ifndef INKLING_CLI_RECORD_RECORD_H
+#define INKLING_CLI_RECORD_RECORD_H
 
 #include <stdio.h>
 
@@ -76,5 +76,13 @@ void record_head(FILE *to, const char *type, const uint64_t *time, const struct 
 void record_machine(FILE *to, const struct ink_machine_view *view);
 void record_report(FILE *to, const struct ink_machine_view *view, const struct ink_moved *m,
 		   const struct record_source *source);
+
+/* Fields of summaries, each after a comma. */
+void record_skipped(FILE *to, const uint64_t skipped[INK_SKIPS]);
+
+/* Flows by written state; NULL: unknown. */
+void record_states(FILE *to, const struct ink_machine_view *view, const uint64_t *states, uint64_t unsure);
+void record_counts(FILE *to, const struct ink_machine_view *view, const uint64_t *counters);
+void record_table(FILE *to, const char *name, const struct ink_stats *table);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * inkling run: the text of a report, and its line on a terminal.
+ * The text of a report, and its line on a terminal.
  *
  * The fields of a text are those of the flow, not of the packet that made the report: if that is an answer to the flow
  * (a `reverse` event), {src} is the address that it goes to. The machine's key is oriented in the same way.
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/run/record.h"
+#include "cli/record/record.h"
 #include "sim/text.h"
 
 /* ------------------------------------------------------------------------------- time */
