@@ -22,11 +22,15 @@ struct plane {
 	struct ink_line *lines;
 };
 
+/* A frame in a map: the walk has the copy of its bytes. */
+struct frame {
+	struct ink_walk walk;
+	struct ink_packet packet;
+};
+
 int ink_bpf_packet(const struct plane *plane, const uint8_t key[16], uint32_t event, struct ink_move *move);
-int ink_bpf_frame(const struct plane *plane, struct ink_packet *packet, uint32_t event,
-		  struct ink_move *move);
-int ink_bpf_connection(const struct plane *plane, struct ink_packet *packet, uint32_t event,
-		       struct ink_move *move);
+int ink_bpf_frame(const struct plane *plane, struct frame *frame, uint32_t event, struct ink_move *move);
+int ink_bpf_connection(const struct plane *plane, struct frame *frame, uint32_t event, struct ink_move *move);
 uint32_t ink_bpf_expires(const struct plane *plane, uint64_t *word, uint32_t column, uint64_t last,
 			 uint64_t now);
 
@@ -92,28 +96,40 @@ int ink_bpf_packet(const struct plane *plane, const uint8_t key[16], uint32_t ev
 	return 0;
 }
 
+static inline enum ink_skip parse(struct ink_walk *w, struct ink_packet *p)
+{
+	enum ink_layer layer = INK_LAYER_ETHERNET;
+
+	if (ink_is_plain(p, w->copy) && ink_parse_plain(p, w->copy))
+		return INK_NOT_SKIPPED;
+	ink_parse_clear(p);
+	ink_walk_start(w, p, 0);
+	for (int i = 0; i < INK_MAX_LAYERS && layer != INK_LAYER_END; i++)
+		layer = ink_step_layer(w, p, layer);
+	return ink_parse_finish(w, p);
+}
+
 /* A frame of IPv4: headers, key, and the rest as above. */
-static inline int frame_by(const struct plane *plane, const struct ink_key_rule *rule,
-			   struct ink_packet *packet, uint32_t event, struct ink_move *move)
+static inline int frame_by(const struct plane *plane, const struct ink_key_rule *rule, struct frame *frame,
+			   uint32_t event, struct ink_move *move)
 {
 	uint8_t key[INK_KEY_MOST];
 
-	if (ink_parse(packet, INK_LINK_ETHERNET, 0) != INK_NOT_SKIPPED || packet->version != 4)
+	if (parse(&frame->walk, &frame->packet) != INK_NOT_SKIPPED || frame->packet.version != 4)
 		return 0;
-	ink_key_write(packet, rule, key);
+	ink_key_write(&frame->packet, rule, key);
 	return ink_bpf_packet(plane, key, event, move);
 }
 
 /* By a rule that the program holds in a map, and by one that it contains. */
-int ink_bpf_frame(const struct plane *plane, struct ink_packet *packet, uint32_t event, struct ink_move *move)
+int ink_bpf_frame(const struct plane *plane, struct frame *frame, uint32_t event, struct ink_move *move)
 {
-	return frame_by(plane, &plane->key, packet, event, move);
+	return frame_by(plane, &plane->key, frame, event, move);
 }
 
-int ink_bpf_connection(const struct plane *plane, struct ink_packet *packet, uint32_t event,
-		       struct ink_move *move)
+int ink_bpf_connection(const struct plane *plane, struct frame *frame, uint32_t event, struct ink_move *move)
 {
-	return frame_by(plane, ink_key_named(INK_KEY_CONNECTION), packet, event, move);
+	return frame_by(plane, ink_key_named(INK_KEY_CONNECTION), frame, event, move);
 }
 
 /* A look at the age of one entry: 1 if its time was over, and then it is gone; else nothing is written. */

@@ -151,7 +151,7 @@ static inline uint64_t ink_key_get64(const uint8_t *at)
 {
 	uint64_t word;
 
-	__builtin_memcpy(&word, at, sizeof word);
+	__builtin_memcpy(&word, ink_words(at), sizeof word);
 	return ink_key_order(word);
 }
 
@@ -171,10 +171,16 @@ static inline uint64_t ink_key_tail(const struct ink_packet *p, const struct ink
 	return ((both | (uint64_t)p->protocol << 32) & rule->tail) | rule->names | (uint64_t)p->version << 48;
 }
 
-/* As ink_packet_key, of a packet that has one. */
-static inline void ink_key_write(const struct ink_packet *p, const struct ink_key_rule *rule, uint8_t *key)
+/* Does the key begin with the destination? `reversed`: it is that of the packet's other direction. */
+static inline int ink_key_turned(const struct ink_packet *p, const struct ink_key_rule *rule, uint32_t reversed)
 {
-	int turned = rule->turned[p->flags & INK_FROM_HIGH];
+	return rule->turned[(p->flags ^ reversed) & INK_FROM_HIGH] ^ (reversed & 1);
+}
+
+__attribute__((always_inline)) static inline void ink_key_write_turned(const struct ink_packet *p,
+								     const struct ink_key_rule *rule,
+								     int turned, uint8_t *key)
+{
 	const uint8_t *first = turned ? p->destination : p->source;
 	const uint8_t *second = turned ? p->source : p->destination;
 	uint64_t tail = ink_key_tail(p, rule, turned);
@@ -190,6 +196,12 @@ static inline void ink_key_write(const struct ink_packet *p, const struct ink_ke
 	ink_key_put64(key + 16, ink_key_get64(second) & rule->second[0]);
 	ink_key_put64(key + 24, ink_key_get64(second + 8) & rule->second[1]);
 	ink_key_put64(key + 32, tail);
+}
+
+/* As ink_packet_key, of a packet that has one. */
+static inline void ink_key_write(const struct ink_packet *p, const struct ink_key_rule *rule, uint8_t *key)
+{
+	ink_key_write_turned(p, rule, ink_key_turned(p, rule, 0), key);
 }
 
 #endif

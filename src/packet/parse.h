@@ -13,8 +13,8 @@
  * traffic and is not parsed. Nothing is guessed: a packet has a flow, or one of the
  * reasons of enum ink_skip.
  *
- * The parser includes only headers like <stdint.h> and keeps no state, so a program
- * in the kernel can use it unchanged.
+ * The parser includes only headers like <stdint.h> and keeps no state, so programs in the
+ * kernel use it, too. They call the steps from a loop of their own, over a copy (walk.h).
  */
 #ifndef INKLING_PACKET_PARSE_H
 #define INKLING_PACKET_PARSE_H
@@ -56,8 +56,8 @@ static inline void ink_read_ipv4(const struct ink_walk *w, struct ink_packet *p)
 	p->tos = ip[1];
 	p->ttl = ip[8];
 	p->protocol = ip[9];
-	__builtin_memcpy(p->source, ip + 12, 4);
-	__builtin_memcpy(p->destination, ip + 16, 4);
+	__builtin_memcpy(p->source, ink_words(ip + 12), 4);
+	__builtin_memcpy(p->destination, ink_words(ip + 16), 4);
 	if (part & INK_IPV4_OFFSET)
 		p->fragment = INK_FRAGMENT_LATER;
 	else
@@ -173,8 +173,8 @@ static inline enum ink_layer ink_step_ipv6(struct ink_walk *w, struct ink_packet
 	p->tos = (uint8_t)(ink_be16(ip) >> 4);
 	p->protocol = ip[6];
 	p->ttl = ip[7];
-	__builtin_memcpy(p->source, ip + 8, 16);
-	__builtin_memcpy(p->destination, ip + 24, 16);
+	__builtin_memcpy(p->source, ink_words(ip + 8), 16);
+	__builtin_memcpy(p->destination, ink_words(ip + 24), 16);
 	length = ink_be16(ip + 4);
 	if (length)
 		ink_clip(w, 40 + length);
@@ -208,7 +208,7 @@ static inline enum ink_layer ink_ends_well(struct ink_walk *w, struct ink_packet
 	p->transport = w->at;
 	p->payload_wire = sent > header ? sent - header : 0;
 	ink_pass(w, header);
-	p->payload = ink_here(w);
+	p->payload = ink_payload_here(w);
 	p->payload_captured = w->end - w->at;
 	return ink_ends(w, INK_NOT_SKIPPED);
 }
@@ -358,10 +358,12 @@ static inline enum ink_layer ink_step_layer(struct ink_walk *w, struct ink_packe
 		return ink_step_pppoe(w);
 	case INK_LAYER_PPP:
 		return ink_step_ppp(w);
+#ifndef __bpf__ /* whose links are Ethernet */
 	case INK_LAYER_CHDLC:
 		return ink_step_chdlc(w);
 	case INK_LAYER_80211:
 		return ink_step_80211(w);
+#endif
 	case INK_LAYER_GRE:
 		return ink_step_gre(w, p);
 	default:
@@ -413,6 +415,18 @@ static inline void ink_parse_clear(struct ink_packet *p)
 	__builtin_memset(at + 64, 0, 32);
 }
 
+/* All but the copy. */
+static inline void ink_walk_start(struct ink_walk *w, const struct ink_packet *p, uint32_t options)
+{
+	w->at = 0;
+	w->end = p->captured;
+	w->wire = p->wire;
+	w->options = options;
+	w->type = 0;
+	w->tunnels = 0;
+}
+
+#ifndef __bpf__ /* which has its own loop, kernel/packet.bpf.h */
 /* Any packet, header by header. */
 static inline enum ink_skip ink_parse_walk(struct ink_packet *p, enum ink_link link, uint32_t options)
 {
@@ -420,12 +434,7 @@ static inline enum ink_skip ink_parse_walk(struct ink_packet *p, enum ink_link l
 	enum ink_layer layer;
 
 	w.frame = p->frame;
-	w.at = 0;
-	w.end = p->captured;
-	w.wire = p->wire;
-	w.options = options;
-	w.type = 0;
-	w.tunnels = 0;
+	ink_walk_start(&w, p, options);
 	layer = ink_begin(&w, link);
 	for (int i = 0; i < INK_MAX_LAYERS && layer != INK_LAYER_END; i++)
 		layer = ink_step_layer(&w, p, layer);
@@ -433,6 +442,7 @@ static inline enum ink_skip ink_parse_walk(struct ink_packet *p, enum ink_link l
 		w.skip = INK_SKIP_TOO_DEEP;
 	return ink_parse_finish(&w, p);
 }
+#endif
 
 /* ------------------------------------------------------------------ the plain one */
 
@@ -449,10 +459,9 @@ static inline enum ink_skip ink_parse_walk(struct ink_packet *p, enum ink_link l
  */
 #define INK_PLAIN 54u
 
-static inline int ink_is_plain(const struct ink_packet *p)
+/* `f` is the frame, or a copy of INK_PLAIN bytes of it. */
+static inline int ink_is_plain(const struct ink_packet *p, const uint8_t *f)
 {
-	const uint8_t *f = p->frame;
-
 	return p->captured >= INK_PLAIN && ink_be32(f + 12) >> 8 == (INK_TYPE_IPV4 << 8 | 0x45) &&
 	       f[23] == INK_PROTOCOL_TCP && !(ink_be16(f + 20) & (INK_IPV4_MORE | INK_IPV4_OFFSET));
 }
@@ -462,9 +471,8 @@ static inline uint32_t ink_least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-static inline int ink_parse_plain(struct ink_packet *p)
+static inline int ink_parse_plain(struct ink_packet *p, const uint8_t *f)
 {
-	const uint8_t *f = p->frame;
 	uint32_t length = ink_be16(f + 16), header = 4u * (f[46] >> 4), skip = 34 + header;
 	uint32_t end = ink_least(p->captured, 14 + length), wire = ink_least(p->wire, 14 + length);
 	uint32_t source = ink_be32(f + 26), destination = ink_be32(f + 30);
@@ -472,13 +480,13 @@ static inline int ink_parse_plain(struct ink_packet *p)
 	if (header < 20 || end < skip)
 		return 0;
 	ink_parse_clear(p);
-	p->payload = f + skip;
+	p->payload = ink_payload_at(f, skip);
 	p->payload_captured = end - skip;
 	p->payload_wire = wire - skip;
 	p->network = 14;
 	p->transport = 34;
-	__builtin_memcpy(p->source, f + 26, 4);
-	__builtin_memcpy(p->destination, f + 30, 4);
+	__builtin_memcpy(p->source, ink_words(f + 26), 4);
+	__builtin_memcpy(p->destination, ink_words(f + 30), 4);
 	p->sport = ink_be16(f + 34);
 	p->dport = ink_be16(f + 36);
 	p->tcp_flags = ink_be16(f + 46) & 0xfff;
@@ -494,15 +502,17 @@ static inline int ink_parse_plain(struct ink_packet *p)
 
 _Static_assert(INK_FROM_HIGH == 1, "a comparison is the flag");
 
+#ifndef __bpf__
 /* As ink_packet_parse. */
 static inline enum ink_skip ink_parse(struct ink_packet *p, enum ink_link link, uint32_t options)
 {
 	if (p->wire < p->captured)
 		p->wire = p->captured;
-	if (link == INK_LINK_ETHERNET && ink_is_plain(p) && ink_parse_plain(p))
+	if (link == INK_LINK_ETHERNET && ink_is_plain(p, p->frame) && ink_parse_plain(p, p->frame))
 		return INK_NOT_SKIPPED;
 	ink_parse_clear(p);
 	return ink_parse_walk(p, link, options);
 }
+#endif
 
 #endif

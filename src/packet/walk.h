@@ -17,6 +17,11 @@
  *
  * So nothing is read outside the frame, whatever is in it, and all is over after
  * INK_MAX_LAYERS headers.
+ *
+ * In the kernel the verifier has to see law 2. There the walk reads a copy of the
+ * frame's first bytes, in a map, and an offset is masked to the size of the copy. A
+ * header behind what was copied makes the walk `far`: the caller copies more, and
+ * walks again.
  */
 #ifndef INKLING_PACKET_WALK_H
 #define INKLING_PACKET_WALK_H
@@ -49,8 +54,16 @@ enum ink_layer {
 	INK_LAYER_GRE
 };
 
+#define INK_COPY 16384u /* bytes of a frame that the copy has room for: twice a jumbo frame */
+#define INK_COPY_MORE 64 /* no header reads further than that behind an offset */
+
 struct ink_walk {
+#ifdef __bpf__
+	uint8_t copy[INK_COPY + INK_COPY_MORE] __attribute__((aligned(8)));
+	uint32_t copied, far;
+#else
 	const uint8_t *frame;
+#endif
 	uint32_t at, end, wire;
 	uint32_t options; /* of ink_packet_parse */
 	uint16_t type;
@@ -61,6 +74,25 @@ struct ink_walk {
 
 /* ---------------------------------------------------------------- its bytes */
 
+#ifdef __bpf__
+/* The compiler thinks that BPF loads words at multiples of their size only; 64-bit kernels load them anywhere. */
+typedef uint16_t __attribute__((may_alias)) ink_any16;
+typedef uint32_t __attribute__((may_alias)) ink_any32;
+
+static inline uint16_t ink_be16(const uint8_t *at)
+{
+	uint16_t word = *(const ink_any16 *)at;
+
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap16(word) : word;
+}
+
+static inline uint32_t ink_be32(const uint8_t *at)
+{
+	uint32_t word = *(const ink_any32 *)at;
+
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_bswap32(word) : word;
+}
+#else
 /* Byte by byte for any alignment and byte order; compilers make one load of it. */
 static inline uint16_t ink_be16(const uint8_t *at)
 {
@@ -71,26 +103,80 @@ static inline uint32_t ink_be32(const uint8_t *at)
 {
 	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
+#endif
 
 static inline uint64_t ink_be64(const uint8_t *at)
 {
 	return (uint64_t)ink_be32(at) << 32 | ink_be32(at + 4);
 }
 
-static inline int ink_has(const struct ink_walk *w, uint32_t bytes)
+/* Bytes to copy by words, for the same reason. The compiler must not know the address, or it would see the lie. */
+static inline const uint8_t *ink_words(const uint8_t *at)
+{
+#ifdef __bpf__
+	__asm__("" : "+r"(at));
+	return __builtin_assume_aligned(at, 8);
+#else
+	return at;
+#endif
+}
+
+static inline int ink_reaches(const struct ink_walk *w, uint32_t bytes)
 {
 	return w->end - w->at >= bytes;
+}
+
+#ifdef __bpf__
+static inline int ink_has(struct ink_walk *w, uint32_t bytes)
+{
+	if (!ink_reaches(w, bytes))
+		return 0;
+	if (w->at + bytes <= w->copied)
+		return 1;
+	w->far = 1;
+	return 0;
+}
+
+static inline const uint8_t *ink_here(const struct ink_walk *w)
+{
+	return w->copy + (w->at & (INK_COPY - 1));
+}
+#else
+static inline int ink_has(const struct ink_walk *w, uint32_t bytes)
+{
+	return ink_reaches(w, bytes);
 }
 
 static inline const uint8_t *ink_here(const struct ink_walk *w)
 {
 	return w->frame + w->at;
 }
+#endif
+
+/* A place in the frame as packet.payload has it. In the kernel it is a number: maps hold no pointers. */
+static inline const uint8_t *ink_payload_at(const uint8_t *frame, uint32_t at)
+{
+#ifdef __bpf__
+	(void)frame;
+	return (const uint8_t *)(uint64_t)at;
+#else
+	return frame + at;
+#endif
+}
+
+static inline const uint8_t *ink_payload_here(const struct ink_walk *w)
+{
+#ifdef __bpf__
+	return ink_payload_at(w->copy, w->at);
+#else
+	return ink_payload_at(w->frame, w->at);
+#endif
+}
 
 /* Goes on; over the end, to the end. */
 static inline void ink_pass(struct ink_walk *w, uint32_t bytes)
 {
-	w->at = ink_has(w, bytes) ? w->at + bytes : w->end;
+	w->at = ink_reaches(w, bytes) ? w->at + bytes : w->end;
 }
 
 /* The packet ends that many bytes from here, if it does not end before. */
