@@ -88,7 +88,9 @@ struct ink_kernel_control {
 	uint64_t packets;    /* shared; only counted with the test clock: the number of the packet */
 	uint64_t lost;       /* records that found no room in the ring buffer */
 	uint64_t reader;     /* process that follows the ring buffer; 0: none. The tool's business alone */
-	uint8_t reserved[176];
+	uint32_t every;      /* tests: non-zero: every step has a record, as `every` of struct ink_track_options */
+	uint32_t skip;       /* with the test clock: enum ink_skip of the latest packet */
+	uint8_t reserved[168];
 };
 
 _Static_assert(sizeof(struct ink_kernel_control) == 256, "a quarter of a KiB");
