@@ -20,6 +20,7 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_bench, cli_check, cli_draw, cli_generate, cli_plan, cli_run, cli_show;
+extern const struct cli_command cli_attach, cli_detach, cli_reload, cli_reports, cli_snapshot, cli_status;
 
 /* -------------------------------------------------------------------------- messages */
 

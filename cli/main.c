@@ -11,8 +11,9 @@
 #include "cli/cli.h"
 #include "sim/text.h"
 
-static const struct cli_command *const commands[] = {&cli_bench, &cli_check, &cli_draw, &cli_generate,
-						     &cli_plan,  &cli_run,   &cli_show};
+static const struct cli_command *const commands[] = {
+	&cli_attach, &cli_bench,   &cli_check, &cli_detach, &cli_draw,     &cli_generate, &cli_plan,
+	&cli_reload, &cli_reports, &cli_run,   &cli_show,   &cli_snapshot, &cli_status};
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

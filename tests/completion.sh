@@ -31,6 +31,12 @@ offers --two-pass inkling run tcp --t
 offers compact inkling plan --kind com
 offers all inkling plan --kind a
 offers refuse inkling run tcp --full r
+offers replace inkling attach tcp --full rep
+offers xdp inkling attach tcp --at x
+offers ingress,egress inkling attach tcp --at ingress,e
+offers teardown inkling attach tear
+offers teardown inkling reload eth0 tear
+offers snapshot inkling sn
 offers list inkling-lab l
 offers kbf-acsm inkling-lab table1 kbf-a
 offers --seeds inkling-lab all --se

@@ -105,6 +105,8 @@ void record_report(FILE *to, const struct ink_machine_view *view, const struct i
 	char community[INK_COMMUNITY_ID_SIZE];
 
 	record_head(to, "report", &p->time, source);
+	if (source->hook)
+		fprintf(to, ",\"hook\":\"%s\",\"processor\":%u", source->hook, source->processor);
 	fprintf(to, ",\"pcap_cnt\":%" PRIu64, m->number);
 	record_machine(to, view);
 	put_report(to, view, m);

@@ -22,6 +22,8 @@ struct record_source {
 	const char *interface; /* or NULL */
 	int nanoseconds;       /* the input's times have nine digits, not six */
 	int community_id;      /* non-zero: in reports */
+	const char *hook;      /* of a packet that the kernel reports; or NULL */
+	unsigned processor;    /* with a hook: the one that numbered the packet */
 };
 
 /* ------------------------------------------------------------------------------ flow */
