@@ -130,6 +130,34 @@ struct ink_machines *ink_machines_load(const char *const *names, unsigned n,
 	return finished(set, set ? load_all(set, names, n, &o, why) : ink_fail(why, -ENOMEM, "no memory"));
 }
 
+static int make_all(struct ink_machines *set, const struct ink_bundled *texts, unsigned n,
+		    const struct ink_machine_options *o, struct ink_why *why)
+{
+	struct ink_unit wanted = {.before = set, .shares_settings = n > 1};
+	struct ink_machine_options each = *o;
+	int error = 0;
+
+	for (unsigned i = 0; i < n && !error; i++) {
+		each.file = texts[i].name;
+		error = take_file(set, ink_unit_make(texts[i].text, texts[i].length, &each, &wanted), why);
+		if (error)
+			ink_fail(why, error, "%s: not a machine", texts[i].name);
+	}
+	return error || n == 1 ? error : check_settings(set, o, why);
+}
+
+struct ink_machines *ink_machines_of_texts(const struct ink_bundled *texts, unsigned n,
+					   const struct ink_machine_options *options, struct ink_why *why)
+{
+	struct ink_machine_options o;
+	struct ink_machines *set;
+
+	if (!n || ink_machine_options_read(options, &o, why))
+		return errno = EINVAL, NULL;
+	set = calloc(1, sizeof *set);
+	return finished(set, set ? make_all(set, texts, n, &o, why) : ink_fail(why, -ENOMEM, "no memory"));
+}
+
 unsigned ink_machines_count(const struct ink_machines *set)
 {
 	return set->n;

@@ -375,6 +375,10 @@ struct ink_unit *ink_unit_make(const char *bytes, size_t length, const struct in
 			       const struct ink_unit *wanted);
 void ink_unit_free(struct ink_unit *file);
 
+/* As ink_machines_load, of texts that have been read, each under the name of its file. */
+struct ink_machines *ink_machines_of_texts(const struct ink_bundled *texts, unsigned n,
+					   const struct ink_machine_options *options, struct ink_why *why);
+
 /* The caller's options, or the defaults. 0, or -EINVAL. */
 int ink_machine_options_read(const struct ink_machine_options *theirs, struct ink_machine_options *o,
 			     struct ink_why *why);
