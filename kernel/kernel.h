@@ -2,9 +2,12 @@
 /*
  * Tables and machines in the kernel: what the tool does with them. docs/kernel.md says what they promise.
  *
- *     compile.c    machines -> one half of the maps
- *     tables.c     plans -> table and body; snapshots and census from them
- *     object.c     the programs and maps: created, filled, opened again by their pins
+ *     check.c      what the kernel cannot do of machines
+ *     compile.c    machines -> one half of the maps; nodes.c: their decision programs
+ *     numbering.c  codes of states, which outlive machines
+ *     tables.c     plans -> table and body; copy.c: back, and snapshots
+ *     object.c     the programs and maps: loaded and mapped
+ *     set.c        all of it in order; reload.c: other machines
  *     pins.c       /sys/fs/bpf/inkling/NAME/: names, rights, who is there
  *     hook.c       XDP, tcx and clsact: attaching and detaching
  *     text.c       what machines were made from, kept in a map
@@ -58,7 +61,7 @@ struct ink_kernel_options {
 	uint32_t mark_bit; /* as a mask; 0: none */
 	uint32_t snap;     /* bytes of saved packets */
 	uint32_t ring;     /* bytes of the ring buffer, a power of two; 0: 1 MiB */
-	uint64_t chance_seed;
+	uint64_t chance_seed; /* with test_clock: `chance` of struct ink_kernel_control; else draws are the kernel's */
 	int enforce;
 	int no_timeouts;
 	int test_clock;
@@ -83,6 +86,9 @@ void ink_kernel_close(struct ink_kernel *kernel);
 
 /* Detaches all hooks and removes the pins: when the last descriptor is closed, the set is gone. */
 int ink_kernel_detach(struct ink_kernel *kernel, struct ink_why *why);
+
+/* The same by name, for sets that cannot be opened: of another version, or not finished. -ENOENT: there is none. */
+int ink_kernel_remove(const char *name, struct ink_why *why);
 
 /* The names of the sets that there are, sorted; how many, or a negative errno. */
 int ink_kernel_list(char names[][INK_KERNEL_PATH + 1], unsigned room, struct ink_why *why);

@@ -74,7 +74,7 @@ enum ink_kernel_hook { INK_KERNEL_XDP = 0, INK_KERNEL_INGRESS = 1, INK_KERNEL_EG
 
 struct ink_kernel_control {
 	uint32_t version;
-	uint32_t half;     /* the active one */
+	uint32_t half;     /* the active one: generation modulo 2, so a program that reads one knows the other */
 	uint32_t machines; /* how many there are; the same in both halves */
 	uint32_t generation; /* how often the machines were exchanged */
 	uint32_t clock;    /* enum ink_kernel_clock */
@@ -87,7 +87,7 @@ struct ink_kernel_control {
 	uint32_t snap;       /* bytes of a saved packet that reports carry */
 	uint64_t packets;    /* shared; only counted with the test clock: the number of the packet */
 	uint64_t lost;       /* records that found no room in the ring buffer */
-	uint64_t reader;     /* process that follows the ring buffer; 0: none. The tool's business alone */
+	uint64_t reader;     /* who follows the ring buffer: reports.c; 0: nobody. The tool's business alone */
 	uint32_t every;      /* tests: non-zero: every step has a record, as `every` of struct ink_track_options */
 	uint32_t skip;       /* with the test clock: enum ink_skip of the latest packet */
 	uint8_t reserved[168];
@@ -107,7 +107,7 @@ _Static_assert(sizeof(struct ink_kernel_control) == 256, "a quarter of a KiB");
 struct ink_kernel_table {
 	struct ink_line_shape shape;
 	uint32_t base;        /* its first line in the body */
-	uint32_t states;      /* of the table */
+	uint32_t states;      /* that entries can name: all codes below unsure, also those that no machine uses yet */
 	uint32_t state_bits, age_bits, age_top, unsure; /* as in table/coding.h */
 	uint32_t full;        /* enum ink_full */
 	uint32_t side_words;  /* places for side entries; 0: there is no side table */
