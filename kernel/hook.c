@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where packets come from: XDP, and tc ingress and egress of an interface.
+ *
+ *     XDP    a link on a free hook: native, or generic where the driver has no XDP
+ *            libxdp's dispatcher, where one is there already or the hook is free and the kernel takes it
+ *     tc     a tcx link (Linux 6.6), behind the programs that are there
+ *            a filter of a clsact qdisc, at a handle of its own
+ *
+ * Programs of others are never displaced: a link is refused by the kernel where the hook is taken, and a filter
+ * gets a handle that is free. A link ends with its pin. A filter is taken away only if it still is our program.
+ *
+ * Debian's libbpf has no tcx, so its links are made by bpf(2) itself, with the numbers of the kernel's interface.
+ */
+#include "kernel/inside.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/if_link.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+/* --------------------------------------------------------------------- tcx */
+
+enum { TCX_INGRESS = 46, TCX_EGRESS = 47 }; /* enum bpf_attach_type of Linux 6.6 */
+
+/* union bpf_attr for BPF_LINK_CREATE, with the part for tcx. */
+struct link_create {
+	uint32_t program, interface, attach_type, flags;
+	uint32_t relative, zero;
+	uint64_t expected_revision;
+};
+
+static int tcx_link(int program, const struct ink_kernel_place *place)
+{
+	struct link_create attr = {
+		.program = (uint32_t)program,
+		.interface = place->index,
+		.attach_type = place->hook == INK_KERNEL_INGRESS ? TCX_INGRESS : TCX_EGRESS};
+	long fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof attr);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* ------------------------------------------------------------------ clsact */
+
+/* A priority and handle that others hardly choose: "ink". */
+enum { PRIORITY = 0x696e, HANDLE = 0x6b };
+
+static struct bpf_tc_hook tc_hook(const struct ink_kernel_place *place)
+{
+	return (struct bpf_tc_hook){.sz = sizeof(struct bpf_tc_hook),
+				    .ifindex = (int)place->index,
+				    .attach_point = place->hook == INK_KERNEL_INGRESS ? BPF_TC_INGRESS
+										      : BPF_TC_EGRESS};
+}
+
+static uint32_t program_id(int fd)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t length = sizeof info;
+
+	return fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &length) ? info.id : 0;
+}
+
+static int clsact_attach(int program, const struct ink_kernel_place *place)
+{
+	struct bpf_tc_hook hook = tc_hook(place);
+	LIBBPF_OPTS(bpf_tc_opts, o, .handle = HANDLE, .priority = PRIORITY, .prog_fd = program);
+	int error = bpf_tc_hook_create(&hook);
+
+	if (error && error != -EEXIST)
+		return error;
+	return bpf_tc_attach(&hook, &o);
+}
+
+/* The qdisc stays: others may have filters there. */
+static void clsact_detach(const struct ink_kernel_attached *a)
+{
+	struct bpf_tc_hook hook = tc_hook(&a->place);
+	LIBBPF_OPTS(bpf_tc_opts, there, .handle = HANDLE, .priority = PRIORITY);
+	LIBBPF_OPTS(bpf_tc_opts, ours, .handle = HANDLE, .priority = PRIORITY);
+
+	if (!bpf_tc_query(&hook, &there) && there.prog_id && there.prog_id == program_id(a->fd))
+		bpf_tc_detach(&hook, &ours);
+}
+
+/* --------------------------------------------------------------------- XDP */
+
+static int xdp_link(int program, const struct ink_kernel_place *place, uint32_t flags)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, o, .flags = flags);
+	int fd = bpf_link_create(program, (int)place->index, BPF_XDP, &o);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Native, or generic where the driver says that it has no XDP. */
+static int xdp_attach(int program, const struct ink_kernel_place *place)
+{
+	int fd = xdp_link(program, place, XDP_FLAGS_DRV_MODE);
+
+	return fd == -EOPNOTSUPP || fd == -EINVAL ? xdp_link(program, place, XDP_FLAGS_SKB_MODE) : fd;
+}
+
+/* --------------------------------------------------------------------- any */
+
+static const char *const hook_names[INK_KERNEL_HOOKS] = {"XDP", "tc ingress", "tc egress"};
+
+static int fail_to_attach(const struct ink_kernel_place *place, int error, struct ink_why *why)
+{
+	const char *name = place->interface, *hook = hook_names[place->hook];
+
+	if (error == -EBUSY || error == -EEXIST)
+		return ink_fail(why, error, "%s: %s has a program already, which stays", name, hook);
+	if (error == -ENODEV)
+		return ink_fail(why, error, "%s: there is no such interface", name);
+	if (error == -EPERM || error == -EACCES)
+		return ink_fail(why, error, "%s: %s: not allowed: CAP_BPF and CAP_NET_ADMIN are needed", name,
+				hook);
+	return ink_fail(why, error, "%s: %s: %s", name, hook, strerror(-error));
+}
+
+static int attach_at(struct ink_kernel_attached *a, int program)
+{
+	int error;
+
+	a->fd = -1;
+	a->way = INK_WAY_LINK;
+	if (a->place.hook == INK_KERNEL_XDP)
+		return a->fd = xdp_attach(program, &a->place);
+	a->fd = tcx_link(program, &a->place);
+	if (a->fd != -EINVAL)
+		return a->fd;
+	a->way = INK_WAY_CLSACT;
+	error = clsact_attach(program, &a->place);
+	a->fd = error ? -1 : dup(program);
+	return error ? error : a->fd;
+}
+
+int ink_kernel_attach(struct ink_kernel *k, const struct ink_kernel_place *place, struct ink_why *why)
+{
+	struct ink_kernel_attached *a = &k->attached[k->n_places];
+	int fd;
+
+	a->place = *place;
+	if (!a->place.index)
+		a->place.index = if_nametoindex(place->interface);
+	if (!a->place.index)
+		return fail_to_attach(place, -ENODEV, why);
+	if (k->program[place->hook] < 0)
+		return ink_fail(why, -ENOTSUP, "%s: no program for %s", place->interface, hook_names[place->hook]);
+	fd = attach_at(a, k->program[place->hook]);
+	if (fd < 0)
+		return a->fd = -1, fail_to_attach(place, fd, why);
+	k->n_places++;
+	return k->pinned ? ink_kernel_pins_attached(k, a, fd, why) : 0;
+}
+
+/* A link is taken away at once, whoever else has a descriptor of it. */
+static void unhook(struct ink_kernel_attached *a)
+{
+	if (a->way == INK_WAY_LINK && a->fd >= 0)
+		bpf_link_detach(a->fd);
+	if (a->way == INK_WAY_CLSACT)
+		clsact_detach(a);
+	if (a->fd >= 0)
+		close(a->fd);
+	a->fd = -1;
+}
+
+void ink_kernel_unhook_all(struct ink_kernel *k)
+{
+	for (unsigned i = 0; i < k->n_places; i++)
+		unhook(&k->attached[i]);
+	k->n_places = 0;
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Other machines for the same tables, while packets flow.
+ *
+ *     grace      until no program runs that began before the last exchange: it may read the idle half
+ *     write      the new machines into the idle half
+ *     flip       control.generation, control.half
+ *     grace      until no program runs that reads the old half
+ *
+ * The grace period is that of RCU, in which all programs run: membarrier(2) waits for it, or, where the kernel has
+ * that not, the update of a map of maps, which waits for the same.
+ *
+ * Flows keep their codes, counters their slots (numbering.c). Nothing is written before all of it is known to fit.
+ */
+#include "kernel/inside.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+/* ------------------------------------------------------------------- grace */
+
+/* An exchange of an inner map ends when no program has the old one. */
+static int grace_by_map(void)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, o);
+	uint32_t zero = 0;
+	int inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ink_inner", 4, 4, 1, NULL), outer, error;
+
+	if (inner < 0)
+		return -errno;
+	o.inner_map_fd = (uint32_t)inner;
+	outer = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "ink_outer", 4, 4, 1, &o);
+	error = outer < 0 || bpf_map_update_elem(outer, &zero, &inner, 0) ? -errno : 0;
+	if (outer >= 0)
+		close(outer);
+	close(inner);
+	return error;
+}
+
+static int grace(struct ink_why *why)
+{
+	int error;
+
+	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		return 0;
+	error = grace_by_map();
+	return error ? ink_fail(why, error, "the kernel has no grace period: %s", strerror(-error)) : 0;
+}
+
+/* ------------------------------------------------------------------ checking */
+
+static int check_one(const struct ink_kernel *k, unsigned i, const struct ink_machine *old,
+		     const struct ink_machine *new, int no_timeouts, struct ink_why *why)
+{
+	if (strcmp(old->name, new->name) != 0)
+		return ink_fail(why, -EINVAL, "%s:%u:1: machine %s is in the place of %s: names and order stay",
+				new->view.file, new->line, new->name, old->name);
+	if (memcmp(&old->key, &new->key, sizeof old->key) != 0)
+		return ink_fail(why, -EINVAL, "%s:%u:1: machine %s: its flows have another key",
+				new->view.file, new->line, new->name);
+	if (new->view.timeouts && !ink_kernel_tables(k, i)->age_bits && !no_timeouts)
+		return ink_fail(why, -EINVAL,
+				"%s:%u:1: machine %s has time-outs, and its table was made without: "
+				"detach and attach it",
+				new->view.file, new->line, new->name);
+	return 0;
+}
+
+static int check_same(struct ink_kernel *k, const struct ink_kernel_options *o, struct ink_why *why)
+{
+	const struct ink_machines *old = ink_kernel_machines(k);
+	int error = 0;
+
+	if (ink_machines_count(o->machines) != k->n)
+		return ink_fail(why, -EINVAL, "%u machine%s; %s has %u", ink_machines_count(o->machines),
+				ink_plural(ink_machines_count(o->machines)), k->name, k->n);
+	for (unsigned i = 0; i < k->n && !error; i++)
+		error = check_one(k, i, ink_machines_at(old, i), ink_machines_at(o->machines, i), o->no_timeouts,
+				  why);
+	return error;
+}
+
+/* Drops and marks are carried out at the hooks that the set has. */
+static int check(struct ink_kernel *k, const struct ink_kernel_options *options, struct ink_why *why)
+{
+	struct ink_kernel_place places[INK_KERNEL_PLACES];
+	struct ink_kernel_options o = *options;
+	int error;
+
+	o.n_places = ink_kernel_places(k, places);
+	o.places = places;
+	o.enforce = ink_kernel_control(k)->enforce != 0;
+	error = ink_kernel_check(&o, why);
+	return error ? error : check_same(k, options, why);
+}
+
+/* ----------------------------------------------------------------- the half */
+
+struct draft {
+	struct ink_kernel_numbering numbering[INK_KERNEL_MACHINES];
+	struct ink_kernel_half half;
+};
+
+static int number_all(struct ink_kernel *k, struct draft *d, struct ink_why *why)
+{
+	int error = 0;
+
+	for (unsigned i = 0; i < k->n && !error; i++) {
+		error = ink_kernel_numbering_copy(&d->numbering[i], &k->numbering[i]);
+		if (!error)
+			error = ink_kernel_number(&d->numbering[i], ink_machines_at(ink_kernel_machines(k), i),
+						  &k->version->numbers[i], why);
+	}
+	return error;
+}
+
+/* The text has the numbering of the new machines. */
+static int write_text(struct ink_kernel *k, struct draft *d, const struct ink_kernel_options *o)
+{
+	struct ink_kernel_numbering before[INK_KERNEL_MACHINES];
+	int error;
+
+	memcpy(before, k->numbering, sizeof before);
+	memcpy(k->numbering, d->numbering, sizeof before);
+	error = ink_kernel_text_write(&d->half, k, o);
+	memcpy(k->numbering, before, sizeof before);
+	return error;
+}
+
+static int draft_half(struct ink_kernel *k, struct draft *d, const struct ink_kernel_options *o,
+		      struct ink_why *why)
+{
+	uint32_t base[INK_KERNEL_PARTS], idle = !(ink_kernel_control(k)->half & 1);
+	int error;
+
+	for (unsigned i = 0; i < INK_KERNEL_PARTS; i++)
+		base[i] = idle * (k->map[i].entries / INK_KERNEL_HALVES);
+	ink_kernel_half_init(&d->half, base);
+	error = number_all(k, d, why);
+	if (!error)
+		error = ink_kernel_compile_all(k, d->numbering, &d->half, why);
+	return error ? error : write_text(k, d, o);
+}
+
+/* ------------------------------------------------------------------ counters */
+
+/* A slot that no counter had begins at 0; nobody counts there yet. */
+static int clear_slot(struct ink_kernel *k, uint32_t index)
+{
+	int processors = libbpf_num_possible_cpus();
+	uint64_t zeros[4096] = {0};
+
+	if (processors < 0 || processors > 4096)
+		return -EINVAL;
+	if (bpf_map_update_elem(k->map[INK_MAP_COUNTERS].fd, &index, zeros, 0) ||
+	    bpf_map_update_elem(k->map[INK_MAP_WEIGHED].fd, &index, zeros, 0))
+		return -errno;
+	return 0;
+}
+
+static int clear_slots(struct ink_kernel *k, const struct draft *d)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < k->n * INK_KERNEL_COUNTERS && !error; i++) {
+		uint32_t machine = i / INK_KERNEL_COUNTERS, slot = i % INK_KERNEL_COUNTERS;
+		const char *old = k->numbering[machine].counter[slot], *new = d->numbering[machine].counter[slot];
+
+		if (new && (!old || strcmp(old, new) != 0))
+			error = clear_slot(k, i);
+	}
+	return error;
+}
+
+static int sum_of(const struct ink_kernel *k, uint32_t index, uint64_t *total)
+{
+	int processors = libbpf_num_possible_cpus();
+	uint64_t values[4096] = {0};
+
+	if (processors < 0 || processors > 4096)
+		return -EINVAL;
+	if (bpf_map_lookup_elem(k->map[INK_MAP_COUNTERS].fd, &index, values))
+		return -errno;
+	*total = 0;
+	for (int i = 0; i < processors; i++)
+		*total += values[i];
+	return 0;
+}
+
+static int was_weighed(const struct ink_machine *m, const char *name)
+{
+	for (unsigned i = 0; i < m->view.counters; i++)
+		if (!strcmp(m->view.counter_names[i], name))
+			return m->view.counter_global[i];
+	return 1;
+}
+
+/* A condition begins to read a counter: what the processors counted goes to where it looks. */
+static int share_counter(struct ink_kernel *k, uint32_t index)
+{
+	uint64_t total, *shared = (uint64_t *)(void *)(k->map[INK_MAP_WEIGHED].at +
+						       index * k->map[INK_MAP_WEIGHED].stride);
+	uint64_t zeros[4096] = {0};
+	int error = sum_of(k, index, &total);
+
+	if (error || !total)
+		return error;
+	__atomic_fetch_add(shared, total, __ATOMIC_RELAXED);
+	return bpf_map_update_elem(k->map[INK_MAP_COUNTERS].fd, &index, zeros, 0) ? -errno : 0;
+}
+
+/* After the exchange, when nobody counts in the old way any more. */
+static void share_counters(struct ink_kernel *k)
+{
+	const struct ink_kernel_version *v = k->version, *before = v->before;
+	const struct ink_machines *old = before->machines ? before->machines : before->borrowed;
+
+	for (unsigned i = 0; i < k->n; i++) {
+		const struct ink_machine *m = ink_machines_at(ink_kernel_machines(k), i);
+
+		for (unsigned j = 0; j < m->view.counters; j++)
+			if (m->view.counter_global[j] &&
+			    !was_weighed(ink_machines_at(old, i), m->view.counter_names[j]))
+				share_counter(k, i * INK_KERNEL_COUNTERS + v->numbers[i].slot_of[j]);
+	}
+}
+
+/* ---------------------------------------------------------------- exchanging */
+
+static void flip(struct ink_kernel *k)
+{
+	struct ink_kernel_control *c = ink_kernel_controls(k);
+	uint32_t generation = c->generation + 1;
+
+	__atomic_store_n(&c->generation, generation, __ATOMIC_RELEASE);
+	__atomic_store_n(&c->half, generation & 1, __ATOMIC_RELEASE);
+}
+
+/* Ticks of another length: the next packet, or the timer, begins a new origin. */
+static void restart_clocks(struct ink_kernel *k)
+{
+	const struct ink_kernel_version *before = k->version->before;
+	const struct ink_machines *old = before->machines ? before->machines : before->borrowed;
+
+	for (unsigned i = 0; i < k->n; i++) {
+		uint32_t *started = &ink_kernel_tables(k, i)->started;
+
+		if (ink_machines_at(old, i)->view.tick !=
+			    ink_machines_at(ink_kernel_machines(k), i)->view.tick &&
+		    __atomic_load_n(started, __ATOMIC_ACQUIRE))
+			__atomic_store_n(started, 2, __ATOMIC_RELEASE);
+	}
+}
+
+static void adopt(struct ink_kernel *k, struct draft *d)
+{
+	for (unsigned i = 0; i < INK_KERNEL_MACHINES; i++) {
+		ink_kernel_numbering_free(&k->numbering[i]);
+		k->numbering[i] = d->numbering[i];
+	}
+	memset(d->numbering, 0, sizeof d->numbering);
+}
+
+static int exchange(struct ink_kernel *k, struct draft *d, const struct ink_kernel_options *o,
+		    struct ink_why *why)
+{
+	int error = draft_half(k, d, o, why);
+
+	if (!error)
+		error = grace(why);
+	if (!error)
+		error = ink_kernel_half_write(k, &d->half, why);
+	if (!error)
+		error = clear_slots(k, d);
+	if (error)
+		return error;
+	flip(k);
+	restart_clocks(k);
+	adopt(k, d);
+	error = grace(why);
+	share_counters(k);
+	return error;
+}
+
+static void draft_free(struct draft *d)
+{
+	for (unsigned i = 0; i < INK_KERNEL_MACHINES; i++)
+		ink_kernel_numbering_free(&d->numbering[i]);
+	ink_kernel_half_free(&d->half);
+}
+
+static int reload(struct ink_kernel *k, const struct ink_kernel_options *o, struct ink_why *why)
+{
+	uint32_t generation = ink_kernel_control(k)->generation;
+	struct draft d = {.half = {{{0}}}};
+	int error = check(k, o, why);
+
+	if (!error)
+		error = ink_kernel_version_make(k, o, generation + 1, why);
+	if (error)
+		return error;
+	error = exchange(k, &d, o, why);
+	draft_free(&d);
+	if (ink_kernel_control(k)->generation == generation)
+		ink_kernel_version_drop(k);
+	return error;
+}
+
+int ink_kernel_reload(struct ink_kernel *k, const struct ink_kernel_options *options, struct ink_why *why)
+{
+	int error = ink_kernel_pins_lock(k, why);
+
+	if (error)
+		return error;
+	error = ink_kernel_renew(k, why);
+	if (!error)
+		error = reload(k, options, why);
+	ink_kernel_pins_unlock(k);
+	return error;
+}
