@@ -178,18 +178,6 @@ static int size_tables(struct making *m, const struct kernel_request *r)
 	return choose_seed(m, r->seed);
 }
 
-/* The name of the first interface; a name of a pin has no dots. */
-static const char *name_of(const struct kernel_request *r, char name[INTERFACE_NAME])
-{
-	if (r->name)
-		return r->name;
-	strcpy(name, r->interfaces.name[0]);
-	for (char *c = name; *c; c++)
-		if (*c == '.')
-			*c = '_';
-	return name;
-}
-
 static void fill_options(struct making *m, const struct kernel_request *r)
 {
 	struct ink_kernel_options *o = &m->options;
@@ -248,7 +236,6 @@ static int make(struct making *m, const struct kernel_request *r)
 int kernel_attach(const struct kernel_request *r)
 {
 	struct making *m = calloc(1, sizeof *m);
-	char name[INTERFACE_NAME];
 	int error = m ? load_machines(m, r, NULL) : cli_failed("no memory");
 
 	if (!error)
@@ -259,7 +246,7 @@ int kernel_attach(const struct kernel_request *r)
 		error = size_tables(m, r);
 	if (!error) {
 		fill_options(m, r);
-		m->options.name = name_of(r, name);
+		m->options.name = r->name ? r->name : r->interfaces.name[0];
 		error = make(m, r);
 	}
 	free_making(m);
@@ -325,6 +312,6 @@ int kernel_detach(const struct kernel_request *r)
 
 	ink_kernel_close(kernel);
 	if (error)
-		return cli_failed("%s: %s", set, why.text);
+		return cli_failed("%s", why.text);
 	return kernel ? CLI_DONE : CLI_FAILED;
 }

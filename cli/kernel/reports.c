@@ -193,7 +193,7 @@ static int listen_and_follow(struct following *f)
 	int result, closed;
 
 	if (ink_kernel_listen(f->kernel, take, f, &why))
-		return cli_failed("%s: %s", f->set, why.text);
+		return cli_failed("%s", why.text);
 	f->lost = ink_kernel_control(f->kernel)->lost;
 	result = open_output(f);
 	if (!result)

@@ -85,6 +85,6 @@ struct ink_kernel *sets_open(const char *word, char name[INK_KERNEL_PATH + 1])
 	strcpy(name, sets.name[found]);
 	kernel = ink_kernel_open(name, &why);
 	if (!kernel)
-		cli_failed("%s: %s", name, why.text);
+		cli_failed("%s", why.text);
 	return kernel;
 }

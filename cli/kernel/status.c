@@ -48,8 +48,8 @@ static void show_packets(const struct set_status *s)
 
 static void show_reports(const struct set_status *s)
 {
-	if (s->control->reader)
-		printf("%-*sread by process %" PRIu64 "\n", CLI_LABEL_WIDTH, "reports", s->control->reader);
+	if (s->reader)
+		printf("%-*sread by process %u\n", CLI_LABEL_WIDTH, "reports", s->reader);
 	else
 		printf("%-*sread by nobody (inkling reports %s)\n", CLI_LABEL_WIDTH, "reports", s->name);
 	cli_line(stdout, "", "lost for lack of room", s->control->lost);

@@ -23,6 +23,7 @@ struct set_status {
 	char name[INK_KERNEL_PATH + 1];
 	const struct ink_kernel_control *control;
 	struct places places;
+	unsigned reader; /* the process that follows the reports, or 0 */
 	unsigned n;
 	struct machine_status at[INK_KERNEL_MACHINES];
 };

@@ -93,8 +93,8 @@ void status_record(FILE *to, const struct set_status *s)
 	fprintf(to, ",\"enforce\":%s", c->enforce ? "true" : "false");
 	put_number(to, "reloaded", c->generation);
 	put_number(to, "reports_lost", c->lost);
-	if (c->reader)
-		put_number(to, "reader", c->reader);
+	if (s->reader)
+		put_number(to, "reader", s->reader);
 	else
 		fputs(",\"reader\":null", to);
 	put_packets(to, &s->at[0].counts);

@@ -112,14 +112,14 @@ static int take_mark_bit(const char *text, void *to)
 	return 0;
 }
 
-/* A name of a pin. The kernel keeps names with dots for itself. */
+/* It becomes the name of a folder. */
 static int take_name(const char *text, void *to)
 {
 	enum { LONGEST = 63 };
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 	size_t length = strlen(text);
 
-	if (!length || length > LONGEST || text[strspn(text, letters)] || *text == '-')
+	if (!length || length > LONGEST || text[strspn(text, letters)] || *text == '-' || *text == '.')
 		return -EINVAL;
 	*(const char **)to = text;
 	return 0;
@@ -146,7 +146,7 @@ static const struct cli_option attach_options[] = {
 	 .how = CLI_OWN,
 	 .at = AT(name),
 	 .take = take_name,
-	 .shape = "up to 63 letters, digits, '_' and '-'"},
+	 .shape = "up to 63 letters, digits, '.', '_' and '-', the first of which is a letter, a digit or '_'"},
 	{.name = "enforce", .how = CLI_FLAG, .at = AT(enforce)},
 	{.name = "dry-run", .how = CLI_FLAG, .at = AT(dry_run)},
 	CLI_FLOWS(AT(room.flows)),
