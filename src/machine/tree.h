@@ -15,6 +15,7 @@
 #include <inkling/machine.h>
 
 #include "machine/arena.h"
+#include "machine/field.h"
 #include "machine/text.h"
 
 enum {
@@ -47,38 +48,6 @@ struct ink_name {
 
 /* ------------------------------------------------------------------ tests */
 
-/* What a test looks at. */
-enum ink_field {
-	INK_FIELD_VERSION,
-	INK_FIELD_PROTOCOL,
-	INK_FIELD_TCP_FLAG, /* ranges[0].low is the bit */
-	INK_FIELD_SPORT,
-	INK_FIELD_DPORT,
-	INK_FIELD_PORT, /* either */
-	INK_FIELD_SHOST,
-	INK_FIELD_DHOST,
-	INK_FIELD_HOST, /* either */
-	INK_FIELD_LENGTH,
-	INK_FIELD_PAYLOAD,
-	INK_FIELD_TTL,
-	INK_FIELD_TOS,
-	INK_FIELD_VLAN,
-	INK_FIELD_DEPTH,
-	INK_FIELD_ICMP_TYPE,
-	INK_FIELD_ICMP_CODE,
-	INK_FIELD_FRAGMENT,
-	INK_FIELD_FROM_HIGH,
-	INK_FIELD_RTP,
-	INK_FIELD_RTP_TYPE,
-	INK_FIELD_TS,
-	INK_FIELD_NAL,
-	INK_FIELD_PICTURE, /* 1 I, 2 P, 3 B; 0: none starts */
-	INK_FIELD_BEGINS,
-	INK_FIELD_CHANCE,
-	INK_FIELD_COUNTER,
-	INK_FIELD_FILTER
-};
-
 struct ink_range {
 	uint64_t low, high; /* both belong to it */
 };
@@ -87,8 +56,6 @@ struct ink_prefix {
 	uint8_t address[16]; /* IPv4 in the first 4; bits behind the prefix count for nothing */
 	uint8_t version, bits;
 };
-
-enum ink_compare { INK_EQ, INK_NE, INK_LT, INK_LE, INK_GT, INK_GE };
 
 /* A counter beside a number, or beside a share of another counter. */
 struct ink_against {
