@@ -208,7 +208,7 @@ static inline enum ink_layer ink_ends_well(struct ink_walk *w, struct ink_packet
 	p->transport = w->at;
 	p->payload_wire = sent > header ? sent - header : 0;
 	ink_pass(w, header);
-	p->payload = ink_payload_here(w);
+	p->payload = ink_place_here(w);
 	p->payload_captured = w->end - w->at;
 	return ink_ends(w, INK_NOT_SKIPPED);
 }
@@ -480,7 +480,7 @@ static inline int ink_parse_plain(struct ink_packet *p, const uint8_t *f)
 	if (header < 20 || end < skip)
 		return 0;
 	ink_parse_clear(p);
-	p->payload = ink_payload_at(f, skip);
+	p->payload = ink_place_at(f, skip);
 	p->payload_captured = end - skip;
 	p->payload_wire = wire - skip;
 	p->network = 14;

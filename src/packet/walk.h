@@ -154,7 +154,7 @@ static inline const uint8_t *ink_here(const struct ink_walk *w)
 #endif
 
 /* A place in the frame as packet.payload has it. In the kernel it is a number: maps hold no pointers. */
-static inline const uint8_t *ink_payload_at(const uint8_t *frame, uint32_t at)
+static inline const uint8_t *ink_place_at(const uint8_t *frame, uint32_t at)
 {
 #ifdef __bpf__
 	(void)frame;
@@ -164,12 +164,12 @@ static inline const uint8_t *ink_payload_at(const uint8_t *frame, uint32_t at)
 #endif
 }
 
-static inline const uint8_t *ink_payload_here(const struct ink_walk *w)
+static inline const uint8_t *ink_place_here(const struct ink_walk *w)
 {
 #ifdef __bpf__
-	return ink_payload_at(w->copy, w->at);
+	return ink_place_at(w->copy, w->at);
 #else
-	return ink_payload_at(w->frame, w->at);
+	return ink_place_at(w->frame, w->at);
 #endif
 }
 
