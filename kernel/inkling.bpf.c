@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The programs at XDP and at tc, ingress and egress.
+ *
+ *     begin    which machines, what time
+ *     parse    packet.bpf.h
+ *     run      run.bpf.h: events, ids, steps and what they do; the payload is copied on the way
+ *     report   act.bpf.h: records, with the packet's bytes if it is saved
+ *     verdict  carried out only if control.enforce says so
+ *
+ * A packet is stepped at the first hook that it comes to. XDP leaves a word in front of it for tc (control.xdp_meta),
+ * and tc a bit in its mark for the hooks of other interfaces (control.mark_bit).
+ *
+ * Where nothing is enforced, whoever is attached next decides: XDP_PASS, and at tc TC_ACT_UNSPEC, which is the same
+ * number as TCX_NEXT.
+ */
+#include <linux/pkt_cls.h>
+
+#include "kernel/packet.bpf.h"
+#include "kernel/run.bpf.h"
+
+char ink_license[] SEC("license") = "Dual BSD/GPL"; /* which those who own the machine may call their helpers with */
+
+/* ------------------------------------------------------------------ any hook */
+
+static inline uint64_t ink_clock(const struct ink_kernel_control *o)
+{
+	return o->clock == INK_KERNEL_TEST ? o->test_clock : bpf_ktime_get_boot_ns();
+}
+
+/* With the test clock all processors count together. */
+static inline uint64_t ink_number(struct ink_work *w, struct ink_kernel_control *o)
+{
+	if (o->clock == INK_KERNEL_TEST)
+		return __sync_fetch_and_add(&o->packets, 1) + 1;
+	return w->number + 1;
+}
+
+static inline struct ink_work *ink_arrive(struct ink_kernel_control *o, uint32_t hook, uint32_t interface)
+{
+	struct ink_work *w = INK_AT(works, 0);
+
+	if (!w)
+		return NULL;
+	w->hook = hook;
+	w->interface = interface;
+	w->clock = ink_clock(o);
+	w->number = ink_number(w, o);
+	return w;
+}
+
+/* How much of the frame the records need, and has not been copied: 0, none. */
+static inline uint32_t ink_more_to_save(struct ink_work *w, const struct ink_kernel_control *o)
+{
+	uint32_t bytes = ink_least_of(ink_least_of(w->whole, o->snap), INK_COPY - INK_TAG);
+
+	w->saved_bytes = w->saves ? bytes : 0;
+	return w->saved_bytes > w->walk.copied ? w->saved_bytes : 0;
+}
+
+/* The packet was stepped at an earlier hook. That is counted for the first machine alone. */
+static inline void ink_count_again(void)
+{
+	struct ink_kernel_counts *n = INK_AT(counts, 0);
+
+	if (n)
+		n->again++;
+}
+
+/* ----------------------------------------------------------------------- XDP */
+
+static inline void ink_run_xdp(struct ink_work *w, struct xdp_md *ctx)
+{
+	if (!ink_run(w))
+		return;
+	payload_load_xdp(ctx, &w->packet, (uint32_t)(uint64_t)w->packet.payload);
+	w->has_payload = 1;
+	ink_run(w);
+}
+
+static inline void ink_report_xdp(struct ink_work *w, struct xdp_md *ctx, const struct ink_kernel_control *o)
+{
+	uint32_t bytes = ink_more_to_save(w, o);
+
+	if (!w->n_records)
+		return;
+	if (bytes && ink_copy_xdp(w, ctx, bytes))
+		w->saved_bytes = 0;
+	ink_report(w);
+}
+
+/* A driver that has no room for it leaves the packet to be stepped again; the tool tries that when it attaches. */
+static inline void ink_leave_meta(struct xdp_md *ctx)
+{
+	uint32_t *meta;
+
+	if (bpf_xdp_adjust_meta(ctx, -(int)sizeof *meta))
+		return;
+	meta = (uint32_t *)(uint64_t)ctx->data_meta;
+	if ((uint8_t *)(meta + 1) <= (uint8_t *)(uint64_t)ctx->data)
+		*meta = INK_KERNEL_META;
+}
+
+SEC("xdp.frags")
+int ink_xdp(struct xdp_md *ctx)
+{
+	struct ink_kernel_control *o = INK_AT(control, 0);
+	struct ink_work *w = o ? ink_arrive(o, INK_KERNEL_XDP, ctx->ingress_ifindex) : NULL;
+
+	if (!w || ink_parse_xdp(w, ctx))
+		return XDP_PASS;
+	ink_begin_packet(w, o);
+	ink_run_xdp(w, ctx);
+	ink_report_xdp(w, ctx, o);
+	if (w->drop && o->enforce)
+		return XDP_DROP;
+	if (o->xdp_meta)
+		ink_leave_meta(ctx);
+	return XDP_PASS;
+}
+
+/* ------------------------------------------------------------------------ tc */
+
+static inline int ink_has_meta(const struct __sk_buff *skb)
+{
+	const uint32_t *meta = (const uint32_t *)(uint64_t)skb->data_meta;
+
+	return (const uint8_t *)(meta + 1) <= (const uint8_t *)(uint64_t)skb->data && *meta == INK_KERNEL_META;
+}
+
+/* Every packet that comes by has the bit from here on. */
+static inline int ink_was_stepped(struct __sk_buff *skb, const struct ink_kernel_control *o, uint32_t hook)
+{
+	uint32_t bit = o->mark_bit, before = bit & skb->mark;
+
+	if (bit && !before)
+		skb->mark |= bit;
+	return before || (hook == INK_KERNEL_INGRESS && o->xdp_meta && ink_has_meta(skb));
+}
+
+static inline void ink_run_skb(struct ink_work *w, struct __sk_buff *skb)
+{
+	if (!ink_run(w))
+		return;
+	payload_load_skb(skb, &w->packet, (uint32_t)(uint64_t)w->packet.payload - w->shift);
+	w->has_payload = 1;
+	ink_run(w);
+}
+
+static inline void ink_report_skb(struct ink_work *w, struct __sk_buff *skb, const struct ink_kernel_control *o)
+{
+	uint32_t bytes = ink_more_to_save(w, o);
+
+	if (!w->n_records)
+		return;
+	if (bytes && ink_copy_skb(w, skb, bytes))
+		w->saved_bytes = 0;
+	ink_report(w);
+}
+
+static inline int ink_enforce(const struct ink_work *w, struct __sk_buff *skb, const struct ink_kernel_control *o)
+{
+	if (!o->enforce)
+		return TC_ACT_UNSPEC;
+	if (w->marks)
+		skb->mark = (w->mark & ~o->mark_bit) | (skb->mark & o->mark_bit);
+	return w->drop ? TC_ACT_SHOT : TC_ACT_UNSPEC;
+}
+
+static inline int ink_tc(struct __sk_buff *skb, uint32_t hook)
+{
+	struct ink_kernel_control *o = INK_AT(control, 0);
+	struct ink_work *w;
+
+	if (!o)
+		return TC_ACT_UNSPEC;
+	if (ink_was_stepped(skb, o, hook)) {
+		ink_count_again();
+		return TC_ACT_UNSPEC;
+	}
+	w = ink_arrive(o, hook, skb->ifindex);
+	if (!w || ink_parse_skb(w, skb))
+		return TC_ACT_UNSPEC;
+	ink_begin_packet(w, o);
+	ink_run_skb(w, skb);
+	ink_report_skb(w, skb, o);
+	return ink_enforce(w, skb, o);
+}
+
+SEC("tc")
+int ink_ingress(struct __sk_buff *skb)
+{
+	return ink_tc(skb, INK_KERNEL_INGRESS);
+}
+
+SEC("tc")
+int ink_egress(struct __sk_buff *skb)
+{
+	return ink_tc(skb, INK_KERNEL_EGRESS);
+}

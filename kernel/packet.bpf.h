@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From a frame to a parsed packet, with the parser of packet/parse.h.
+ *
+ *     XDP    |frame                          |      as it came
+ *     tc     |12 bytes|      |type, ...      |      the kernel took the outer VLAN tag away
+ *            |12 bytes|81 00 |tag, type, ... |      and here it is put back, as libpcap does
+ *
+ * The first 256 bytes are copied, and the parser walks over them. If a header begins behind them, which no usual
+ * packet has, up to 16 KiB are copied and walked over again. Headers behind these are taken for missing: the packet is
+ * `truncated`. `wire` and `captured` are the length of the frame.
+ *
+ * A packet of TCP or UDP that the card will cut, or that GRO has joined, has the headers of one and the payload of
+ * many. It is parsed as the first of them:
+ *
+ *     |headers|payload of the first|of the second|of the third|
+ *     <--------- packet ---------->
+ *     length = 3 headers and all payload, segments = 3
+ */
+#ifndef INKLING_KERNEL_PACKET_BPF_H
+#define INKLING_KERNEL_PACKET_BPF_H
+
+#include "kernel/work.bpf.h"
+
+enum { INK_TAG = 4, INK_TAG_AT = 12 };
+
+/* ---------------------------------------------------------------- the parser */
+
+static long ink_parse_layer(uint32_t i, struct ink_loop *c)
+{
+	struct ink_work *w = c->work;
+
+	(void)i;
+	w->layer = ink_step_layer(&w->walk, &w->packet, (enum ink_layer)w->layer);
+	return w->layer == INK_LAYER_END;
+}
+
+static inline void ink_parse_layers(struct ink_work *w)
+{
+	ink_parse_clear(&w->packet);
+	ink_walk_start(&w->walk, &w->packet, 0);
+	w->walk.far = 0;
+	w->layer = INK_LAYER_ETHERNET;
+	INK_LOOP(INK_MAX_LAYERS, ink_parse_layer, w);
+	if (w->layer != INK_LAYER_END)
+		w->walk.skip = INK_SKIP_TOO_DEEP;
+	ink_parse_finish(&w->walk, &w->packet);
+}
+
+/* 0: a header is behind what was copied. */
+INK_PART ink_parse_copy(struct ink_work *w)
+{
+	if (!w)
+		return 1;
+	if (ink_is_plain(&w->packet, w->walk.copy) && ink_parse_plain(&w->packet, w->walk.copy))
+		return 1;
+	ink_parse_layers(w);
+	return !w->walk.far;
+}
+
+/* A frame of that many bytes, of which `copied` are here. */
+static inline int ink_parse_frame(struct ink_work *w, uint32_t length, uint32_t copied)
+{
+	struct ink_packet *p = &w->packet;
+
+	p->frame = NULL;
+	p->time = p->clock = w->clock;
+	p->captured = p->wire = length;
+	w->walk.copied = copied;
+	w->whole = length;
+	w->segments = 1;
+	w->bundle = 0;
+	return ink_parse_copy(w);
+}
+
+/* ---------------------------------------------------------------- at XDP */
+
+static inline int ink_copy_xdp(struct ink_work *w, struct xdp_md *ctx, uint64_t bytes)
+{
+	INK_SEEN(bytes);
+	if (bytes - 1 >= INK_COPY)
+		return -1;
+	return (int)bpf_xdp_load_bytes(ctx, 0, w->walk.copy, bytes);
+}
+
+static inline int ink_parse_xdp(struct ink_work *w, struct xdp_md *ctx)
+{
+	uint32_t length = (uint32_t)bpf_xdp_get_buff_len(ctx);
+	uint32_t copied = length < INK_KERNEL_HEAD ? length : INK_KERNEL_HEAD;
+
+	w->shift = 0;
+	if (ink_copy_xdp(w, ctx, copied))
+		return -1;
+	if (!ink_parse_frame(w, length, copied)) {
+		copied = length < INK_COPY ? length : INK_COPY;
+		if (!ink_copy_xdp(w, ctx, copied))
+			ink_parse_frame(w, length, copied);
+	}
+	w->length = w->packet.wire;
+	w->payload = w->packet.payload_wire;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- at tc */
+
+/* The first bytes move to the front, and the tag stands behind them. */
+static inline void ink_put_tag(struct ink_work *w, const struct __sk_buff *skb)
+{
+	uint32_t *at = (uint32_t *)w->walk.copy;
+	uint32_t type = (uint16_t)skb->vlan_proto, tag = __builtin_bswap16((uint16_t)skb->vlan_tci);
+
+	at[0] = at[1];
+	at[1] = at[2];
+	at[2] = at[3];
+	at[3] = type | tag << 16;
+}
+
+/* `bytes` of the frame, the tag included. A frame always has its addresses. */
+static inline int ink_copy_skb(struct ink_work *w, struct __sk_buff *skb, uint64_t bytes)
+{
+	int failed;
+
+	bytes -= w->shift;
+	INK_SEEN(bytes);
+	if (bytes - 1 >= INK_COPY - INK_TAG)
+		return -1;
+	if (!w->shift)
+		return (int)bpf_skb_load_bytes(skb, 0, w->walk.copy, bytes);
+	failed = (int)bpf_skb_load_bytes(skb, 0, w->walk.copy + INK_TAG, bytes);
+	if (!failed)
+		ink_put_tag(w, skb);
+	return failed;
+}
+
+static inline uint32_t ink_least_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Is the payload of UDP, as far as its first byte tells, RTP? */
+static inline uint32_t ink_looks_like_rtp(const struct ink_work *w)
+{
+	uint32_t at = (uint32_t)(uint64_t)w->packet.payload;
+
+	return w->packet.protocol == INK_PROTOCOL_UDP && at < w->walk.copied &&
+	       w->walk.copy[at & (INK_COPY - 1)] >> 6 == 2;
+}
+
+/* The first of the packets that are in it. */
+static inline void ink_cut(struct ink_work *w, uint32_t size, uint32_t segments)
+{
+	struct ink_packet *p = &w->packet;
+	uint32_t headers = (uint32_t)(uint64_t)p->payload, all = p->payload_captured;
+
+	if (p->skip != INK_NOT_SKIPPED || all <= size)
+		return;
+	w->segments = segments ? segments : (all + size - 1) / size;
+	w->length = all + (uint64_t)headers * w->segments;
+	w->payload = all;
+	w->bundle = ink_looks_like_rtp(w);
+	p->captured = p->wire = headers + size;
+	p->payload_captured = p->payload_wire = size;
+}
+
+static inline int ink_parse_skb(struct ink_work *w, struct __sk_buff *skb)
+{
+	uint32_t length = skb->len, copied;
+
+	w->shift = skb->vlan_present ? INK_TAG : 0;
+	length += w->shift;
+	copied = ink_least_of(length, INK_KERNEL_HEAD);
+	if (ink_copy_skb(w, skb, copied))
+		return -1;
+	if (!ink_parse_frame(w, length, copied)) {
+		copied = ink_least_of(length, INK_COPY - INK_TAG);
+		if (!ink_copy_skb(w, skb, copied))
+			ink_parse_frame(w, length, copied);
+	}
+	w->length = w->packet.wire;
+	w->payload = w->packet.payload_wire;
+	if (skb->gso_size)
+		ink_cut(w, skb->gso_size, skb->gso_segs);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The machines over a packet, one after the other: as packet/stage.c with a block of one packet.
+ *
+ *     for each machine
+ *         ticks that are due (with the test clock; else a timer makes them)
+ *         what earlier machines told it, in order        key, id, event --> step --> action
+ *         the packet's own event                         classify, key, id --> step --> action
+ *
+ * That is one loop over steps, so that a step and its action are verified once. If a machine needs the payload, the
+ * loop stops in front of it; the program copies the payload and begins the loop again, where it was.
+ */
+#ifndef INKLING_KERNEL_RUN_BPF_H
+#define INKLING_KERNEL_RUN_BPF_H
+
+#include "base/siphash.h"
+#include "kernel/absent.bpf.h"
+#include "kernel/act.bpf.h"
+#include "kernel/classify.bpf.h"
+#include "kernel/work.bpf.h"
+
+/* ---------------------------------------------------------------- key and id */
+
+/* SipHash of a key's words; see base/siphash.h, which takes bytes. */
+static inline uint64_t ink_id_of(const uint64_t secret[2], const uint64_t *key, uint32_t ipv4)
+{
+	struct ink_sip sip = ink_sip_start(secret);
+
+	ink_sip_absorb(&sip, ink_key_order(key[0]));
+	ink_sip_absorb(&sip, ink_key_order(key[1]));
+	if (!ipv4) {
+		ink_sip_absorb(&sip, ink_key_order(key[2]));
+		ink_sip_absorb(&sip, ink_key_order(key[3]));
+		ink_sip_absorb(&sip, ink_key_order(key[4]));
+	}
+	ink_sip_absorb(&sip, (uint64_t)(ipv4 ? INK_KEY_IPV4 : INK_KEY_IPV6) << 56);
+	return ink_sip_finish(&sip);
+}
+
+/* w->step.id becomes that of the flow in the step's direction. 0: the packet has no such key. */
+INK_PART ink_identify(struct ink_work *w)
+{
+	const struct ink_kernel_machine *m = w ? INK_AT(machines, w->half + w->machine) : NULL;
+	const struct ink_kernel_table *t = m ? INK_AT(tables, w->machine) : NULL;
+	int turned;
+
+	if (!t || !ink_has_key(&w->packet, &m->key))
+		return 0;
+	turned = ink_key_turned(&w->packet, &m->key, w->step.reversed);
+	ink_key_write_turned(&w->packet, &m->key, turned, (uint8_t *)w->key);
+	w->step.id = ink_id_of(t->secret, w->key, w->packet.version == 4);
+	return 1;
+}
+
+/* --------------------------------------------------------------------- tails */
+
+static long ink_look_back(uint32_t i, struct ink_loop *c)
+{
+	struct ink_work *w = c->work;
+
+	if (i >= w->n_made || i >= INK_STEPS)
+		return 1;
+	w->found = w->made[i].id == w->step.id;
+	if (w->found)
+		w->step.tail = (uint8_t)w->made[i].tail;
+	return (long)w->found;
+}
+
+/*
+ * What the flow's previous packet left; 0 if nothing did. The state has it, until a step of this packet stores its own:
+ * then an earlier step of the packet in this flow knows.
+ */
+INK_PART ink_find_tail(struct ink_work *w)
+{
+	const struct ink_kernel_machine *m = w ? INK_AT(machines, w->half + w->machine) : NULL;
+	const struct ink_kernel_state *s;
+	int state;
+
+	if (!m)
+		return 0;
+	w->step.tail = 0;
+	state = ink_table_peek(w->machine, w->step.id);
+	s = state >= 0 ? INK_AT(states, m->states_at + (uint32_t)state) : NULL;
+	if (!s)
+		return 0;
+	w->step.tail = s->tail;
+	INK_LOOP(INK_STEPS, ink_look_back, w);
+	return 0;
+}
+
+static inline void ink_remember(struct ink_work *w)
+{
+	uint32_t n = w->n_made;
+
+	if (n >= INK_STEPS)
+		return;
+	w->made[n].id = w->step.id;
+	w->made[n].tail = w->step.tail;
+	w->n_made = n + 1;
+}
+
+/* -------------------------------------------------------------------- a step */
+
+static inline void ink_note_step(struct ink_work *w, struct ink_kernel_counts *n)
+{
+	const struct ink_made *s = &w->step;
+
+	n->steps++;
+	n->begun += s->from == INK_ABSENT && s->to != INK_ABSENT;
+	n->unsure += s->from == INK_DONT_KNOW;
+	n->refused += s->refused;
+	n->told += s->teller != 0;
+}
+
+/* The event as the rules number it, from the low or the high end. */
+static inline uint32_t ink_compiled_event(struct ink_work *w, const struct ink_kernel_machine *m,
+					  const struct ink_kernel_event *e, uint32_t high)
+{
+	uint32_t side = e->sides == 1 ? 0 : high & 1;
+	uint32_t tail = m->tails > 1 ? ink_tail_left(w) : 0;
+
+	return e->base + side * m->tails + tail;
+}
+
+/* Makes w->step: id and event are known. */
+INK_PART ink_make_step(struct ink_work *w)
+{
+	struct ink_kernel_counts *n = w ? INK_AT(counts, w->machine) : NULL;
+	uint64_t move;
+
+	if (!n)
+		return 0;
+	move = ink_table_step(w->machine, w->step.id, w->step.event);
+	if (ink_move_given_up(move)) {
+		n->given_up++;
+		return 0;
+	}
+	w->step.from = (int16_t)ink_move_from(move);
+	w->step.to = (int16_t)ink_move_to(move);
+	w->step.action = (uint16_t)ink_move_action(move);
+	w->step.refused = ink_move_refused(move);
+	ink_note_step(w, n);
+	ink_remember(w);
+	return w->step.action;
+}
+
+/* ----------------------------------------------------------- what was told */
+
+/* Takes the next event that was told. 0: there is none. */
+static inline int ink_take_told(struct ink_work *w, const struct ink_kernel_machine *m)
+{
+	uint32_t to = w->machine & (INK_KERNEL_MACHINES - 1);
+	const struct ink_heard *h = &w->heard[(w->first[to] - 1) & (INK_KERNEL_TOLD - 1)];
+	const struct ink_kernel_event *e = INK_AT(events, m->events_at + h->event);
+
+	w->first[to] = h->next;
+	w->step.teller = h->teller;
+	w->step.reversed = (uint8_t)h->reversed;
+	if (!e || h->event >= m->written || !ink_identify(w))
+		return 0;
+	if (m->tails > 1)
+		ink_find_tail(w);
+	w->step.event = (uint16_t)ink_compiled_event(w, m, e, w->packet.flags ^ h->reversed);
+	return 1;
+}
+
+/* ------------------------------------------------------------------ its own */
+
+static inline void ink_note_packet(const struct ink_work *w, struct ink_kernel_counts *n, uint32_t eventless)
+{
+	n->packets += w->segments;
+	n->skipped[w->packet.skip & 15] += w->segments;
+	if (eventless && w->packet.skip == INK_NOT_SKIPPED)
+		n->eventless += w->segments;
+	if (w->segments == 1)
+		return;
+	n->segments += w->segments;
+	n->bundles += w->bundle;
+}
+
+/* A reverse event is about the flow of the other direction; the tail is that of the packet's own. */
+static inline int ink_take_own(struct ink_work *w, const struct ink_kernel_machine *m)
+{
+	struct ink_kernel_counts *n = INK_AT(counts, w->machine);
+	const struct ink_kernel_event *e;
+	uint32_t event;
+
+	w->step.teller = w->step.reversed = 0;
+	if (m->tails > 1 && w->packet.skip == INK_NOT_SKIPPED && ink_identify(w))
+		ink_find_tail(w);
+	event = ink_written_event(w, m);
+	e = event < m->written ? INK_AT(events, m->events_at + event) : NULL;
+	if (n)
+		ink_note_packet(w, n, !e);
+	if (!e)
+		return 0;
+	w->step.event = (uint16_t)ink_compiled_event(w, m, e, w->packet.flags);
+	w->step.reversed = e->reverse;
+	return ink_identify(w);
+}
+
+/* ------------------------------------------------------------------ the loop */
+
+/* A payload that there is is read only by machines that look at it. */
+static inline int ink_needs_payload(const struct ink_work *w, const struct ink_kernel_machine *m)
+{
+	return m->payload && !w->has_payload && w->packet.payload_captured;
+}
+
+/* Once for each machine. 0: the payload is needed first. */
+static inline int ink_begin_machine(struct ink_work *w, const struct ink_kernel_machine *m)
+{
+	if (w->begun > w->machine)
+		return 1;
+	if (ink_needs_payload(w, m)) {
+		w->wants_payload = 1;
+		return 0;
+	}
+	ink_time_pass(w->machine, w->clock);
+	w->begun = w->machine + 1;
+	w->n_made = 0;
+	return 1;
+}
+
+/* One step, or the packet's own event, which may be none, and the machine is done. */
+static long ink_run_next(uint32_t i, struct ink_loop *c)
+{
+	struct ink_work *w = c->work;
+	uint32_t number = w->machine;
+	const struct ink_kernel_machine *m =
+		number < w->machines && number < INK_KERNEL_MACHINES ? INK_AT(machines, w->half + number) : NULL;
+	int told, steps;
+
+	(void)i;
+	if (!m || !ink_begin_machine(w, m))
+		return 1;
+	w->step.machine = (uint16_t)number;
+	w->step.tail = 0;
+	told = w->first[number & (INK_KERNEL_MACHINES - 1)] != 0;
+	steps = told ? ink_take_told(w, m) : ink_take_own(w, m);
+	if (steps && ink_make_step(w))
+		ink_act(w);
+	w->machine = number + !told;
+	return 0;
+}
+
+/* Runs until all is done, or a payload is wanted. */
+INK_PART ink_run(struct ink_work *w)
+{
+	if (!w)
+		return 0;
+	w->wants_payload = 0;
+	INK_LOOP(INK_STEPS + 1, ink_run_next, w);
+	return (int)w->wants_payload;
+}
+
+/* What a packet finds when it comes. */
+static inline void ink_begin_packet(struct ink_work *w, const struct ink_kernel_control *o)
+{
+	w->machines = o->machines;
+	w->half = o->half ? INK_KERNEL_MACHINES : 0;
+	w->machine = w->begun = w->n_heard = w->n_made = 0;
+	w->has_payload = w->pictured = 0;
+	w->dropped = w->passed = w->marked = w->saved = w->drop = w->marks = 0;
+	w->n_records = w->saves = 0;
+	__builtin_memset(w->first, 0, sizeof w->first);
+}
+
+#endif
