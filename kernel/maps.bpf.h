@@ -40,7 +40,7 @@ INK_ARRAY(control, 1, struct ink_kernel_control);
 INK_ARRAY(tables, INK_KERNEL_MACHINES, struct ink_kernel_table);
 INK_ARRAY(body, 1, struct ink_line);
 INK_ARRAY(ticks, INK_KERNEL_MACHINES, struct ink_kernel_tick);
-INK_ARRAY(claims, INK_KERNEL_CLAIMS, uint64_t);
+INK_ARRAY(claims, INK_KERNEL_CLAIMS, struct ink_kernel_claim);
 
 INK_ARRAY(machines, INK_KERNEL_HALVES *INK_KERNEL_MACHINES, struct ink_kernel_machine);
 INK_ARRAY(nodes, INK_KERNEL_HALVES, struct ink_kernel_node);

@@ -113,6 +113,7 @@ struct ink_kernel_table {
 	uint32_t side_words;  /* places for side entries; 0: there is no side table */
 	uint32_t side_flows;  /* side entries at most */
 	uint32_t side_id_bits, side_code_bits;
+	uint32_t side_width;  /* bytes of a side word, 4 or 8 */
 	uint32_t timeouts;    /* 0: time does not advance */
 	uint64_t secret[2];
 
@@ -121,20 +122,33 @@ struct ink_kernel_table {
 	uint64_t target;   /* > now while a tick is under way */
 	uint64_t origin;   /* the clock at tick `first` */
 	uint64_t first;
+	uint64_t clock;    /* of the latest packet, with the test clock: where a new origin is set */
 	uint32_t started;  /* the first packet has come; 2: the tick was exchanged, the origin is to be set anew */
 	uint32_t cursor;   /* lines that the tick under way has passed */
 	uint32_t flagged, ever_flagged, flags_due; /* as in struct ink_aging */
-	uint32_t side_lock, side_sequence, clock_hand;
+	uint32_t busy; /* held by the processor that ticks */
+	uint32_t side_lock, clock_hand;
 	uint64_t collisions, overflowed, refused, replaced, marked, expired; /* as in struct ink_counters */
 	uint64_t portions, longest, swept; /* of sweeps: how many, ns of the longest, ns of all */
 	uint16_t fresh[2][INK_KERNEL_STATES];
 } __attribute__((aligned(64)));
 
-/* What the tick under way does to an entry with a given code (table/tick.c), and what expired in it, by state code. */
+/*
+ * What the tick under way does to an entry with a given code (table/tick.c), and what expired in it, by state code.
+ * A sweep reads `dead` alone: one bit for each code as it is stored in lines that the tick has not passed.
+ */
 struct ink_kernel_tick {
 	uint16_t after[INK_KERNEL_CODES];
+	uint64_t dead[INK_KERNEL_CODES / 64];
+	uint32_t idle; /* no code changes: only overflow flags are to be cleared */
+	uint32_t zero;
 	uint64_t expired[INK_KERNEL_STATES];
 };
+
+/* A lock of inserts, alone on its cache line: non-zero while it is held. */
+struct ink_kernel_claim {
+	uint32_t held;
+} __attribute__((aligned(64)));
 
 /* ----------------------------------------------------------------- machines */
 
