@@ -146,7 +146,7 @@ static inline void ink_keep_record(struct ink_work *w, const struct ink_kernel_a
 {
 	uint32_t at = w->n_records;
 
-	if ((!a->reports && !a->saves) || at >= INK_STEPS)
+	if ((!a->reports && !a->saves && !w->every) || at >= INK_STEPS)
 		return;
 	w->step.report = a->reports;
 	w->step.save = a->saves;
@@ -214,11 +214,9 @@ static long ink_report_next(uint32_t i, struct ink_loop *c)
 /* Writes the records of the packet; `saved_bytes` of the frame are in the copy. */
 INK_PART ink_report(struct ink_work *w)
 {
-	struct ink_kernel_control *o = INK_AT(control, 0);
-
-	if (!w || !o)
+	if (!w)
 		return 0;
-	w->record.generation = o->generation;
+	w->record.generation = w->generation;
 	w->record.clock = w->clock;
 	w->record.number = w->number;
 	w->record.interface = w->interface;

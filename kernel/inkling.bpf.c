@@ -49,6 +49,13 @@ static inline struct ink_work *ink_arrive(struct ink_kernel_control *o, uint32_t
 	return w;
 }
 
+/* Tests want to know the reason. */
+static inline void ink_leave(const struct ink_work *w, struct ink_kernel_control *o)
+{
+	if (o->clock == INK_KERNEL_TEST)
+		o->skip = w->packet.skip;
+}
+
 /* How much of the frame the records need, and has not been copied: 0, none. */
 static inline uint32_t ink_more_to_save(struct ink_work *w, const struct ink_kernel_control *o)
 {
@@ -112,6 +119,7 @@ int ink_xdp(struct xdp_md *ctx)
 	ink_begin_packet(w, o);
 	ink_run_xdp(w, ctx);
 	ink_report_xdp(w, ctx, o);
+	ink_leave(w, o);
 	if (w->drop && o->enforce)
 		return XDP_DROP;
 	if (o->xdp_meta)
@@ -184,6 +192,7 @@ static inline int ink_tc(struct __sk_buff *skb, uint32_t hook)
 	ink_begin_packet(w, o);
 	ink_run_skb(w, skb);
 	ink_report_skb(w, skb, o);
+	ink_leave(w, o);
 	return ink_enforce(w, skb, o);
 }
 

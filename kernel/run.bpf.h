@@ -122,7 +122,7 @@ static inline uint32_t ink_compiled_event(struct ink_work *w, const struct ink_k
 	return e->base + side * m->tails + tail;
 }
 
-/* Makes w->step: id and event are known. */
+/* Makes w->step: id and event are known. Non-zero: it does something. */
 INK_PART ink_make_step(struct ink_work *w)
 {
 	struct ink_kernel_counts *n = w ? INK_AT(counts, w->machine) : NULL;
@@ -141,7 +141,7 @@ INK_PART ink_make_step(struct ink_work *w)
 	w->step.refused = ink_move_refused(move);
 	ink_note_step(w, n);
 	ink_remember(w);
-	return w->step.action;
+	return w->step.action || w->every;
 }
 
 /* ----------------------------------------------------------- what was told */
@@ -258,7 +258,9 @@ INK_PART ink_run(struct ink_work *w)
 static inline void ink_begin_packet(struct ink_work *w, const struct ink_kernel_control *o)
 {
 	w->machines = o->machines;
-	w->half = o->half ? INK_KERNEL_MACHINES : 0;
+	w->generation = o->generation;
+	w->half = w->generation % INK_KERNEL_HALVES * INK_KERNEL_MACHINES;
+	w->every = o->every;
 	w->machine = w->begun = w->n_heard = w->n_made = 0;
 	w->has_payload = w->pictured = 0;
 	w->dropped = w->passed = w->marked = w->saved = w->drop = w->marks = 0;

@@ -45,7 +45,7 @@ struct ink_made {
 
 struct ink_work {
 	/* of the hook */
-	uint32_t hook, interface, clock_kind;
+	uint32_t hook, interface;
 	uint32_t shift; /* bytes that the frame has here and the kernel's data has not: a VLAN tag */
 	uint64_t clock, number;
 
@@ -59,7 +59,8 @@ struct ink_work {
 	uint32_t layer, steps;
 
 	/* running */
-	uint32_t half, machines;
+	uint32_t half, machines, generation; /* of control */
+	uint32_t every;        /* all steps have records */
 	uint32_t machine;      /* under way */
 	uint32_t begun;        /* machines that the packet has come to */
 	uint32_t wants_payload, has_payload;
