@@ -99,6 +99,7 @@ int ink_kernel_list(char names[][INK_KERNEL_PATH + 1], unsigned room, struct ink
 const struct ink_machines *ink_kernel_machines(struct ink_kernel *kernel);
 const struct ink_kernel_control *ink_kernel_control(const struct ink_kernel *kernel);
 const struct ink_kernel_table *ink_kernel_table(const struct ink_kernel *kernel, unsigned machine);
+const struct ink_plan *ink_kernel_planned(const struct ink_kernel *kernel, unsigned machine); /* its plan */
 unsigned ink_kernel_places(const struct ink_kernel *kernel, struct ink_kernel_place *places); /* at most INK_KERNEL_PLACES */
 
 /* Counts of a machine, summed over the processors; counters are in the order of its view. */

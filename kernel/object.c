@@ -229,6 +229,11 @@ const struct ink_kernel_table *ink_kernel_table(const struct ink_kernel *k, unsi
 	return machine < k->n ? ink_kernel_tables(k, machine) : NULL;
 }
 
+const struct ink_plan *ink_kernel_planned(const struct ink_kernel *k, unsigned machine)
+{
+	return machine < k->n ? &k->plan[machine] : NULL;
+}
+
 int ink_kernel_map(const struct ink_kernel *k, const char *name)
 {
 	struct bpf_map *map = k->object ? bpf_object__find_map_by_name(k->object, name) : NULL;

@@ -131,8 +131,8 @@ int ink_kernel_pins_begin(struct ink_kernel *k, struct ink_why *why)
 	if (mkdir(path, 0700))
 		return errno != EEXIST ? fail_at(path, -errno, why)
 				       : ink_fail(why, -EEXIST,
-						  "%s is attached already: `inkling reload %s` exchanges its machines, "
-						  "`inkling detach %s` removes it",
+						  "%s is attached already: 'inkling reload %s' exchanges its machines, "
+						  "'inkling detach %s' removes it",
 						  k->name, k->name, k->name);
 	error = lock_folder(path, &k->lock);
 	if (error)
@@ -224,7 +224,7 @@ static int open_maps(struct ink_kernel *k, struct ink_why *why)
 		       k->map[INK_MAP_CONTROL].value != sizeof(struct ink_kernel_control) ||
 		       k->map[INK_MAP_TABLES].value != sizeof(struct ink_kernel_table)))
 		return ink_fail(why, -EPROTO, "%s: was not finished, or is of another version of inkling; "
-				"`inkling detach %s` removes it",
+				"'inkling detach %s' removes it",
 				k->name, k->name);
 	return error ? fail_at(path, error, why) : 0;
 }

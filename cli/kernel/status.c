@@ -121,10 +121,9 @@ static void show_table(const struct machine_status *m)
 	       cli_plural(m->stats.flows));
 	text_line("", "load", cli_show_share(load, share, sizeof share));
 	text_line("", "strangers answered", cli_show_share(m->error, share, sizeof share));
-	if (m->planned > 0)
-		printf("%-*s%-*s%*s with %s flows\n", CLI_LABEL_WIDTH, "", CLI_NAME_WIDTH, "planned",
-		       CLI_NUMBER_WIDTH, cli_show_share(m->planned, share, sizeof share),
-		       cli_grouped(m->flows));
+	printf("%-*s%-*s%*s with %s flow%s\n", CLI_LABEL_WIDTH, "", CLI_NAME_WIDTH, "planned",
+	       CLI_NUMBER_WIDTH, cli_show_share(m->plan->error, share, sizeof share),
+	       cli_grouped(m->plan->flows), cli_plural(m->plan->flows));
 	rare("", "flows in the side table", m->stats.side_flows);
 }
 

@@ -14,9 +14,8 @@ struct machine_status {
 	uint64_t counters[INK_KERNEL_COUNTERS];
 	uint64_t states[INK_MAX_STATES], unsure; /* flows, by written state */
 	struct ink_stats stats;
-	double error;   /* share of strangers that the table answers as full as it is now */
-	double planned; /* with the flows that it was planned for; 0: unknown */
-	uint64_t flows; /* these */
+	double error;                /* share of strangers that the table answers, as full as it is now */
+	const struct ink_plan *plan; /* and with the flows that it was planned for */
 };
 
 struct set_status {

@@ -56,7 +56,7 @@ static void put_table(FILE *to, const struct machine_status *m)
 
 	record_table(to, "table", t);
 	fprintf(to, ",\"load\":%.6g,\"error\":%.6g,\"planned\":{\"flows\":%" PRIu64 ",\"error\":%.6g}",
-		t->cells ? (double)t->flows / (double)t->cells : 0, m->error, m->flows, m->planned);
+		t->cells ? (double)t->flows / (double)t->cells : 0, m->error, m->plan->flows, m->plan->error);
 }
 
 /* Times are in seconds, as everywhere in records. */

@@ -30,26 +30,6 @@ static double error_of(const struct ink_line_shape *s, double load)
 	return 2. * s->words * s->lanes * load / fingerprints;
 }
 
-/* The plan of a table with that shape. */
-static void read_plan(struct machine_status *m)
-{
-	const struct ink_line_shape *s = &m->table->shape;
-	struct ink_options o = {.size = sizeof o,
-				.kind = INK_LINE,
-				.states = m->view->rules->states,
-				.bytes = m->stats.bytes,
-				.error = .5,
-				.age_bits = m->table->age_bits,
-				.writers = 2,
-				.part = s->words * 8};
-	struct ink_plan plan = {.size = sizeof plan};
-
-	if (ink_plan(&o, &plan, NULL))
-		return;
-	m->flows = plan.flows < m->stats.cells ? plan.flows : m->stats.cells;
-	m->planned = error_of(s, (double)m->flows / (double)m->stats.cells);
-}
-
 static int read_machine(struct machine_status *m, struct ink_kernel *kernel, unsigned i)
 {
 	struct ink_why why = {"no memory"};
@@ -58,6 +38,7 @@ static int read_machine(struct machine_status *m, struct ink_kernel *kernel, uns
 	m->view = ink_machine_view(ink_machines_at(ink_kernel_machines(kernel), i));
 	m->table = ink_kernel_table(kernel, i);
 	m->ages = (struct cli_ages){INK_LINE, m->table->timeouts ? m->table->age_bits : 0};
+	m->plan = ink_kernel_planned(kernel, i);
 	m->stats.size = sizeof m->stats;
 	if (!copy)
 		return cli_failed("%s: %s", m->view->name, why.text);
@@ -66,7 +47,6 @@ static int read_machine(struct machine_status *m, struct ink_kernel *kernel, uns
 	ink_free(copy);
 	if (m->stats.cells)
 		m->error = error_of(&m->table->shape, (double)m->stats.flows / (double)m->stats.cells);
-	read_plan(m);
 	if (ink_kernel_counts(kernel, i, &m->counts) || ink_kernel_counters(kernel, i, m->counters))
 		return cli_failed("%s: the kernel does not hand out its counts", m->view->name);
 	return CLI_DONE;

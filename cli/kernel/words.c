@@ -146,7 +146,8 @@ static const struct cli_option attach_options[] = {
 	 .how = CLI_OWN,
 	 .at = AT(name),
 	 .take = take_name,
-	 .shape = "up to 63 letters, digits, '.', '_' and '-', the first of which is a letter, a digit or '_'"},
+	 .shape =
+		 "up to 63 letters, digits, '.', '_' and '-', the first of which is a letter, a digit or '_'"},
 	{.name = "enforce", .how = CLI_FLAG, .at = AT(enforce)},
 	{.name = "dry-run", .how = CLI_FLAG, .at = AT(dry_run)},
 	CLI_FLOWS(AT(room.flows)),
