@@ -33,13 +33,12 @@ INK_PER_CPU(payloads, 1, struct payload);
 #if __has_include("kernel/table.bpf.h")
 #include "kernel/table.bpf.h"
 #else
-#define ink_table_step(machine, id, event) 0
+#define ink_table_step(machine, id, event) EBUSY
 #define ink_table_peek(machine, id) (-1)
-#define ink_move_from(move) (-1)
-#define ink_move_to(move) (-1)
-#define ink_move_action(move) 0
-#define ink_move_refused(move) 0
-#define ink_move_given_up(move) ((move) == 0)
+#define ink_step_from(move) (-1)
+#define ink_step_to(move) (-1)
+#define ink_step_action(move) 0
+#define ink_step_failed(move) (move)
 #endif
 
 #if __has_include("kernel/time.bpf.h")

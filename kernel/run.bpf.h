@@ -13,6 +13,8 @@
 #ifndef INKLING_KERNEL_RUN_BPF_H
 #define INKLING_KERNEL_RUN_BPF_H
 
+#include <linux/errno.h>
+
 #include "base/siphash.h"
 #include "kernel/absent.bpf.h"
 #include "kernel/act.bpf.h"
@@ -123,22 +125,22 @@ static inline uint32_t ink_compiled_event(struct ink_work *w, const struct ink_k
 }
 
 /* Makes w->step: id and event are known. Non-zero: it does something. */
-INK_PART ink_make_step(struct ink_work *w)
+static inline int ink_make_step(struct ink_work *w)
 {
-	struct ink_kernel_counts *n = w ? INK_AT(counts, w->machine) : NULL;
+	struct ink_kernel_counts *n = INK_AT(counts, w->machine);
 	uint64_t move;
 
 	if (!n)
 		return 0;
 	move = ink_table_step(w->machine, w->step.id, w->step.event);
-	if (ink_move_given_up(move)) {
+	w->step.refused = ink_step_failed(move) == ENOSPC;
+	if (ink_step_failed(move) && !w->step.refused) {
 		n->given_up++;
 		return 0;
 	}
-	w->step.from = (int16_t)ink_move_from(move);
-	w->step.to = (int16_t)ink_move_to(move);
-	w->step.action = (uint16_t)ink_move_action(move);
-	w->step.refused = ink_move_refused(move);
+	w->step.from = (int16_t)ink_step_from(move);
+	w->step.to = (int16_t)ink_step_to(move);
+	w->step.action = (uint16_t)ink_step_action(move);
 	ink_note_step(w, n);
 	ink_remember(w);
 	return w->step.action || w->every;
