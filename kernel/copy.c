@@ -3,7 +3,7 @@
  * From the kernel to a table in user space, while packets flow.
  *
  *     hold      no tick begins for some seconds; one that is under way ends
- *     copy      lines, then the side table, until no change of it came between
+ *     copy      lines, then the side table, until it did not change meanwhile
  *     mend      what changed while it was copied
  *     number    codes -> states of the machine's view
  *
@@ -136,20 +136,27 @@ static void copy_words(uint64_t *to, const uint64_t *from, uint64_t bytes)
 		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 }
 
-/* Until no change came between. Of one that is changed without end, the last copy is mended like the lines. */
-static void copy_side(struct ink_table *t, const struct ink_kernel_table *from, const unsigned char *body,
-		      uint64_t cells)
+static int has_changed(const uint64_t *copy, const uint64_t *now, uint64_t bytes)
 {
-	uint32_t before;
+	for (uint64_t i = 0; i < bytes / sizeof *copy; i++)
+		if (copy[i] != __atomic_load_n(&now[i], __ATOMIC_RELAXED))
+			return 1;
+	return 0;
+}
 
-	for (unsigned tries = 0; tries < 100; tries++) {
-		before = __atomic_load_n(&from->side_sequence, __ATOMIC_ACQUIRE);
-		copy_words((uint64_t *)(void *)((unsigned char *)t->body + cells),
-			   (const uint64_t *)(const void *)(body + cells), t->body_bytes - cells);
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (before % 2 == 0 && before == __atomic_load_n(&from->side_sequence, __ATOMIC_RELAXED))
-			return;
-	}
+/*
+ * A deletion moves words, so a copy could have one twice or not at all: it is made again until the side table is
+ * still the same behind it. Of one that changes without end, the last copy counts.
+ */
+static void copy_side(struct ink_table *t, const unsigned char *body, uint64_t cells)
+{
+	uint64_t *to = (uint64_t *)(void *)((unsigned char *)t->body + cells), bytes = t->body_bytes - cells;
+	const uint64_t *from = (const uint64_t *)(const void *)(body + cells);
+	unsigned tries = 0;
+
+	do
+		copy_words(to, from, bytes);
+	while (has_changed(to, from, bytes) && ++tries < 100);
 }
 
 static void copy_counters(struct ink_table *t, const struct ink_kernel_table *from)
@@ -173,7 +180,7 @@ static int copy_body(struct ink_table *t, const struct ink_kernel *k, unsigned m
 	    lines > m->entries - from->base)
 		return ink_fail(why, -EPROTO, "%s: a table stands outside the body", k->name);
 	copy_words(t->body, (const uint64_t *)(const void *)body, cells);
-	copy_side(t, from, body, cells);
+	copy_side(t, body, cells);
 	return 0;
 }
 

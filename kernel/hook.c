@@ -2,8 +2,8 @@
 /*
  * Where packets come from: XDP, and tc ingress and egress of an interface.
  *
- *     XDP    a link on a free hook: native, or generic where the driver has no XDP
- *            libxdp's dispatcher, where one is there already or the hook is free and the kernel takes it
+ *     XDP    libxdp's dispatcher, where the kernel takes it (dispatcher.c)
+ *            or a link on a free hook: native, or generic where the driver has no XDP
  *     tc     a tcx link (Linux 6.6), behind the programs that are there
  *            a filter of a clsact qdisc, at a handle of its own
  *
@@ -128,21 +128,28 @@ static int fail_to_attach(const struct ink_kernel_place *place, int error, struc
 	return ink_fail(why, error, "%s: %s: %s", name, hook, strerror(-error));
 }
 
-static int attach_at(struct ink_kernel_attached *a, int program)
+static int attach_xdp(const struct ink_kernel *k, struct ink_kernel_attached *a)
+{
+	a->way = INK_WAY_DISPATCHER;
+	a->fd = ink_kernel_dispatch(k, a->place.index);
+	if (a->fd != -EOPNOTSUPP)
+		return a->fd;
+	a->way = INK_WAY_LINK;
+	return a->fd = xdp_attach(k->program[INK_KERNEL_XDP], &a->place);
+}
+
+/* Kernels without tcx do not know its numbers. */
+static int attach_tc(struct ink_kernel_attached *a, int program)
 {
 	int error;
 
-	a->fd = -1;
 	a->way = INK_WAY_LINK;
-	if (a->place.hook == INK_KERNEL_XDP)
-		return a->fd = xdp_attach(program, &a->place);
 	a->fd = tcx_link(program, &a->place);
 	if (a->fd != -EINVAL)
 		return a->fd;
 	a->way = INK_WAY_CLSACT;
 	error = clsact_attach(program, &a->place);
-	a->fd = error ? -1 : dup(program);
-	return error ? error : a->fd;
+	return a->fd = error ? error : dup(program);
 }
 
 int ink_kernel_attach(struct ink_kernel *k, const struct ink_kernel_place *place, struct ink_why *why)
@@ -157,7 +164,7 @@ int ink_kernel_attach(struct ink_kernel *k, const struct ink_kernel_place *place
 		return fail_to_attach(place, -ENODEV, why);
 	if (k->program[place->hook] < 0)
 		return ink_fail(why, -ENOTSUP, "%s: no program for %s", place->interface, hook_names[place->hook]);
-	fd = attach_at(a, k->program[place->hook]);
+	fd = place->hook == INK_KERNEL_XDP ? attach_xdp(k, a) : attach_tc(a, k->program[place->hook]);
 	if (fd < 0)
 		return a->fd = -1, fail_to_attach(place, fd, why);
 	k->n_places++;
@@ -171,6 +178,8 @@ static void unhook(struct ink_kernel_attached *a)
 		bpf_link_detach(a->fd);
 	if (a->way == INK_WAY_CLSACT)
 		clsact_detach(a);
+	if (a->way == INK_WAY_DISPATCHER)
+		ink_kernel_undispatch(a->place.index, a->fd);
 	if (a->fd >= 0)
 		close(a->fd);
 	a->fd = -1;

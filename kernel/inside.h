@@ -272,6 +272,12 @@ int ink_kernel_pins_lock(struct ink_kernel *k, struct ink_why *why); /* for what
 void ink_kernel_pins_unlock(struct ink_kernel *k);
 int ink_kernel_pins_remove(const char *name, struct ink_why *why);
 
+/* --- dispatcher.c */
+
+/* A descriptor of the program at that hook; -EOPNOTSUPP: the hook is free, and there can be no dispatcher. */
+int ink_kernel_dispatch(const struct ink_kernel *k, unsigned interface);
+void ink_kernel_undispatch(unsigned interface, int fd);
+
 /* --- hook.c */
 
 int ink_kernel_attach(struct ink_kernel *k, const struct ink_kernel_place *place, struct ink_why *why);

@@ -9,7 +9,7 @@
  *     object.c     the programs and maps: loaded and mapped
  *     set.c        all of it in order; reload.c: other machines
  *     pins.c       /sys/fs/bpf/inkling/NAME/: names, rights, who is there
- *     hook.c       XDP, tcx and clsact: attaching and detaching
+ *     hook.c       XDP, tcx and clsact: attaching and detaching; dispatcher.c: beside others at XDP
  *     text.c       what machines were made from, kept in a map
  *     reports.c    the ring buffer
  *

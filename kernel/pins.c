@@ -118,6 +118,38 @@ static int lock_folder(const char *path, int *lock)
 	return 0;
 }
 
+/* Was the tool killed that made the set? Then its version is not written, and nobody has the lock. */
+static int is_left(const struct ink_kernel *k, const char *folder)
+{
+	uint32_t zero = 0, control[1024] = {0}; /* another version may have a larger one */
+	char path[PATH];
+	int lock, fd, finished;
+
+	if (lock_folder(folder, &lock))
+		return 0;
+	pin_of(k, "map", ink_kernel_map_names[INK_MAP_CONTROL], path);
+	fd = bpf_obj_get(path);
+	finished = fd >= 0 && !bpf_map_lookup_elem(fd, &zero, control) && control[0];
+	if (fd >= 0)
+		close(fd);
+	close(lock);
+	return !finished;
+}
+
+static int make_folder(const struct ink_kernel *k, const char *path, struct ink_why *why)
+{
+	if (!mkdir(path, 0700))
+		return 0;
+	if (errno != EEXIST)
+		return fail_at(path, -errno, why);
+	if (is_left(k, path) && !ink_kernel_remove(k->name, NULL) && !mkdir(path, 0700))
+		return 0;
+	return ink_fail(why, -EEXIST,
+			"%s is attached already: 'inkling reload %s' exchanges its machines, 'inkling detach %s' "
+			"removes it",
+			k->name, k->name, k->name);
+}
+
 int ink_kernel_pins_begin(struct ink_kernel *k, struct ink_why *why)
 {
 	char path[PATH];
@@ -125,15 +157,11 @@ int ink_kernel_pins_begin(struct ink_kernel *k, struct ink_why *why)
 
 	if (!error)
 		error = make_root(why);
+	folder_of(k->name, path);
+	if (!error)
+		error = make_folder(k, path, why);
 	if (error)
 		return error;
-	folder_of(k->name, path);
-	if (mkdir(path, 0700))
-		return errno != EEXIST ? fail_at(path, -errno, why)
-				       : ink_fail(why, -EEXIST,
-						  "%s is attached already: 'inkling reload %s' exchanges its machines, "
-						  "'inkling detach %s' removes it",
-						  k->name, k->name, k->name);
 	error = lock_folder(path, &k->lock);
 	if (error)
 		rmdir(path);

@@ -10,7 +10,7 @@
  * The grace period is that of RCU, in which all programs run: membarrier(2) waits for it, or, where the kernel has
  * that not, the update of a map of maps, which waits for the same.
  *
- * Flows keep their codes, counters their slots (numbering.c). Nothing is written before all of it is known to fit.
+ * Flows keep their codes, counters their slots (numbering.c); codes that no flow has any more become free. Nothing is written before all of it is known to fit.
  */
 #include "kernel/inside.h"
 
@@ -18,6 +18,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/membarrier.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -108,15 +109,53 @@ struct draft {
 	struct ink_kernel_half half;
 };
 
+/* Which codes entries of the table have. */
+static void find_codes(const struct ink_kernel *k, unsigned machine, uint8_t used[INK_KERNEL_STATES])
+{
+	const struct ink_kernel_table *t = ink_kernel_tables(k, machine);
+	const uint64_t *words = (const uint64_t *)(const void *)(k->map[INK_MAP_BODY].at +
+								 t->base * k->map[INK_MAP_BODY].stride);
+	const uint64_t *side = words + (uint64_t)t->shape.lines * INK_LINE_WORDS;
+
+	for (uint64_t i = 0; i < (uint64_t)t->shape.lines * INK_LINE_WORDS; i++) {
+		uint64_t word = ink_line_read(&words[i]);
+
+		for (uint32_t lane = 0; lane < t->shape.lanes; lane++)
+			used[ink_line_code(&t->shape, word, lane * t->shape.column_bits) >> t->age_bits] = 1;
+	}
+	for (uint32_t i = 0; i < t->side_words; i++) {
+		const void *at = (const unsigned char *)side + sizeof(struct ink_side_head) + i * t->side_width;
+		uint64_t word = t->side_width == 4 ? *(const uint32_t *)at : *(const uint64_t *)at;
+
+		if (word)
+			used[((word - 1) & ((1u << t->side_code_bits) - 1)) >> t->age_bits] = 1;
+	}
+}
+
+/* A state that the present machine no longer has gets no new flows: when the last has ended, its code is free. */
+static void free_codes(const struct ink_kernel *k, unsigned machine, struct ink_kernel_numbering *n)
+{
+	uint8_t used[INK_KERNEL_STATES] = {0};
+
+	find_codes(k, machine, used);
+	for (unsigned code = 0; code < n->codes; code++)
+		if (n->code[code].name && !used[code] && k->version->before->numbers[machine].number_of[code] < 0) {
+			free(n->code[code].name);
+			memset(&n->code[code], 0, sizeof n->code[code]);
+		}
+}
+
 static int number_all(struct ink_kernel *k, struct draft *d, struct ink_why *why)
 {
 	int error = 0;
 
 	for (unsigned i = 0; i < k->n && !error; i++) {
 		error = ink_kernel_numbering_copy(&d->numbering[i], &k->numbering[i]);
-		if (!error)
-			error = ink_kernel_number(&d->numbering[i], ink_machines_at(ink_kernel_machines(k), i),
-						  &k->version->numbers[i], why);
+		if (error)
+			return ink_fail(why, error, "no memory");
+		free_codes(k, i, &d->numbering[i]);
+		error = ink_kernel_number(&d->numbering[i], ink_machines_at(ink_kernel_machines(k), i),
+					  &k->version->numbers[i], why);
 	}
 	return error;
 }
@@ -182,13 +221,13 @@ static int clear_slots(struct ink_kernel *k, const struct draft *d)
 static int sum_of(const struct ink_kernel *k, uint32_t index, uint64_t *total)
 {
 	int processors = libbpf_num_possible_cpus();
-	uint64_t values[4096] = {0};
+	uint64_t values[4096];
 
+	*total = 0;
 	if (processors < 0 || processors > 4096)
 		return -EINVAL;
 	if (bpf_map_lookup_elem(k->map[INK_MAP_COUNTERS].fd, &index, values))
 		return -errno;
-	*total = 0;
 	for (int i = 0; i < processors; i++)
 		*total += values[i];
 	return 0;

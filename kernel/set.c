@@ -245,7 +245,8 @@ int ink_kernel_half_write(struct ink_kernel *k, const struct ink_kernel_half *ha
 {
 	for (unsigned i = 0; i < INK_KERNEL_PARTS; i++) {
 		const struct ink_kernel_array *a = &half->part[i];
-		int error = ink_kernel_map_write(&k->map[i], a);
+		int fits = a->n <= k->map[i].entries / INK_KERNEL_HALVES;
+		int error = fits ? ink_kernel_map_write(&k->map[i], a) : -E2BIG;
 
 		if (error == -E2BIG)
 			return ink_fail(why, error,

@@ -186,6 +186,7 @@ static void put_side(struct ink_kernel_table *to, const struct ink_table *t)
 	to->side_flows = form.capacity;
 	to->side_id_bits = form.id_bits;
 	to->side_code_bits = form.code_bits;
+	to->side_width = ink_side_width(form);
 	to->clock_hand = t->side.clock_hand;
 }
 
