@@ -57,7 +57,6 @@ static long ink_count_next(uint32_t i, struct ink_loop *c)
 	struct ink_work *w = c->work;
 	const struct ink_kernel_counting *n = w->low < w->high ? INK_AT(countings, w->low) : NULL;
 
-	(void)i;
 	if (!n)
 		return 1;
 	w->low++;
@@ -98,7 +97,6 @@ static long ink_tell_next(uint32_t i, struct ink_loop *c)
 	struct ink_work *w = c->work;
 	const struct ink_kernel_tell *t = w->low < w->high ? INK_AT(tells, w->low) : NULL;
 
-	(void)i;
 	if (!t)
 		return 1;
 	w->low++;
@@ -159,21 +157,19 @@ static inline void ink_keep_record(struct ink_work *w, const struct ink_kernel_a
 }
 
 /* What w->step does. A step that was refused tells nothing. */
-INK_PART ink_act(struct ink_work *w)
+static inline void ink_act(struct ink_work *w, struct ink_kernel_counts *n)
 {
-	struct ink_kernel_counts *n = w ? INK_AT(counts, w->machine) : NULL;
-	const struct ink_kernel_machine *m = n ? INK_AT(machines, w->half + w->machine) : NULL;
+	const struct ink_kernel_machine *m = INK_AT(machines, w->half + w->machine);
 	const struct ink_kernel_action *a = m ? INK_AT(actions, m->actions_at + w->step.action) : NULL;
 
 	if (!a || w->step.action >= m->actions)
-		return 0;
+		return;
 	if (a->countings)
 		ink_count(w, a);
 	if (a->tells && !w->step.refused)
 		ink_tell(w, a);
 	ink_judge(w, a, n);
 	ink_keep_record(w, a, n);
-	return 0;
 }
 
 static inline void ink_write_record(struct ink_work *w, const struct ink_made *s)

@@ -25,7 +25,6 @@ static long ink_halve(uint32_t i, struct ink_loop *c)
 	uint32_t middle = (w->low + w->high) / 2;
 	const struct ink_kernel_range *r = INK_AT(ranges, middle);
 
-	(void)i;
 	if (!r || w->low >= w->high)
 		return 1;
 	if (w->value < r->low) {
@@ -89,7 +88,6 @@ static long ink_compare_prefix(uint32_t i, struct ink_loop *c)
 	struct ink_work *w = c->work;
 	const struct ink_kernel_prefix *f = w->low < w->high ? INK_AT(prefixes, w->low) : NULL;
 
-	(void)i;
 	if (!f)
 		return 1;
 	w->low++;
@@ -321,7 +319,6 @@ static long ink_decide_node(uint32_t i, struct ink_loop *c)
 	struct ink_work *w = c->work;
 	const struct ink_kernel_node *n = INK_AT(nodes, w->node);
 
-	(void)i;
 	if (!n) {
 		w->node = ~(uint32_t)INK_NO_EVENT_HERE;
 		return 1;

@@ -30,7 +30,6 @@ static long ink_parse_layer(uint32_t i, struct ink_loop *c)
 {
 	struct ink_work *w = c->work;
 
-	(void)i;
 	w->layer = ink_step_layer(&w->walk, &w->packet, (enum ink_layer)w->layer);
 	return w->layer == INK_LAYER_END;
 }

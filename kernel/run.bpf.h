@@ -7,8 +7,9 @@
  *         what earlier machines told it, in order        key, id, event --> step --> action
  *         the packet's own event                         classify, key, id --> step --> action
  *
- * That is one loop over steps, so that a step and its action are verified once. If a machine needs the payload, the
- * loop stops in front of it; the program copies the payload and begins the loop again, where it was.
+ * That is one loop of turns, each of which makes a step, or finds that a packet has none. The loop stands in the program
+ * itself, for two reasons. If a machine needs the payload, a turn says so, and only the program can copy it. And Linux
+ * allows eight calls inside each other, of which the table needs seven.
  */
 #ifndef INKLING_KERNEL_RUN_BPF_H
 #define INKLING_KERNEL_RUN_BPF_H
@@ -124,26 +125,24 @@ static inline uint32_t ink_compiled_event(struct ink_work *w, const struct ink_k
 	return e->base + side * m->tails + tail;
 }
 
-/* Makes w->step: id and event are known. Non-zero: it does something. */
-static inline int ink_make_step(struct ink_work *w)
+/* What the table said of w->step is noted and done. */
+INK_PART ink_finish(struct ink_work *w, uint64_t move)
 {
-	struct ink_kernel_counts *n = INK_AT(counts, w->machine);
-	uint64_t move;
+	struct ink_kernel_counts *n = w ? INK_AT(counts, w->machine & (INK_KERNEL_MACHINES - 1)) : NULL;
 
 	if (!n)
 		return 0;
-	move = ink_table_step(w->machine, w->step.id, w->step.event);
 	w->step.refused = ink_step_failed(move) == ENOSPC;
-	if (ink_step_failed(move) && !w->step.refused) {
-		n->given_up++;
-		return 0;
-	}
+	if (ink_step_failed(move) && !w->step.refused)
+		return n->given_up++, 0;
 	w->step.from = (int16_t)ink_step_from(move);
 	w->step.to = (int16_t)ink_step_to(move);
 	w->step.action = (uint16_t)ink_step_action(move);
 	ink_note_step(w, n);
 	ink_remember(w);
-	return w->step.action || w->every;
+	if (w->step.action || w->every)
+		ink_act(w, n);
+	return 0;
 }
 
 /* ----------------------------------------------------------- what was told */
@@ -203,58 +202,64 @@ static inline int ink_take_own(struct ink_work *w, const struct ink_kernel_machi
 
 /* ------------------------------------------------------------------ the loop */
 
-/* A payload that there is is read only by machines that look at it. */
-static inline int ink_needs_payload(const struct ink_work *w, const struct ink_kernel_machine *m)
-{
-	return m->payload && !w->has_payload && w->packet.payload_captured;
-}
+enum ink_turn { INK_TURN_DONE, INK_TURN_STEP, INK_TURN_NO_STEP, INK_TURN_PAYLOAD };
 
-/* Once for each machine. 0: the payload is needed first. */
+/* A machine begins with the packet. 0: its payload is needed first. */
 static inline int ink_begin_machine(struct ink_work *w, const struct ink_kernel_machine *m)
 {
 	if (w->begun > w->machine)
 		return 1;
-	if (ink_needs_payload(w, m)) {
-		w->wants_payload = 1;
+	if (m->payload && !w->has_payload && w->packet.payload_captured)
 		return 0;
-	}
 	ink_time_pass(w->machine, w->clock);
 	w->begun = w->machine + 1;
 	w->n_made = 0;
 	return 1;
 }
 
-/* One step, or the packet's own event, which may be none, and the machine is done. */
-static long ink_run_next(uint32_t i, struct ink_loop *c)
+/* Prepares w->step. After the packet's own event, which it may not have, the next machine is under way. */
+static inline int ink_take(struct ink_work *w, const struct ink_kernel_machine *m)
 {
-	struct ink_work *w = c->work;
 	uint32_t number = w->machine;
-	const struct ink_kernel_machine *m =
-		number < w->machines && number < INK_KERNEL_MACHINES ? INK_AT(machines, w->half + number) : NULL;
-	int told, steps;
 
-	(void)i;
-	if (!m || !ink_begin_machine(w, m))
-		return 1;
 	w->step.machine = (uint16_t)number;
 	w->step.tail = 0;
-	told = w->first[number & (INK_KERNEL_MACHINES - 1)] != 0;
-	steps = told ? ink_take_told(w, m) : ink_take_own(w, m);
-	if (steps && ink_make_step(w))
-		ink_act(w);
-	w->machine = number + !told;
-	return 0;
+	if (w->first[number & (INK_KERNEL_MACHINES - 1)])
+		return ink_take_told(w, m);
+	w->own = 1;
+	return ink_take_own(w, m);
 }
 
-/* Runs until all is done, or a payload is wanted. */
-INK_PART ink_run(struct ink_work *w)
+/* What the next turn is. */
+INK_PART ink_prepare(struct ink_work *w)
 {
+	const struct ink_kernel_machine *m;
+
 	if (!w)
-		return 0;
-	w->wants_payload = 0;
-	INK_LOOP(INK_STEPS + 1, ink_run_next, w);
-	return (int)w->wants_payload;
+		return INK_TURN_DONE;
+	w->machine += w->own;
+	w->own = 0;
+	if (w->machine >= w->machines || w->machine >= INK_KERNEL_MACHINES)
+		return INK_TURN_DONE;
+	m = INK_AT(machines, w->half + w->machine);
+	if (!m)
+		return INK_TURN_DONE;
+	if (!ink_begin_machine(w, m))
+		return INK_TURN_PAYLOAD;
+	return ink_take(w, m) ? INK_TURN_STEP : INK_TURN_NO_STEP;
 }
+
+static inline enum ink_turn ink_turn(struct ink_work *w)
+{
+	enum ink_turn turn = (enum ink_turn)ink_prepare(w);
+
+	if (turn == INK_TURN_STEP)
+		ink_finish(w, ink_table_step(w->step.machine, w->step.id, w->step.event));
+	return turn;
+}
+
+/* One for each step, and one for the payload, and the last. */
+#define INK_TURNS (INK_STEPS + 2)
 
 /* What a packet finds when it comes. */
 static inline void ink_begin_packet(struct ink_work *w, const struct ink_kernel_control *o)
@@ -263,7 +268,7 @@ static inline void ink_begin_packet(struct ink_work *w, const struct ink_kernel_
 	w->generation = o->generation;
 	w->half = w->generation % INK_KERNEL_HALVES * INK_KERNEL_MACHINES;
 	w->every = o->every;
-	w->machine = w->begun = w->n_heard = w->n_made = 0;
+	w->machine = w->own = w->begun = w->n_heard = w->n_made = 0;
 	w->has_payload = w->pictured = 0;
 	w->dropped = w->passed = w->marked = w->saved = w->drop = w->marks = 0;
 	w->n_records = w->saves = 0;

@@ -62,8 +62,9 @@ struct ink_work {
 	uint32_t half, machines, generation; /* of control */
 	uint32_t every;        /* all steps have records */
 	uint32_t machine;      /* under way */
+	uint32_t own;          /* its own event was the latest turn */
 	uint32_t begun;        /* machines that the packet has come to */
-	uint32_t wants_payload, has_payload;
+	uint32_t has_payload;
 	uint32_t node;         /* of the decision program */
 	uint32_t value, found; /* of a test with several ranges or prefixes */
 	uint32_t low, high;
