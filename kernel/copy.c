@@ -2,7 +2,7 @@
 /*
  * From the kernel to a table in user space, while packets flow.
  *
- *     hold      no tick begins for some seconds; one that is under way ends
+ *     hold      no tick begins for some seconds; one that is under way ends, and none comes between
  *     copy      lines, then the side table, until it did not change meanwhile
  *     mend      what changed while it was copied
  *     number    codes -> states of the machine's view
@@ -56,7 +56,7 @@ static void release(struct ink_kernel *k)
 	__atomic_store_n(&ink_kernel_controls(k)->hold_until, 0, __ATOMIC_RELEASE);
 }
 
-/* With a test clock ticks come from the caller alone. A tick that began before sees the hold at its next portion. */
+/* A tick that is about to begin has not seen the hold: the pause lets it. */
 static int hold(struct ink_kernel *k, struct ink_why *why)
 {
 	const struct timespec pause = {0, 1000000};
@@ -169,18 +169,43 @@ static void copy_counters(struct ink_table *t, const struct ink_kernel_table *fr
 					    .expired = from->expired};
 }
 
+/* The time of a table; another one behind the copy than before it: a tick came between. */
+struct moment {
+	uint64_t view, now, target;
+};
+
+static struct moment moment_of(const struct ink_kernel_table *t)
+{
+	return (struct moment){__atomic_load_n(&t->view, __ATOMIC_ACQUIRE),
+			       __atomic_load_n(&t->now, __ATOMIC_ACQUIRE),
+			       __atomic_load_n(&t->target, __ATOMIC_ACQUIRE)};
+}
+
+static void copy_all(struct ink_table *t, const struct ink_kernel_table *from, const unsigned char *body)
+{
+	uint64_t cells = ink_cells_bytes(&t->plan, t->full);
+	struct moment before, after;
+	unsigned tries = 0;
+
+	do {
+		before = moment_of(from);
+		copy_words(t->body, (const uint64_t *)(const void *)body, cells);
+		copy_side(t, body, cells);
+		after = moment_of(from);
+	} while (memcmp(&before, &after, sizeof before) != 0 && ++tries < 10);
+}
+
 static int copy_body(struct ink_table *t, const struct ink_kernel *k, unsigned machine, struct ink_why *why)
 {
 	const struct ink_kernel_table *from = ink_kernel_tables(k, machine);
 	const struct ink_kernel_map *m = &k->map[INK_MAP_BODY];
-	uint64_t cells = ink_cells_bytes(&t->plan, t->full), lines = t->body_bytes / sizeof(struct ink_line);
+	uint64_t lines = t->body_bytes / sizeof(struct ink_line);
 	const unsigned char *body = m->at + from->base * m->stride;
 
 	if (!m->at || m->stride != sizeof(struct ink_line) || from->base > m->entries ||
 	    lines > m->entries - from->base)
 		return ink_fail(why, -EPROTO, "%s: a table stands outside the body", k->name);
-	copy_words(t->body, (const uint64_t *)(const void *)body, cells);
-	copy_side(t, body, cells);
+	copy_all(t, from, body);
 	return 0;
 }
 

@@ -246,6 +246,7 @@ struct ink_machines *ink_kernel_machines_of(const struct ink_kernel_options *o, 
 int ink_kernel_version_make(struct ink_kernel *k, const struct ink_kernel_options *o, uint32_t generation,
 			    struct ink_why *why);
 void ink_kernel_version_drop(struct ink_kernel *k);
+void ink_kernel_version_forget(struct ink_kernel *k);
 int ink_kernel_compile_all(struct ink_kernel *k, const struct ink_kernel_numbering *numbering,
 			   struct ink_kernel_half *half, struct ink_why *why);
 int ink_kernel_half_write(struct ink_kernel *k, const struct ink_kernel_half *half, struct ink_why *why);

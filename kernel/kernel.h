@@ -130,8 +130,15 @@ typedef int (*ink_kernel_reported)(const struct ink_kernel_report *report, const
 int ink_kernel_listen(struct ink_kernel *kernel, ink_kernel_reported reported, void *user, struct ink_why *why);
 int ink_kernel_poll(struct ink_kernel *kernel, int timeout);
 
-/* What `inkling run` would say of the report's packet; valid during the call of `reported`. */
+/*
+ * What `inkling run` would say of the report's packet; valid during the call of `reported`. -ESTALE: the machines that
+ * made it were exchanged before the set was opened, or long ago.
+ */
 int ink_kernel_moved(struct ink_kernel *kernel, const struct ink_kernel_report *report, struct ink_moved *moved);
+
+/* The report's machine as it was then: actions and states of the record are its own. NULL: it is not known any more. */
+const struct ink_machine_view *ink_kernel_reported_by(struct ink_kernel *kernel,
+						      const struct ink_kernel_report *report);
 
 /* From the boot clock to nanoseconds since 1970. */
 uint64_t ink_kernel_wall(uint64_t boot);

@@ -325,6 +325,7 @@ static int exchange(struct ink_kernel *k, struct draft *d, const struct ink_kern
 	adopt(k, d);
 	error = grace(why);
 	share_counters(k);
+	ink_kernel_version_forget(k);
 	return error;
 }
 

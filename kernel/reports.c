@@ -132,6 +132,22 @@ static const struct ink_kernel_version *version_of(struct ink_kernel *k, uint32_
 	return v && v->generation == generation ? v : NULL;
 }
 
+static const struct ink_machine *machine_of(struct ink_kernel *k, const struct ink_kernel_report *r,
+					    const struct ink_kernel_version **version)
+{
+	const struct ink_kernel_version *v = *version = version_of(k, r->generation);
+
+	return v ? ink_machines_at(v->machines ? v->machines : v->borrowed, r->machine) : NULL;
+}
+
+const struct ink_machine_view *ink_kernel_reported_by(struct ink_kernel *k, const struct ink_kernel_report *r)
+{
+	const struct ink_kernel_version *v;
+	const struct ink_machine *m = machine_of(k, r, &v);
+
+	return m ? &m->view : NULL;
+}
+
 static ink_answer number_of(const struct ink_kernel_numbers *n, int16_t code)
 {
 	return code < 0 || code >= INK_KERNEL_STATES ? code : n->number_of[code];
@@ -141,7 +157,7 @@ static ink_answer number_of(const struct ink_kernel_numbers *n, int16_t code)
 static void take_packet(struct ink_kernel *k, const struct ink_kernel_report *r)
 {
 	k->packet = r->packet;
-	k->packet.time = ink_kernel_wall(r->clock);
+	k->packet.time = ink_kernel_control(k)->clock == INK_KERNEL_TEST ? r->clock : ink_kernel_wall(r->clock);
 	k->packet.clock = r->clock;
 	k->packet.frame = k->frame;
 	k->packet.captured = r->bytes;
@@ -151,9 +167,8 @@ static void take_packet(struct ink_kernel *k, const struct ink_kernel_report *r)
 
 int ink_kernel_moved(struct ink_kernel *k, const struct ink_kernel_report *r, struct ink_moved *moved)
 {
-	const struct ink_kernel_version *v = version_of(k, r->generation);
-	const struct ink_machines *all = v ? v->machines ? v->machines : v->borrowed : NULL;
-	const struct ink_machine *m = all ? ink_machines_at(all, r->machine) : NULL;
+	const struct ink_kernel_version *v;
+	const struct ink_machine *m = machine_of(k, r, &v);
 
 	if (!m || r->action >= m->view.actions || r->event >= m->view.rules->events)
 		return -ESTALE;

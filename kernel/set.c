@@ -22,7 +22,7 @@
 
 #include "base/error.h"
 
-enum { RING = 1 << 20 }; /* bytes of the ring buffer */
+enum { RING = 1 << 20, VERSIONS = 8 }; /* bytes of the ring buffer; machines that records may be of */
 
 /* What is made in user space. */
 struct draft {
@@ -111,6 +111,19 @@ int ink_kernel_version_make(struct ink_kernel *k, const struct ink_kernel_option
 	v->before = k->version;
 	k->version = v;
 	return 0;
+}
+
+/* Records of the ring buffer may be of machines that were exchanged since; not of any number of them. */
+void ink_kernel_version_forget(struct ink_kernel *k)
+{
+	struct ink_kernel_version *v = k->version;
+
+	for (unsigned i = 1; v && i < VERSIONS; i++)
+		v = v->before;
+	if (v) {
+		free_versions(v->before);
+		v->before = NULL;
+	}
 }
 
 void ink_kernel_version_drop(struct ink_kernel *k)

@@ -275,6 +275,7 @@ static void adopt(struct ink_kernel *k, struct contents *c, struct ink_kernel_ve
 	}
 	v->before = k->version;
 	k->version = v;
+	ink_kernel_version_forget(k);
 }
 
 static int make_version(struct ink_kernel *k, struct contents *c, uint32_t generation, struct ink_why *why)
