@@ -63,8 +63,7 @@ static int save(struct following *f, const struct ink_kernel_report *report, con
 
 static void show(struct following *f, const struct ink_kernel_report *report, const struct ink_moved *m)
 {
-	const struct ink_machine_view *view =
-		ink_machine_view(ink_machines_at(ink_kernel_machines(f->kernel), m->machine));
+	const struct ink_machine_view *view = ink_kernel_reported_by(f->kernel, report);
 	char interface[IF_NAMESIZE] = "";
 	struct record_source source = {.interface = interface,
 				       .nanoseconds = 1,
