@@ -205,8 +205,9 @@ int ink_kernel_map_read(const struct ink_kernel_map *map, uint32_t index, void *
 /* Copies an array to where it belongs. -E2BIG: it does not fit; -EPROTO: the map is another one. */
 int ink_kernel_map_write(struct ink_kernel_map *map, const struct ink_kernel_array *from);
 
-/* The object, with maps of these sizes: loaded, its descriptors taken. 0 or -errno. */
-int ink_kernel_load_object(struct ink_kernel *k, const uint32_t entries[INK_KERNEL_MAPS], struct ink_why *why);
+/* The object, with maps of these sizes and the programs of these hooks, a bit each: loaded, its descriptors taken. */
+int ink_kernel_load_object(struct ink_kernel *k, const uint32_t entries[INK_KERNEL_MAPS], unsigned hooks,
+			   struct ink_why *why);
 
 /* Starts the timers. */
 int ink_kernel_start(struct ink_kernel *k, struct ink_why *why);

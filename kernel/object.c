@@ -169,7 +169,7 @@ static int take_programs(struct ink_kernel *k)
 		struct bpf_program *p =
 			bpf_object__find_program_by_name(k->object, ink_kernel_program_names[i]);
 
-		if (!p)
+		if (!p || bpf_program__fd(p) < 0)
 			continue;
 		k->program[i] = dup(bpf_program__fd(p));
 		if (k->program[i] < 0)
@@ -186,13 +186,27 @@ static int open_object(struct ink_kernel *k)
 	return k->object ? 0 : -errno;
 }
 
-int ink_kernel_load_object(struct ink_kernel *k, const uint32_t entries[INK_KERNEL_MAPS], struct ink_why *why)
+/* The program of a hook where nothing is attached would only cost time. */
+static void choose_programs(struct bpf_object *object, unsigned hooks)
+{
+	for (unsigned i = 0; i < INK_KERNEL_HOOKS; i++) {
+		struct bpf_program *p = bpf_object__find_program_by_name(object, ink_kernel_program_names[i]);
+
+		if (p)
+			bpf_program__set_autoload(p, hooks >> i & 1);
+	}
+}
+
+int ink_kernel_load_object(struct ink_kernel *k, const uint32_t entries[INK_KERNEL_MAPS], unsigned hooks,
+			   struct ink_why *why)
 {
 	libbpf_print_fn_t before = libbpf_set_print(hear);
 	int error;
 
 	said[0] = 0;
 	error = open_object(k);
+	if (!error)
+		choose_programs(k->object, hooks);
 	if (!error)
 		error = set_entries(k->object, entries);
 	if (!error)

@@ -333,13 +333,23 @@ static void finished(struct ink_kernel *k)
 	__atomic_store_n(&ink_kernel_controls(k)->version, INK_KERNEL_VERSION, __ATOMIC_RELEASE);
 }
 
+/* A bit for each; all, if it is attached nowhere: then a test runs them. */
+static unsigned hooks_of(const struct ink_kernel_options *o)
+{
+	unsigned hooks = o->n_places ? 0 : ~0u;
+
+	for (unsigned i = 0; i < o->n_places; i++)
+		hooks |= 1u << o->places[i].hook;
+	return hooks;
+}
+
 static int load(struct ink_kernel *k, const struct draft *d, struct ink_why *why)
 {
 	uint32_t entries[INK_KERNEL_MAPS];
 	int error = sizes(d, entries, why);
 
 	if (!error)
-		error = ink_kernel_load_object(k, entries, why);
+		error = ink_kernel_load_object(k, entries, hooks_of(&d->o), why);
 	return error ? error : fill(k, d, why);
 }
 
