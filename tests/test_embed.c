@@ -369,6 +369,11 @@ static int takes_load_options(void *o)
 	return t ? 0 : -errno;
 }
 
+static int gives_kind_info(void *info)
+{
+	return ink_kind_info(INK_LINE, info);
+}
+
 /* The first sizes are those of the first release, and never change. */
 TEST_THAT(structs_of_every_size_are_taken_or_refused)
 {
@@ -379,6 +384,7 @@ TEST_THAT(structs_of_every_size_are_taken_or_refused)
 		{"stats", 128, sizeof(struct ink_stats), NULL, gives_stats},
 		{"save options", 24, sizeof(struct ink_save_options), &some_save, takes_save_options},
 		{"load options", 64, sizeof(struct ink_load_options), &some_load, takes_load_options},
+		{"kind info", 40, sizeof(struct ink_kind_info), NULL, gives_kind_info},
 	};
 
 	sized_with = line(NULL);

@@ -73,10 +73,8 @@ static int check_host(const struct ink_file *f)
 	return ink_file_wrong(f, -ENOTSUP, "snapshots are little endian, and this machine is not");
 }
 
-static const struct ink_struct save_options = {"save options", sizeof(struct ink_save_options),
-					       sizeof(struct ink_save_options)};
-static const struct ink_struct load_options = {"load options", sizeof(struct ink_load_options),
-					       sizeof(struct ink_load_options)};
+static const struct ink_struct save_options = {"save options", 24, sizeof(struct ink_save_options)};
+static const struct ink_struct load_options = {"load options", 64, sizeof(struct ink_load_options)};
 
 /* ------------------------------------------------------------------ saving */
 

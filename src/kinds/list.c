@@ -29,7 +29,7 @@ const struct ink_kind_def *ink_kind_find(unsigned kind)
 
 int ink_kind_info(unsigned kind, struct ink_kind_info *info)
 {
-	static const struct ink_struct known = {"kind info", sizeof *info, sizeof *info};
+	static const struct ink_struct known = {"kind info", 40, sizeof *info};
 	const struct ink_kind_def *def = ink_kind_find(kind);
 
 	return def ? ink_struct_write(&known, info, &def->info, NULL) : -ENOENT;
