@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -24,6 +25,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include <inkling/packet.h>
 
 #include "kernel/inside.h"
 #include "tests/scratch.h"
@@ -110,6 +113,14 @@ static void end(struct made *m, struct ink_kernel *k)
 static const struct ink_machine_view *view_of(struct ink_kernel *k)
 {
 	return ink_machine_view(ink_machines_at(ink_kernel_machines(k), 0));
+}
+
+static uint64_t packets(struct ink_kernel *k)
+{
+	struct ink_kernel_counts c;
+
+	assert_int_equal(ink_kernel_counts(k, 0, &c), 0);
+	return c.packets;
 }
 
 /* --------------------------------------------------------------- refusals */
@@ -748,6 +759,173 @@ static void a_second_reader_is_refused_while_the_first_lives(void **state)
 	end(&m, k);
 }
 
+/* ----------------------------------------------------------------- packets */
+
+enum { FRAME = 60, FLAGS_AT = 47 };
+
+/* An Ethernet frame with TCP over IPv4, of that flow, from either end. */
+static void tcp_frame(uint8_t f[FRAME], uint32_t flow, unsigned flags, int back)
+{
+	static const uint8_t head[] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0, 0, 46, 0, 0, 0, 0, 64, 6};
+	uint8_t ends[2][6] = {{10, 0, (uint8_t)(flow >> 8), (uint8_t)flow, 0x30, 0x39}, {192, 0, 2, 1, 0, 80}};
+
+	memset(f, 0, FRAME);
+	memcpy(f, head, sizeof head);
+	for (int i = 0; i < 2; i++) {
+		memcpy(f + 26 + 4 * i, ends[i ^ back], 4);
+		memcpy(f + 34 + 2 * i, ends[i ^ back] + 4, 2);
+	}
+	f[46] = 5 << 4;
+	f[FLAGS_AT] = (uint8_t)flags;
+}
+
+#define TOLD                                                                                                 \
+	"machine one\nkey connection\nremember initiator\nstart event syn = tcp and syn and not ack\n"          \
+	"event ack = tcp and ack\nevent fin = tcp and fin\nabsent : syn -> open / count begun, tell two seen, "  \
+	"report \"{src} calls {dst}\"\nopen : ack from responder -> done / report \"answered\" | fin -> absent\n" \
+	"done : fin -> absent / report \"ended\"\n"                                                             \
+	"machine two\nkey source\nevent seen = told\nevent fin = tcp and fin\nabsent : seen -> s / report \"new\"\n" \
+	"s : fin -> absent / report \"gone\"\n"
+
+enum { MOVES = 4096 };
+
+static struct move {
+	uint64_t id;
+	unsigned event, machine, teller, action;
+	int from, to;
+} moves[2][MOVES];
+static unsigned n_moves[2];
+
+static void note(unsigned which, const struct ink_moved *m)
+{
+	if (n_moves[which] < MOVES)
+		moves[which][n_moves[which]++] = (struct move){m->id,	    m->event,	      m->machine,  m->teller,
+							       m->move.action, m->move.from, m->move.to};
+}
+
+static void note_tracked(const struct ink_moved *m, void *user)
+{
+	(void)user;
+	note(0, m);
+}
+
+static int note_reported(const struct ink_kernel_report *r, const uint8_t *frame, void *user)
+{
+	struct ink_moved m;
+
+	(void)frame;
+	if (ink_kernel_moved(user, r, &m))
+		return 1;
+	assert_string_equal(ink_kernel_reported_by(user, r)->name, m.machine ? "two" : "one");
+	assert_int_equal(m.packet->version, 4);
+	note(1, &m);
+	return 0;
+}
+
+static const unsigned some_flags[] = {INK_TCP_SYN, INK_TCP_SYN | INK_TCP_ACK, INK_TCP_ACK, INK_TCP_FIN | INK_TCP_ACK};
+
+static uint32_t drawn(uint32_t *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 8;
+}
+
+static void track(struct ink_track *track, const uint8_t *frame, uint64_t clock)
+{
+	struct ink_packet p = {.frame = frame, .captured = FRAME, .wire = FRAME, .time = clock, .clock = clock};
+	struct ink_packets block = {.at = &p, .n = 1};
+
+	ink_packet_parse(&p, INK_LINK_ETHERNET, 0);
+	assert_int_equal(ink_track_packets(track, &block), 0);
+}
+
+static void reports_are_those_of_a_tracker(void **state)
+{
+	struct made m = made(TOLD);
+	struct ink_kernel *k = make_unpinned(&m);
+	struct ink_table *tables[2];
+	struct ink_track_options o = {.size = sizeof o,
+				      .machines = m.machines,
+				      .tables = tables,
+				      .link = INK_LINK_ETHERNET,
+				      .moved = note_tracked};
+	struct ink_track *t;
+	uint8_t frame[FRAME];
+	uint32_t seed = 5;
+	uint64_t counters[INK_KERNEL_COUNTERS];
+
+	(void)state;
+	n_moves[0] = n_moves[1] = 0;
+	for (unsigned i = 0; i < 2; i++)
+		tables[i] = ink_kernel_plan(&m.tables[i], ink_machines_at(m.machines, i), 0, NULL);
+	t = ink_track_open(&o, NULL);
+	assert_non_null(t);
+	assert_int_equal(ink_kernel_listen(k, note_reported, k, NULL), 0);
+	for (uint64_t i = 1; i <= 2000; i++) {
+		tcp_frame(frame, drawn(&seed) % 200, some_flags[drawn(&seed) % 4], drawn(&seed) & 1);
+		track(t, frame, i * 1000000);
+		assert_int_equal(ink_kernel_try(k, INK_KERNEL_XDP, frame, FRAME, i * 1000000), 2);
+		assert_true(ink_kernel_poll(k, 0) >= 0);
+	}
+	assert_true(n_moves[0] > 100);
+	assert_int_equal(n_moves[0], n_moves[1]);
+	assert_memory_equal(moves[0], moves[1], n_moves[0] * sizeof moves[0][0]);
+	assert_int_equal(ink_kernel_counters(k, 0, counters), 0);
+	assert_int_equal(counters[0], ink_track_counters_of(t, 0)[0]);
+	ink_track_close(t);
+	ink_free(tables[0]);
+	ink_free(tables[1]);
+	end(&m, k);
+}
+
+/* Another process runs packets of 3000 flows, until it is told to end; how many is what it writes. */
+static pid_t traffic(struct ink_kernel *k, uint64_t *sent)
+{
+	pid_t child = fork();
+	uint8_t frame[FRAME];
+	uint32_t seed = 9;
+
+	if (child)
+		return child;
+	while (!__atomic_load_n(&sent[1], __ATOMIC_ACQUIRE)) {
+		tcp_frame(frame, drawn(&seed) % 3000, some_flags[drawn(&seed) % 4], drawn(&seed) & 1);
+		if (ink_kernel_try(k, INK_KERNEL_XDP, frame, FRAME, 1000) == 2)
+			__atomic_fetch_add(sent, 1, __ATOMIC_ACQ_REL);
+	}
+	_exit(0);
+}
+
+static void copies_and_reloads_while_packets_flow_lose_nothing(void **state)
+{
+	uint64_t *sent = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), before;
+	struct made m = made(TOLD);
+	struct ink_kernel *k;
+	struct ink_why why = {""};
+	pid_t child;
+
+	(void)state;
+	m.tables[0].flows = m.tables[1].flows = 1500; /* so that there are collisions, and no room at times */
+	k = make_unpinned(&m);
+	child = traffic(k, sent);
+	for (unsigned i = 0; i < 40; i++) {
+		struct ink_table *copy = ink_kernel_copy(k, i % 2, &why);
+
+		if (!copy || ink_check(copy, &why))
+			fail_msg("copy %u: %s", i, why.text);
+		ink_free(copy);
+		if (ink_kernel_reload(k, options(&m), &why))
+			fail_msg("reload %u: %s", i, why.text);
+	}
+	before = __atomic_load_n(sent, __ATOMIC_ACQUIRE);
+	sent[1] = 1;
+	waitpid(child, NULL, 0);
+	assert_true(before > 40);
+	assert_int_equal(packets(k), sent[0]);
+	assert_int_equal(ink_kernel_control(k)->generation, 40);
+	munmap(sent, 4096);
+	end(&m, k);
+}
+
 /* ------------------------------------------------------------------- hooks */
 
 static void run(const char *command)
@@ -802,14 +980,6 @@ static int link_at(int program, unsigned type)
 					       .attach_type = type}};
 
 	return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof attr);
-}
-
-static uint64_t packets(struct ink_kernel *k)
-{
-	struct ink_kernel_counts c;
-
-	assert_int_equal(ink_kernel_counts(k, 0, &c), 0);
-	return c.packets;
 }
 
 /* Some frames from the other end, and one out of this end. */
@@ -992,6 +1162,8 @@ int main(void)
 		cmocka_unit_test_teardown(names_are_checked, clean),
 		cmocka_unit_test_teardown(a_text_that_was_damaged_is_not_read, clean),
 		cmocka_unit_test_teardown(a_second_reader_is_refused_while_the_first_lives, clean),
+		cmocka_unit_test_teardown(reports_are_those_of_a_tracker, clean),
+		cmocka_unit_test_teardown(copies_and_reloads_while_packets_flow_lose_nothing, clean),
 		cmocka_unit_test_teardown(every_hook_brings_packets_and_outlives_the_tool, clean),
 		cmocka_unit_test_teardown(programs_of_others_stay, clean),
 		cmocka_unit_test_teardown(an_interface_that_is_gone_is_no_error, clean),
