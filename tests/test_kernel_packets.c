@@ -326,7 +326,7 @@ TEST_THAT(generated_damaged_and_random_frames_are_parsed_alike)
 	uint8_t frame[FRAME_MOST + 64];
 
 	attach_text(ANY);
-	for (uint64_t i = scaled(100000); i; i--) {
+	for (uint64_t i = scaled(30000); i; i--) {
 		size_t n = any_frame(frame);
 
 		compare_packet("a random frame", frame, n);
@@ -468,7 +468,7 @@ TEST_THAT(packets_have_the_events_and_flows_of_every_bundled_machine)
 TEST_THAT(keys_of_every_kind_have_the_same_ids)
 {
 	static const char *const keys[] = {"connection", "flow", "pair", "source", "destination", "endpoint",
-					   "src/24", "src, dst port", "dst/16, src port, protocol", "src/0, dst/99"};
+					   "src/24", "src, dst port", "dst/16, src port, protocol", "src port", "src/0/48, dst/9/57"};
 	uint8_t frame[FRAME_MOST + 64];
 
 	compared = 0;
@@ -478,7 +478,7 @@ TEST_THAT(keys_of_every_kind_have_the_same_ids)
 		int turns = !strcmp(keys[i], "flow");
 
 		begin("");
-		add("machine m\nkey %s\nabsent: e -> a\na: timeout 1s -> absent\nevent e = %s\n", keys[i], "any");
+		add("machine m\nkey %s\nabsent: e -> a\na: timeout 1s -> absent\nevent e = %s\n", keys[i], turns ? "not udp" : "any");
 		if (turns)
 			add("a: r -> absent\nreverse event r = udp\n");
 		m = ink_machines_make(draft.text, draft.n, &o);
