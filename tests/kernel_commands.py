@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""kernel_commands.py COMMAND ...: what kernel_commands.sh needs besides a shell.
+
+    send INTERFACE CAPTURE       sends the frames of a pcap file, in their order, from one processor
+    tag CAPTURE OUTPUT VLAN      the same frames with a VLAN tag
+    reports FILE [FIELD...]      the reports among records, without the fields that must differ and these
+    get FILE PATH                a value of the last line of a file: machines.0.states.opening
+    fields FILE NAME...          of each machine of a status or of each summary: these objects, without zeros
+    now FILE                     every record has a time of the last minute
+    marks PORT N                 receives N datagrams, and prints the mark of each
+"""
+
+import datetime
+import json
+import os
+import socket
+import struct
+import sys
+
+DIFFER = {"timestamp", "in_iface", "pcap_filename", "pcap_cnt", "hook", "processor"}
+
+
+def frames(capture):
+    with open(capture, "rb") as file:
+        file.read(24)
+        while head := file.read(16):
+            yield head[:8], file.read(struct.unpack("<I", head[8:12])[0])
+
+
+def send(interface, capture):
+    """One processor keeps them in order; a queue that is full is waited for."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    link.bind((interface, 0))
+    for n, (_, frame) in enumerate(frames(capture)):
+        link.send(frame)
+    print(n + 1)
+
+
+def tag(capture, output, vlan):
+    with open(capture, "rb") as file, open(output, "wb") as to:
+        to.write(file.read(24))
+        for time, frame in frames(capture):
+            frame = frame[:12] + struct.pack(">HH", 0x8100, int(vlan)) + frame[12:]
+            to.write(time + struct.pack("<II", len(frame), len(frame)) + frame)
+
+
+def records(name):
+    with open(name, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def reports(name, *without):
+    for record in records(name):
+        if record["event_type"] == "report":
+            print(json.dumps({k: v for k, v in record.items() if k not in DIFFER | set(without)}))
+
+
+def get(name, path):
+    value = records(name)[-1]
+    for step in path.split("."):
+        value = value[int(step) if isinstance(value, list) else step]
+    print(value)
+
+
+def fields(name, *names):
+    """Statistics and summaries are one record a machine, a status has all of them."""
+    for record in records(name):
+        for machine in record.get("machines", [record] if record.get("event_type") != "report" else []):
+            for field in names:
+                value = machine.get(field)
+                if isinstance(value, dict):
+                    value = {k: v for k, v in sorted(value.items()) if v}
+                print(machine["machine"], field, value)
+
+
+def now(name):
+    latest = datetime.datetime.now(datetime.timezone.utc)
+    for record in records(name):
+        time = datetime.datetime.fromisoformat(record["timestamp"][:26] + "+00:00")
+        if abs((latest - time).total_seconds()) > 60:
+            sys.exit(f"{record['timestamp']} is not now, {latest}")
+
+
+def marks(port, n):
+    RECEIVE_MARK = 75  # SO_RCVMARK, Linux 5.19
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.setsockopt(socket.SOL_SOCKET, RECEIVE_MARK, 1)
+    s.settimeout(10)
+    s.bind(("", int(port)))
+    print("ready", flush=True)
+    for _ in range(int(n)):
+        _, beside, _, _ = s.recvmsg(100, 100)
+        print(*[struct.unpack("I", value)[0] for level, kind, value in beside if kind == socket.SO_MARK] or [0])
+
+
+globals()[sys.argv[1]](*sys.argv[2:])
