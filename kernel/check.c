@@ -81,7 +81,8 @@ static int check_filter(const struct check *c, const struct ink_test *t)
 		line = leading_number(&at);
 	if (*at == ':' && at++)
 		column = leading_number(&at);
-	return refuse(c, line, column, "machine %s: a filter cannot run in the kernel; use conditions", c->m->name);
+	return refuse(c, line, column, "machine %s: a filter cannot run in the kernel; use conditions",
+		      c->m->name);
 }
 
 static int check_test(const struct check *c, const struct ink_test *t)
@@ -91,14 +92,14 @@ static int check_test(const struct check *c, const struct ink_test *t)
 	if (t->field == INK_FIELD_FILTER)
 		return check_filter(c, t);
 	if (!ports && t->n_ranges > INK_KERNEL_RANGES)
-		return refuse(c, c->m->line, 1, "machine %s: a test with %u ranges; in the kernel %d", c->m->name,
-			      t->n_ranges, INK_KERNEL_RANGES);
+		return refuse(c, c->m->line, 1, "machine %s: a test with %u ranges; in the kernel %d",
+			      c->m->name, t->n_ranges, INK_KERNEL_RANGES);
 	if (t->n_prefixes > INK_KERNEL_PREFIXES)
 		return refuse(c, c->m->line, 1, "machine %s: a test with %u addresses; in the kernel %d",
 			      c->m->name, t->n_prefixes, INK_KERNEL_PREFIXES);
 	if (t->field == INK_FIELD_BEGINS && t->length > INK_KERNEL_PAYLOAD)
-		return refuse(c, c->m->line, 1, "machine %s: %u bytes of payload; in the kernel %d", c->m->name,
-			      t->length, INK_KERNEL_PAYLOAD);
+		return refuse(c, c->m->line, 1, "machine %s: %u bytes of payload; in the kernel %d",
+			      c->m->name, t->length, INK_KERNEL_PAYLOAD);
 	if (t->field == INK_FIELD_COUNTER && t->against.other_name && t->against.share >= 1048576.)
 		return refuse(c, c->m->line, 1, "machine %s: a share of more than 2^20; in the kernel less",
 			      c->m->name);
@@ -114,8 +115,8 @@ static int check_tests(const struct check *c)
 		error = check_test(c, &c->m->tests[i]);
 	if (!error && depth > INK_KERNEL_DEPTH)
 		return refuse(c, c->m->line, 1,
-			      "machine %s: up to %u tests to find a packet's event; in the kernel %d", c->m->name,
-			      depth, INK_KERNEL_DEPTH);
+			      "machine %s: up to %u tests to find a packet's event; in the kernel %d",
+			      c->m->name, depth, INK_KERNEL_DEPTH);
 	return error;
 }
 
@@ -211,9 +212,10 @@ static int check_chains(const struct ink_kernel_options *o, struct ink_why *why)
 	}
 	if (told <= INK_KERNEL_TOLD)
 		return 0;
-	return ink_fail(why, -ENOTSUP,
-			"%s:%u:1: machine %s: with it, rows tell up to %u steps for one packet; in the kernel %d",
-			m->view.file, m->line, m->name, told, INK_KERNEL_TOLD);
+	return ink_fail(
+		why, -ENOTSUP,
+		"%s:%u:1: machine %s: with it, rows tell up to %u steps for one packet; in the kernel %d",
+		m->view.file, m->line, m->name, told, INK_KERNEL_TOLD);
 }
 
 static int check_options(const struct ink_kernel_options *o, struct ink_why *why)
@@ -221,8 +223,8 @@ static int check_options(const struct ink_kernel_options *o, struct ink_why *why
 	if (!o->machines || !ink_machines_count(o->machines))
 		return ink_fail(why, -EINVAL, "kernel: machines are needed");
 	if (ink_machines_count(o->machines) > INK_KERNEL_MACHINES)
-		return ink_fail(why, -ENOTSUP, "%u machines; in the kernel %d", ink_machines_count(o->machines),
-				INK_KERNEL_MACHINES);
+		return ink_fail(why, -ENOTSUP, "%u machines; in the kernel %d",
+				ink_machines_count(o->machines), INK_KERNEL_MACHINES);
 	if (o->n_places > INK_KERNEL_PLACES)
 		return ink_fail(why, -ENOTSUP, "%u hooks; %d are possible", o->n_places, INK_KERNEL_PLACES);
 	return 0;

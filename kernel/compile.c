@@ -91,7 +91,8 @@ void *ink_kernel_append(struct ink_kernel_half *half, enum ink_kernel_part part,
 static int put_events(const struct ink_kernel_compiling *c, struct ink_kernel_machine *out)
 {
 	const struct ink_machine *m = c->m;
-	struct ink_kernel_event *e = ink_kernel_append(c->half, INK_PART_EVENTS, m->n_events, &out->events_at);
+	struct ink_kernel_event *e =
+		ink_kernel_append(c->half, INK_PART_EVENTS, m->n_events, &out->events_at);
 
 	if (!e)
 		return -ENOMEM;
@@ -180,8 +181,8 @@ static int put_rows(const struct ink_kernel_compiling *c, struct ink_kernel_mach
 {
 	const struct ink_rules *r = c->m->view.rules;
 	size_t events = r->events;
-	struct ink_kernel_row *rows = ink_kernel_append(
-		c->half, INK_PART_ROWS, (uint32_t)((c->codes + 2) * events), &out->rows_at);
+	struct ink_kernel_row *rows =
+		ink_kernel_append(c->half, INK_PART_ROWS, (uint32_t)((c->codes + 2) * events), &out->rows_at);
 
 	if (!rows)
 		return -ENOMEM;
@@ -205,11 +206,11 @@ static int put_countings(const struct ink_kernel_compiling *c, const struct ink_
 	for (unsigned i = 0; n && i < a->n_countings; i++) {
 		const struct ink_counting *from = &a->countings[i];
 
-		n[i] = (struct ink_kernel_counting){
-			.counter = c->number * INK_KERNEL_COUNTERS + c->numbers->slot_of[from->counter],
-			.weighed = c->m->view.counter_global[from->counter] != 0,
-			.amount = (uint16_t)from->amount,
-			.number = from->number};
+		n[i] = (struct ink_kernel_counting){.counter = c->number * INK_KERNEL_COUNTERS +
+							       c->numbers->slot_of[from->counter],
+						    .weighed = c->m->view.counter_global[from->counter] != 0,
+						    .amount = (uint16_t)from->amount,
+						    .number = from->number};
 	}
 	to->countings = (uint16_t)a->n_countings;
 	return n ? 0 : -ENOMEM;

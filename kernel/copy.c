@@ -45,7 +45,8 @@ static int is_ticking(const struct ink_kernel *k)
 	for (unsigned i = 0; i < k->n; i++) {
 		const struct ink_kernel_table *t = ink_kernel_tables(k, i);
 
-		if (__atomic_load_n(&t->target, __ATOMIC_ACQUIRE) != __atomic_load_n(&t->now, __ATOMIC_ACQUIRE))
+		if (__atomic_load_n(&t->target, __ATOMIC_ACQUIRE) !=
+		    __atomic_load_n(&t->now, __ATOMIC_ACQUIRE))
 			return 1;
 	}
 	return 0;
@@ -92,7 +93,8 @@ static int is_plan_of(const struct ink_plan *p, const struct ink_kernel_table *f
 	    p->state_bits > 8 || p->age_bits > 2 || p->geometry.h % INK_LINE_WORDS ||
 	    !kind->fits(p, from->unsure))
 		return 0;
-	s = ink_line_shape(p->geometry.h / INK_LINE_WORDS, p->state_bits + p->age_bits, p->geometry.b, p->part);
+	s = ink_line_shape(p->geometry.h / INK_LINE_WORDS, p->state_bits + p->age_bits, p->geometry.b,
+			   p->part);
 	return !memcmp(&s, &from->shape, sizeof s);
 }
 
@@ -296,8 +298,9 @@ static void number_codes(const struct ink_kernel *k, unsigned machine, uint16_t 
 {
 	const struct ink_kernel_numbering *n = &k->numbering[machine];
 	const struct ink_kernel_numbers *own = &k->version->numbers[machine];
-	uint16_t next = (uint16_t)ink_machines_at(ink_kernel_machines((struct ink_kernel *)(uintptr_t)k), machine)
-				->view.rules->states;
+	uint16_t next =
+		(uint16_t)ink_machines_at(ink_kernel_machines((struct ink_kernel *)(uintptr_t)k), machine)
+			->view.rules->states;
 
 	for (unsigned code = 0; code < INK_KERNEL_STATES; code++) {
 		number[code] = (uint16_t)n->codes; /* don't know */
@@ -318,7 +321,8 @@ static int is_identity(const uint16_t *number, unsigned codes)
 
 static unsigned renumbered(const struct ink_table *t, const uint16_t *number, unsigned code)
 {
-	return (unsigned)number[ink_code_state(&t->coding, code)] << t->coding.age_bits | (code & t->coding.age_top);
+	return (unsigned)number[ink_code_state(&t->coding, code)] << t->coding.age_bits |
+	       (code & t->coding.age_top);
 }
 
 static void number_lines(struct ink_table *t, const uint16_t *number)
@@ -430,7 +434,8 @@ static void end(struct ink_kernel *k)
 struct ink_table *ink_kernel_copy(struct ink_kernel *k, unsigned machine, struct ink_why *why)
 {
 	struct ink_table *t;
-	int error = machine < k->n ? begin(k, why) : ink_fail(why, -EINVAL, "there is no machine %u", machine);
+	int error =
+		machine < k->n ? begin(k, why) : ink_fail(why, -EINVAL, "there is no machine %u", machine);
 
 	if (error)
 		return errno = -error, NULL;
@@ -446,7 +451,8 @@ static int save(struct ink_kernel *k, struct ink_table *tables[], const char *pa
 	struct ink_table_set set = {entries, k->n};
 
 	for (unsigned i = 0; i < k->n; i++)
-		entries[i] = (struct ink_set_entry){ink_machines_at(ink_kernel_machines(k), i)->name, tables[i]};
+		entries[i] =
+			(struct ink_set_entry){ink_machines_at(ink_kernel_machines(k), i)->name, tables[i]};
 	return k->n == 1 ? ink_save(tables[0], path, why) : ink_save_set(&set, path, NULL, why);
 }
 

@@ -73,7 +73,8 @@ static int reuse_maps(struct bpf_object *o, const struct bpf_object *loaded)
 	struct bpf_map *map;
 	int error = 0;
 
-	bpf_object__for_each_map(map, o) {
+	bpf_object__for_each_map(map, o)
+	{
 		struct bpf_map *there = bpf_object__find_map_by_name(loaded, bpf_map__name(map));
 
 		if (there && !error)
@@ -91,8 +92,8 @@ static struct bpf_object *again(const struct ink_kernel *k)
 
 	if (!o)
 		return NULL;
-	bpf_object__for_each_program(p, o)
-		bpf_program__set_autoload(p, !strcmp(bpf_program__name(p), ink_kernel_program_names[INK_KERNEL_XDP]));
+	bpf_object__for_each_program(p, o) bpf_program__set_autoload(
+		p, !strcmp(bpf_program__name(p), ink_kernel_program_names[INK_KERNEL_XDP]));
 	if (k->object && !reuse_maps(o, k->object))
 		return o;
 	bpf_object__close(o);

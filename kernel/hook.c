@@ -40,10 +40,10 @@ struct link_create {
 
 static int tcx_link(int program, const struct ink_kernel_place *place)
 {
-	struct link_create attr = {
-		.program = (uint32_t)program,
-		.interface = place->index,
-		.attach_type = place->hook == INK_KERNEL_INGRESS ? TCX_INGRESS : TCX_EGRESS};
+	struct link_create attr = {.program = (uint32_t)program,
+				   .interface = place->index,
+				   .attach_type =
+					   place->hook == INK_KERNEL_INGRESS ? TCX_INGRESS : TCX_EGRESS};
 	long fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof attr);
 
 	return fd < 0 ? -errno : (int)fd;
@@ -163,7 +163,8 @@ int ink_kernel_attach(struct ink_kernel *k, const struct ink_kernel_place *place
 	if (!a->place.index)
 		return fail_to_attach(place, -ENODEV, why);
 	if (k->program[place->hook] < 0)
-		return ink_fail(why, -ENOTSUP, "%s: no program for %s", place->interface, hook_names[place->hook]);
+		return ink_fail(why, -ENOTSUP, "%s: no program for %s", place->interface,
+				hook_names[place->hook]);
 	fd = place->hook == INK_KERNEL_XDP ? attach_xdp(k, a) : attach_tc(a, k->program[place->hook]);
 	if (fd < 0)
 		return a->fd = -1, fail_to_attach(place, fd, why);

@@ -179,7 +179,7 @@ struct ink_kernel {
 	int program[INK_KERNEL_PROGRAMS];
 	struct bpf_object *object; /* as it was loaded here; NULL: opened by pins */
 	int pinned;
-	int lock; /* the set's directory, or -1 */
+	int lock;   /* the set's directory, or -1 */
 	unsigned n; /* machines */
 	struct ink_plan plan[INK_KERNEL_MACHINES];
 	struct ink_kernel_numbering numbering[INK_KERNEL_MACHINES];

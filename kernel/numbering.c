@@ -74,10 +74,11 @@ static int number_states(struct ink_kernel_numbering *n, const struct ink_machin
 		for (unsigned c = 0; c < ink_copies_of(&m->states[i]) && !error; c++)
 			error = number_copy(n, &m->states[i], c, numbers);
 	if (error == -ENOSPC)
-		return ink_fail(why, error,
-				"%s:%u:1: machine %s: its states and those of flows from before are more than "
-				"the %u that the table's entries can name; detach and attach it",
-				m->view.file, m->line, m->name, n->codes);
+		return ink_fail(
+			why, error,
+			"%s:%u:1: machine %s: its states and those of flows from before are more than "
+			"the %u that the table's entries can name; detach and attach it",
+			m->view.file, m->line, m->name, n->codes);
 	return error ? ink_fail(why, error, "no memory") : 0;
 }
 

@@ -21,18 +21,14 @@
 #include "base/error.h"
 
 const char *const ink_kernel_map_names[INK_KERNEL_MAPS] = {
-	[INK_MAP_MACHINES] = "machines", [INK_MAP_NODES] = "nodes",
-	[INK_MAP_RANGES] = "ranges",	 [INK_MAP_PREFIXES] = "prefixes",
-	[INK_MAP_PORTS] = "ports",	 [INK_MAP_BYTES] = "bytes",
-	[INK_MAP_AGAINSTS] = "againsts", [INK_MAP_EVENTS] = "events",
-	[INK_MAP_COMPILED] = "compiled", [INK_MAP_STATES] = "states",
-	[INK_MAP_ROWS] = "rows",	 [INK_MAP_ACTIONS] = "actions",
-	[INK_MAP_COUNTINGS] = "countings", [INK_MAP_TELLS] = "tells",
-	[INK_MAP_TEXT] = "text",	 [INK_MAP_CONTROL] = "control",
-	[INK_MAP_TABLES] = "tables",	 [INK_MAP_BODY] = "body",
-	[INK_MAP_TICKS] = "ticks",	 [INK_MAP_TIMERS] = "timers",
-	[INK_MAP_COUNTS] = "counts",	 [INK_MAP_COUNTERS] = "counters",
-	[INK_MAP_WEIGHED] = "weighed",	 [INK_MAP_CLAIMS] = "claims",
+	[INK_MAP_MACHINES] = "machines",   [INK_MAP_NODES] = "nodes",     [INK_MAP_RANGES] = "ranges",
+	[INK_MAP_PREFIXES] = "prefixes",   [INK_MAP_PORTS] = "ports",     [INK_MAP_BYTES] = "bytes",
+	[INK_MAP_AGAINSTS] = "againsts",   [INK_MAP_EVENTS] = "events",   [INK_MAP_COMPILED] = "compiled",
+	[INK_MAP_STATES] = "states",       [INK_MAP_ROWS] = "rows",       [INK_MAP_ACTIONS] = "actions",
+	[INK_MAP_COUNTINGS] = "countings", [INK_MAP_TELLS] = "tells",     [INK_MAP_TEXT] = "text",
+	[INK_MAP_CONTROL] = "control",     [INK_MAP_TABLES] = "tables",   [INK_MAP_BODY] = "body",
+	[INK_MAP_TICKS] = "ticks",         [INK_MAP_TIMERS] = "timers",   [INK_MAP_COUNTS] = "counts",
+	[INK_MAP_COUNTERS] = "counters",   [INK_MAP_WEIGHED] = "weighed", [INK_MAP_CLAIMS] = "claims",
 	[INK_MAP_REPORTS] = "reports",
 };
 

@@ -44,8 +44,8 @@ int ink_kernel_name_check(const char *name, struct ink_why *why)
 		return ink_fail(why, -EINVAL, "the name of a set has 1 to %d characters", INK_KERNEL_PATH);
 	for (size_t i = 0; i < length; i++)
 		if (name[i] == '/' || name[i] == ':' || !isgraph((unsigned char)name[i]) || name[0] == '.')
-			return ink_fail(why, -EINVAL, "'%s' is no name of a set: letters, digits, '.', '-', '_'",
-					name);
+			return ink_fail(why, -EINVAL,
+					"'%s' is no name of a set: letters, digits, '.', '-', '_'", name);
 	return 0;
 }
 
@@ -74,7 +74,8 @@ static void pin_of(const struct ink_kernel *k, const char *kind, const char *nam
 static int fail_at(const char *path, int error, struct ink_why *why)
 {
 	if (error == -EPERM || error == -EACCES)
-		return ink_fail(why, error, "%s: not allowed: root, or CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, "
+		return ink_fail(why, error,
+				"%s: not allowed: root, or CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON, "
 				"and write access to " BPFFS,
 				path);
 	return ink_fail(why, error, "%s: %s", path, strerror(-error));
@@ -144,10 +145,11 @@ static int make_folder(const struct ink_kernel *k, const char *path, struct ink_
 		return fail_at(path, -errno, why);
 	if (is_left(k, path) && !ink_kernel_remove(k->name, NULL) && !mkdir(path, 0700))
 		return 0;
-	return ink_fail(why, -EEXIST,
-			"%s is attached already: 'inkling reload %s' exchanges its machines, 'inkling detach %s' "
-			"removes it",
-			k->name, k->name, k->name);
+	return ink_fail(
+		why, -EEXIST,
+		"%s is attached already: 'inkling reload %s' exchanges its machines, 'inkling detach %s' "
+		"removes it",
+		k->name, k->name, k->name);
 }
 
 int ink_kernel_pins_begin(struct ink_kernel *k, struct ink_why *why)
@@ -248,10 +250,12 @@ static int open_maps(struct ink_kernel *k, struct ink_why *why)
 		else if (errno != ENOENT)
 			error = -errno;
 	}
-	if (!error && (!k->map[INK_MAP_CONTROL].at || !k->map[INK_MAP_TABLES].at || !k->map[INK_MAP_TEXT].at ||
-		       k->map[INK_MAP_CONTROL].value != sizeof(struct ink_kernel_control) ||
-		       k->map[INK_MAP_TABLES].value != sizeof(struct ink_kernel_table)))
-		return ink_fail(why, -EPROTO, "%s: was not finished, or is of another version of inkling; "
+	if (!error &&
+	    (!k->map[INK_MAP_CONTROL].at || !k->map[INK_MAP_TABLES].at || !k->map[INK_MAP_TEXT].at ||
+	     k->map[INK_MAP_CONTROL].value != sizeof(struct ink_kernel_control) ||
+	     k->map[INK_MAP_TABLES].value != sizeof(struct ink_kernel_table)))
+		return ink_fail(why, -EPROTO,
+				"%s: was not finished, or is of another version of inkling; "
 				"'inkling detach %s' removes it",
 				k->name, k->name);
 	return error ? fail_at(path, error, why) : 0;
@@ -276,10 +280,9 @@ static int read_attached(const char *name, struct ink_kernel_attached *a)
 	if (sscanf(name, "at_%u_%u_%u_%n", &way, &hook, &index, &used) != 3 || !used ||
 	    way >= INK_KERNEL_WAYS || hook >= INK_KERNEL_HOOKS || strlen(name + used) >= IF_NAMESIZE)
 		return 0;
-	*a = (struct ink_kernel_attached){
-		.place = {.index = index, .hook = (enum ink_kernel_hook)hook},
-		.way = (enum ink_kernel_way)way,
-		.fd = -1};
+	*a = (struct ink_kernel_attached){.place = {.index = index, .hook = (enum ink_kernel_hook)hook},
+					  .way = (enum ink_kernel_way)way,
+					  .fd = -1};
 	strcpy(a->place.interface, name + used);
 	exchange(a->place.interface, ':', '.');
 	return 1;
@@ -326,8 +329,9 @@ int ink_kernel_pins_open(struct ink_kernel *k, struct ink_why *why)
 	folder_of(k->name, path);
 	folder = opendir(path);
 	if (!folder && errno == ENOENT)
-		return check_bpffs(why) ? -ENOENT : ink_fail(why, -ENOENT, "%s: nothing is attached under this name",
-							    k->name);
+		return check_bpffs(why)
+			       ? -ENOENT
+			       : ink_fail(why, -ENOENT, "%s: nothing is attached under this name", k->name);
 	if (!folder)
 		return fail_at(path, -errno, why);
 	k->pinned = 1;
@@ -381,8 +385,9 @@ int ink_kernel_remove(const char *name, struct ink_why *why)
 	folder_of(name, path);
 	folder = opendir(path);
 	if (!folder)
-		return errno == ENOENT ? ink_fail(why, -ENOENT, "%s: nothing is attached under this name", name)
-				       : fail_at(path, -errno, why);
+		return errno == ENOENT
+			       ? ink_fail(why, -ENOENT, "%s: nothing is attached under this name", name)
+			       : fail_at(path, -errno, why);
 	k = calloc(1, sizeof *k);
 	if (!k)
 		return closedir(folder), ink_fail(why, -ENOMEM, "no memory");

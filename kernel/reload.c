@@ -61,7 +61,8 @@ static int check_one(const struct ink_kernel *k, unsigned i, const struct ink_ma
 		     const struct ink_machine *new, int no_timeouts, struct ink_why *why)
 {
 	if (strcmp(old->name, new->name) != 0)
-		return ink_fail(why, -EINVAL, "%s:%u:1: machine %s is in the place of %s: names and order stay",
+		return ink_fail(why, -EINVAL,
+				"%s:%u:1: machine %s is in the place of %s: names and order stay",
 				new->view.file, new->line, new->name, old->name);
 	if (memcmp(&old->key, &new->key, sizeof old->key) != 0)
 		return ink_fail(why, -EINVAL, "%s:%u:1: machine %s: its flows have another key",
@@ -83,8 +84,8 @@ static int check_same(struct ink_kernel *k, const struct ink_kernel_options *o, 
 		return ink_fail(why, -EINVAL, "%u machine%s; %s has %u", ink_machines_count(o->machines),
 				ink_plural(ink_machines_count(o->machines)), k->name, k->n);
 	for (unsigned i = 0; i < k->n && !error; i++)
-		error = check_one(k, i, ink_machines_at(old, i), ink_machines_at(o->machines, i), o->no_timeouts,
-				  why);
+		error = check_one(k, i, ink_machines_at(old, i), ink_machines_at(o->machines, i),
+				  o->no_timeouts, why);
 	return error;
 }
 
@@ -124,7 +125,8 @@ static void find_codes(const struct ink_kernel *k, unsigned machine, uint8_t use
 			used[ink_line_code(&t->shape, word, lane * t->shape.column_bits) >> t->age_bits] = 1;
 	}
 	for (uint32_t i = 0; i < t->side_words; i++) {
-		const void *at = (const unsigned char *)side + sizeof(struct ink_side_head) + i * t->side_width;
+		const void *at =
+			(const unsigned char *)side + sizeof(struct ink_side_head) + i * t->side_width;
 		uint64_t word = t->side_width == 4 ? *(const uint32_t *)at : *(const uint64_t *)at;
 
 		if (word)
@@ -139,7 +141,8 @@ static void free_codes(const struct ink_kernel *k, unsigned machine, struct ink_
 
 	find_codes(k, machine, used);
 	for (unsigned code = 0; code < n->codes; code++)
-		if (n->code[code].name && !used[code] && k->version->before->numbers[machine].number_of[code] < 0) {
+		if (n->code[code].name && !used[code] &&
+		    k->version->before->numbers[machine].number_of[code] < 0) {
 			free(n->code[code].name);
 			memset(&n->code[code], 0, sizeof n->code[code]);
 		}
@@ -210,7 +213,8 @@ static int clear_slots(struct ink_kernel *k, const struct draft *d)
 
 	for (uint32_t i = 0; i < k->n * INK_KERNEL_COUNTERS && !error; i++) {
 		uint32_t machine = i / INK_KERNEL_COUNTERS, slot = i % INK_KERNEL_COUNTERS;
-		const char *old = k->numbering[machine].counter[slot], *new = d->numbering[machine].counter[slot];
+		const char *old = k->numbering[machine].counter[slot],
+			   *new = d->numbering[machine].counter[slot];
 
 		if (new && (!old || strcmp(old, new) != 0))
 			error = clear_slot(k, i);

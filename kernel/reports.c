@@ -157,7 +157,8 @@ static ink_answer number_of(const struct ink_kernel_numbers *n, int16_t code)
 static void take_packet(struct ink_kernel *k, const struct ink_kernel_report *r)
 {
 	k->packet = r->packet;
-	k->packet.time = ink_kernel_control(k)->clock == INK_KERNEL_TEST ? r->clock : ink_kernel_wall(r->clock);
+	k->packet.time =
+		ink_kernel_control(k)->clock == INK_KERNEL_TEST ? r->clock : ink_kernel_wall(r->clock);
 	k->packet.clock = r->clock;
 	k->packet.frame = k->frame;
 	k->packet.captured = r->bytes;
@@ -173,19 +174,18 @@ int ink_kernel_moved(struct ink_kernel *k, const struct ink_kernel_report *r, st
 	if (!m || r->action >= m->view.actions || r->event >= m->view.rules->events)
 		return -ESTALE;
 	take_packet(k, r);
-	*moved = (struct ink_moved){
-		.packet = &k->packet,
-		.number = r->number,
-		.id = r->id,
-		.event = r->event,
-		.move = {number_of(&v->numbers[r->machine], r->from), number_of(&v->numbers[r->machine], r->to),
-			 r->action},
-		.error = r->refused ? -ENOSPC : 0,
-		.action = &m->view.action[r->action],
-		.beside = {.from = INK_ABSENT, .to = INK_ABSENT},
-		.machine = r->machine,
-		.teller = r->teller,
-		.reversed = r->reversed};
+	*moved = (struct ink_moved){.packet = &k->packet,
+				    .number = r->number,
+				    .id = r->id,
+				    .event = r->event,
+				    .move = {number_of(&v->numbers[r->machine], r->from),
+					     number_of(&v->numbers[r->machine], r->to), r->action},
+				    .error = r->refused ? -ENOSPC : 0,
+				    .action = &m->view.action[r->action],
+				    .beside = {.from = INK_ABSENT, .to = INK_ABSENT},
+				    .machine = r->machine,
+				    .teller = r->teller,
+				    .reversed = r->reversed};
 	return 0;
 }
 

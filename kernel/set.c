@@ -154,7 +154,8 @@ int ink_kernel_compile_all(struct ink_kernel *k, const struct ink_kernel_numberi
 }
 
 /* States of a snapshot that the machine does not know keep their codes. */
-static int keep_unknown(struct ink_kernel_numbering *n, const struct ink_table *t, const struct ink_machine *m)
+static int keep_unknown(struct ink_kernel_numbering *n, const struct ink_table *t,
+			const struct ink_machine *m)
 {
 	for (unsigned code = m->view.rules->states; code < t->states; code++) {
 		n->code[code].name = strdup("");
@@ -249,7 +250,8 @@ static int sizes(const struct draft *d, uint32_t entries[INK_KERNEL_MAPS], struc
 	entries[INK_MAP_BODY] = (uint32_t)lines;
 	entries[INK_MAP_REPORTS] = d->o.ring ? d->o.ring : RING;
 	if (lines > INT32_MAX / sizeof(struct ink_line))
-		return ink_fail(why, -EFBIG, "tables of %llu bytes: a map of the kernel holds less than 2 GiB",
+		return ink_fail(why, -EFBIG,
+				"tables of %llu bytes: a map of the kernel holds less than 2 GiB",
 				(unsigned long long)lines * sizeof(struct ink_line));
 	return 0;
 }
@@ -262,9 +264,10 @@ int ink_kernel_half_write(struct ink_kernel *k, const struct ink_kernel_half *ha
 		int error = fits ? ink_kernel_map_write(&k->map[i], a) : -E2BIG;
 
 		if (error == -E2BIG)
-			return ink_fail(why, error,
-					"the machines need %u of %s; room for %u was made when they were attached",
-					a->n, ink_kernel_map_names[i], k->map[i].entries / INK_KERNEL_HALVES);
+			return ink_fail(
+				why, error,
+				"the machines need %u of %s; room for %u was made when they were attached",
+				a->n, ink_kernel_map_names[i], k->map[i].entries / INK_KERNEL_HALVES);
 		if (error)
 			return ink_fail(why, error, "the map %s is not the tool's", ink_kernel_map_names[i]);
 	}
@@ -278,8 +281,7 @@ static int put_tables(struct ink_kernel *k, const struct draft *d, struct ink_wh
 
 	for (unsigned i = 0; i < k->n && !error; i++) {
 		error = ink_kernel_table_put(k, i, d->tables[i], base, why);
-		ink_kernel_tables(k, i)->timeouts =
-			d->tables[i]->plan.age_bits && !d->o.no_timeouts ? 1 : 0;
+		ink_kernel_tables(k, i)->timeouts = d->tables[i]->plan.age_bits && !d->o.no_timeouts ? 1 : 0;
 		base += (uint32_t)(d->tables[i]->body_bytes / sizeof(struct ink_line));
 	}
 	return error;
@@ -295,14 +297,14 @@ static int has_hook(const struct ink_kernel_options *o, int xdp)
 
 static void put_control(struct ink_kernel *k, const struct ink_kernel_options *o)
 {
-	*ink_kernel_controls(k) = (struct ink_kernel_control){
-		.machines = k->n,
-		.clock = o->test_clock ? INK_KERNEL_TEST : INK_KERNEL_BOOT,
-		.enforce = o->enforce != 0,
-		.mark_bit = o->mark_bit,
-		.xdp_meta = has_hook(o, 1) && has_hook(o, 0),
-		.chance = o->test_clock ? (uint32_t)o->chance_seed : 0,
-		.snap = o->snap};
+	*ink_kernel_controls(k) =
+		(struct ink_kernel_control){.machines = k->n,
+					    .clock = o->test_clock ? INK_KERNEL_TEST : INK_KERNEL_BOOT,
+					    .enforce = o->enforce != 0,
+					    .mark_bit = o->mark_bit,
+					    .xdp_meta = has_hook(o, 1) && has_hook(o, 0),
+					    .chance = o->test_clock ? (uint32_t)o->chance_seed : 0,
+					    .snap = o->snap};
 }
 
 static int fill(struct ink_kernel *k, const struct draft *d, struct ink_why *why)
@@ -422,8 +424,9 @@ static int open_set(struct ink_kernel *k, struct ink_why *why)
 		return ink_fail(why, -EPROTO, "%s: was not finished, or is being attached; detach removes it",
 				k->name);
 	if (c->version != INK_KERNEL_VERSION || c->machines < 1 || c->machines > INK_KERNEL_MACHINES)
-		return ink_fail(why, -EPROTO, "%s: was attached by another version of inkling (%u); detach it",
-				k->name, c->version);
+		return ink_fail(why, -EPROTO,
+				"%s: was attached by another version of inkling (%u); detach it", k->name,
+				c->version);
 	k->n = c->machines;
 	return ink_kernel_text_read(k, why);
 }

@@ -139,8 +139,8 @@ static int load_tables(const struct ink_kernel_options *o, struct ink_table **ta
 static int plan_tables(const struct ink_kernel_options *o, struct ink_table **tables, struct ink_why *why)
 {
 	for (unsigned i = 0; i < ink_machines_count(o->machines); i++) {
-		tables[i] = ink_kernel_plan(&o->tables[i], ink_machines_at(o->machines, i), o->no_timeouts,
-					    why);
+		tables[i] =
+			ink_kernel_plan(&o->tables[i], ink_machines_at(o->machines, i), o->no_timeouts, why);
 		if (!tables[i])
 			return -errno;
 	}

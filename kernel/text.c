@@ -246,8 +246,7 @@ static int copy_records(const struct ink_kernel *k, unsigned char **bytes, size_
 
 static struct ink_machines *make_again(const struct contents *c, struct ink_why *why)
 {
-	struct ink_machine_options o = {
-		.size = sizeof o, .settings = c->setting, .n_settings = c->settings};
+	struct ink_machine_options o = {.size = sizeof o, .settings = c->setting, .n_settings = c->settings};
 
 	return ink_machines_of_texts(c->source, c->sources, &o, why);
 }
@@ -259,7 +258,8 @@ static int number_all(struct ink_kernel *k, struct contents *c, struct ink_kerne
 
 	for (unsigned i = 0; i < k->n && !error; i++) {
 		c->numbering[i].codes = ink_kernel_tables(k, i)->unsure;
-		error = ink_kernel_number(&c->numbering[i], ink_machines_at(v->machines, i), &v->numbers[i], why);
+		error = ink_kernel_number(&c->numbering[i], ink_machines_at(v->machines, i), &v->numbers[i],
+					  why);
 	}
 	return error;
 }

@@ -34,16 +34,16 @@
 /* --------------------------------------------------------------- machines */
 
 /* Five states, with both initiators of `open`: entries of its table can name seven. */
-#define TCP                                                                                                  \
-	"machine one\nkey connection\nremember initiator\nstart event syn = tcp and syn and not ack\n"          \
+#define TCP                                                                                                       \
+	"machine one\nkey connection\nremember initiator\nstart event syn = tcp and syn and not ack\n"            \
 	"event ack = tcp and ack\nabsent : syn -> open / count begun\nopen : ack from responder -> done / count " \
-	"answered | timeout 30s -> absent\ndone : ack -> later | timeout 60s -> absent\n"                       \
+	"answered | timeout 30s -> absent\ndone : ack -> later | timeout 60s -> absent\n"                         \
 	"later : ack -> last | timeout 60s -> absent\nlast : ack | timeout 90s -> absent\n"
 
 /* With another state in front, and without the last three. */
 #define OTHER                                                                                                \
-	"machine one\nkey connection\nremember initiator\nstart event syn = tcp and syn and not ack\n"          \
-	"event ack = tcp and ack\nabsent : syn -> fresh / count seen\nfresh : ack -> open / count begun | "      \
+	"machine one\nkey connection\nremember initiator\nstart event syn = tcp and syn and not ack\n"       \
+	"event ack = tcp and ack\nabsent : syn -> fresh / count seen\nfresh : ack -> open / count begun | "  \
 	"timeout 30s -> absent\nopen : ack from responder / count answered | timeout 45s -> absent\n"
 
 struct made {
@@ -144,16 +144,18 @@ static void refused(const char *text, int enforce, enum ink_kernel_hook hook, co
 static void what_the_kernel_cannot_do_is_refused_with_its_place(void **state)
 {
 	(void)state;
-	refused("machine m\nkey flow\nevent e = udp or\n  filter \"tcp[2] > 3\"\nabsent : e -> s\ns : end -> absent\n", 0,
-		INK_KERNEL_XDP, "test.fsm:4:10: machine m: a filter cannot run in the kernel; use conditions");
+	refused("machine m\nkey flow\nevent e = udp or\n  filter \"tcp[2] > 3\"\nabsent : e -> s\ns : end -> absent\n",
+		0, INK_KERNEL_XDP,
+		"test.fsm:4:10: machine m: a filter cannot run in the kernel; use conditions");
 	refused(HEAD "absent : e -> s / count c, mark 7\ns : end -> absent\n", 1, INK_KERNEL_XDP,
 		"test.fsm:4:28: machine m: XDP cannot mark packets; attach it at ingress or egress");
 	refused(HEAD "absent : e -> s / mark 7\ns : end -> absent\n", 1, INK_KERNEL_INGRESS, NULL);
 	refused(HEAD "absent : e -> s / mark 7\ns : end -> absent\n", 0, INK_KERNEL_XDP, NULL);
 	refused(HEAD "absent : e -> s / drop\ns : end -> absent\n", 1, INK_KERNEL_XDP, NULL);
-	refused(HEAD "absent : e -> s / count c, count c, count c, count c, count c, count c, count c, count c, "
-		     "count c, count c, count c, count c, count c, count c, count c, count c, count c\ns : end -> "
-		     "absent\n",
+	refused(HEAD
+		"absent : e -> s / count c, count c, count c, count c, count c, count c, count c, count c, "
+		"count c, count c, count c, count c, count c, count c, count c, count c, count c\ns : end -> "
+		"absent\n",
 		0, INK_KERNEL_XDP, "test.fsm:4:10: machine m: a row that counts 17 times; in the kernel 16");
 }
 
@@ -186,7 +188,8 @@ static void rows_and_states_stand_by_their_codes(void **state)
 	numbering.code[0].name = strdup("gone");
 	assert_int_equal(ink_kernel_number(&numbering, machine, &numbers, NULL), 0);
 	ink_kernel_half_init(&half, base);
-	assert_int_equal(ink_kernel_compile(&(struct ink_kernel_compiling){&half, machine, 0, &numbers, 7}), 0);
+	assert_int_equal(ink_kernel_compile(&(struct ink_kernel_compiling){&half, machine, 0, &numbers, 7}),
+			 0);
 	out = (const void *)half.part[INK_PART_MACHINES].at;
 	rows = (const void *)half.part[INK_PART_ROWS].at;
 	states = (const void *)half.part[INK_PART_STATES].at;
@@ -213,8 +216,9 @@ static void rows_and_states_stand_by_their_codes(void **state)
 
 static void the_first_node_is_known_for_each_protocol(void **state)
 {
-	struct made m = made("machine m\nkey flow\nevent a = tcp and syn\nevent b = udp and dst port 53\nabsent : a, b -> s\n"
-			     "s : end -> absent\n");
+	struct made m = made(
+		"machine m\nkey flow\nevent a = tcp and syn\nevent b = udp and dst port 53\nabsent : a, b -> s\n"
+		"s : end -> absent\n");
 	const struct ink_machine *machine = ink_machines_at(m.machines, 0);
 	struct ink_kernel_numbering numbering = {.codes = 3};
 	struct ink_kernel_numbers numbers;
@@ -225,7 +229,8 @@ static void the_first_node_is_known_for_each_protocol(void **state)
 	(void)state;
 	assert_int_equal(ink_kernel_number(&numbering, machine, &numbers, NULL), 0);
 	ink_kernel_half_init(&half, NULL);
-	assert_int_equal(ink_kernel_compile(&(struct ink_kernel_compiling){&half, machine, 0, &numbers, 3}), 0);
+	assert_int_equal(ink_kernel_compile(&(struct ink_kernel_compiling){&half, machine, 0, &numbers, 3}),
+			 0);
 	out = (const void *)half.part[INK_PART_MACHINES].at;
 	nodes = (const void *)half.part[INK_PART_NODES].at;
 	assert_int_equal(out->by_flags[INK_TCP_SYN], ~0);
@@ -246,7 +251,8 @@ static void states_keep_their_codes_by_name(void **state)
 	struct made a = made(TCP), b = made(OTHER);
 	struct ink_kernel_numbering n = {.codes = 7};
 	struct ink_kernel_numbers x, y, z;
-	const struct ink_machine *first = ink_machines_at(a.machines, 0), *second = ink_machines_at(b.machines, 0);
+	const struct ink_machine *first = ink_machines_at(a.machines, 0),
+				 *second = ink_machines_at(b.machines, 0);
 
 	(void)state;
 	assert_int_equal(ink_kernel_number(&n, first, &x, NULL), 0);
@@ -275,7 +281,8 @@ static void more_states_than_codes_are_refused(void **state)
 	(void)state;
 	assert_int_equal(ink_kernel_number(&n, ink_machines_at(a.machines, 0), &x, NULL), 0);
 	assert_int_equal(ink_kernel_number(&n, ink_machines_at(b.machines, 0), &x, &why), -ENOSPC);
-	assert_non_null(strstr(why.text, "test.fsm:1:1: machine one: its states and those of flows from before"));
+	assert_non_null(
+		strstr(why.text, "test.fsm:1:1: machine one: its states and those of flows from before"));
 	ink_kernel_numbering_free(&n);
 	ink_machines_free(a.machines);
 	ink_machines_free(b.machines);
@@ -377,7 +384,8 @@ static void a_loaded_table_comes_back_as_it_was(void **state)
 
 static void a_snapshot_of_several_is_a_set(void **state)
 {
-	struct made m = made(TCP "machine two\nkey pair\nevent all = tcp\nabsent : all -> s\ns : end -> absent\n");
+	struct made m =
+		made(TCP "machine two\nkey pair\nevent all = tcp\nabsent : all -> s\ns : end -> absent\n");
 	struct ink_kernel *k = make_unpinned(&m);
 	struct ink_loaded_set *set;
 
@@ -509,8 +517,10 @@ static void a_reload_keeps_flows_by_the_names_of_their_states(void **state)
 
 static void a_reload_that_is_refused_changes_nothing(void **state)
 {
-	struct made a = made(TCP), b = made("machine one\nkey pair\nevent e = tcp\nabsent : e -> s\ns : end -> absent\n"),
-		    c = made("machine two\nkey connection\nevent e = tcp\nabsent : e -> s\ns : end -> absent\n");
+	struct made
+		a = made(TCP),
+		b = made("machine one\nkey pair\nevent e = tcp\nabsent : e -> s\ns : end -> absent\n"),
+		c = made("machine two\nkey connection\nevent e = tcp\nabsent : e -> s\ns : end -> absent\n");
 	struct ink_kernel *k = make_unpinned(&a);
 	struct ink_why why = {""};
 
@@ -766,8 +776,10 @@ enum { FRAME = 60, FLAGS_AT = 47 };
 /* An Ethernet frame with TCP over IPv4, of that flow, from either end. */
 static void tcp_frame(uint8_t f[FRAME], uint32_t flow, unsigned flags, int back)
 {
-	static const uint8_t head[] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0, 0, 46, 0, 0, 0, 0, 64, 6};
-	uint8_t ends[2][6] = {{10, 0, (uint8_t)(flow >> 8), (uint8_t)flow, 0x30, 0x39}, {192, 0, 2, 1, 0, 80}};
+	static const uint8_t head[] = {2, 0, 0,    0, 0, 1,  2, 0, 0, 0, 0,  2,
+				       8, 0, 0x45, 0, 0, 46, 0, 0, 0, 0, 64, 6};
+	uint8_t ends[2][6] = {{10, 0, (uint8_t)(flow >> 8), (uint8_t)flow, 0x30, 0x39},
+			      {192, 0, 2, 1, 0, 80}};
 
 	memset(f, 0, FRAME);
 	memcpy(f, head, sizeof head);
@@ -779,11 +791,11 @@ static void tcp_frame(uint8_t f[FRAME], uint32_t flow, unsigned flags, int back)
 	f[FLAGS_AT] = (uint8_t)flags;
 }
 
-#define TOLD                                                                                                 \
-	"machine one\nkey connection\nremember initiator\nstart event syn = tcp and syn and not ack\n"          \
-	"event ack = tcp and ack\nevent fin = tcp and fin\nabsent : syn -> open / count begun, tell two seen, "  \
-	"report \"{src} calls {dst}\"\nopen : ack from responder -> done / report \"answered\" | fin -> absent\n" \
-	"done : fin -> absent / report \"ended\"\n"                                                             \
+#define TOLD                                                                                                         \
+	"machine one\nkey connection\nremember initiator\nstart event syn = tcp and syn and not ack\n"               \
+	"event ack = tcp and ack\nevent fin = tcp and fin\nabsent : syn -> open / count begun, tell two seen, "      \
+	"report \"{src} calls {dst}\"\nopen : ack from responder -> done / report \"answered\" | fin -> absent\n"    \
+	"done : fin -> absent / report \"ended\"\n"                                                                  \
 	"machine two\nkey source\nevent seen = told\nevent fin = tcp and fin\nabsent : seen -> s / report \"new\"\n" \
 	"s : fin -> absent / report \"gone\"\n"
 
@@ -799,8 +811,8 @@ static unsigned n_moves[2];
 static void note(unsigned which, const struct ink_moved *m)
 {
 	if (n_moves[which] < MOVES)
-		moves[which][n_moves[which]++] = (struct move){m->id,	    m->event,	      m->machine,  m->teller,
-							       m->move.action, m->move.from, m->move.to};
+		moves[which][n_moves[which]++] = (struct move){
+			m->id, m->event, m->machine, m->teller, m->move.action, m->move.from, m->move.to};
 }
 
 static void note_tracked(const struct ink_moved *m, void *user)
@@ -822,7 +834,8 @@ static int note_reported(const struct ink_kernel_report *r, const uint8_t *frame
 	return 0;
 }
 
-static const unsigned some_flags[] = {INK_TCP_SYN, INK_TCP_SYN | INK_TCP_ACK, INK_TCP_ACK, INK_TCP_FIN | INK_TCP_ACK};
+static const unsigned some_flags[] = {INK_TCP_SYN, INK_TCP_SYN | INK_TCP_ACK, INK_TCP_ACK,
+				      INK_TCP_FIN | INK_TCP_ACK};
 
 static uint32_t drawn(uint32_t *seed)
 {
@@ -832,7 +845,8 @@ static uint32_t drawn(uint32_t *seed)
 
 static void track(struct ink_track *track, const uint8_t *frame, uint64_t clock)
 {
-	struct ink_packet p = {.frame = frame, .captured = FRAME, .wire = FRAME, .time = clock, .clock = clock};
+	struct ink_packet p = {
+		.frame = frame, .captured = FRAME, .wire = FRAME, .time = clock, .clock = clock};
 	struct ink_packets block = {.at = &p, .n = 1};
 
 	ink_packet_parse(&p, INK_LINK_ETHERNET, 0);
@@ -961,12 +975,11 @@ static struct ink_kernel *attached(struct made *m, unsigned hooks)
 /* A program of somebody else: XDP_PASS, or go on at tc. */
 static int foreign(enum bpf_prog_type type)
 {
-	struct bpf_insn code[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = type == BPF_PROG_TYPE_XDP ? 2 : -1},
-				  {.code = BPF_JMP | BPF_EXIT}};
-	union bpf_attr attr = {.prog_type = type,
-			       .insns = (uintptr_t)code,
-			       .insn_cnt = 2,
-			       .license = (uintptr_t) "GPL"};
+	struct bpf_insn code[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = type == BPF_PROG_TYPE_XDP ? 2 : -1},
+		{.code = BPF_JMP | BPF_EXIT}};
+	union bpf_attr attr = {
+		.prog_type = type, .insns = (uintptr_t)code, .insn_cnt = 2, .license = (uintptr_t) "GPL"};
 	int fd = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof attr);
 
 	assert_true(fd >= 0);
@@ -993,7 +1006,8 @@ static void send_something(void)
 	for (unsigned i = 0; i < 4; i++) {
 		if (i == 3)
 			to.sll_ifindex = (int)if_nametoindex("ink0");
-		assert_int_equal(sendto(fd, frame, sizeof frame, 0, (struct sockaddr *)&to, sizeof to), sizeof frame);
+		assert_int_equal(sendto(fd, frame, sizeof frame, 0, (struct sockaddr *)&to, sizeof to),
+				 sizeof frame);
 	}
 	close(fd);
 	usleep(20000);
