@@ -2,7 +2,6 @@
 """kernel_commands.py COMMAND ...: what kernel_commands.sh needs besides a shell.
 
     send INTERFACE CAPTURE       sends the frames of a pcap file, in their order, from one processor
-    tag CAPTURE OUTPUT VLAN      the same frames with a VLAN tag
     reports FILE [FIELD...]      the reports among records, without the fields that must differ and these
     get FILE PATH                a value of the last line of a file: machines.0.states.opening
     fields FILE NAME...          of each machine of a status or of each summary: these objects, without zeros
@@ -24,7 +23,7 @@ def frames(capture):
     with open(capture, "rb") as file:
         file.read(24)
         while head := file.read(16):
-            yield head[:8], file.read(struct.unpack("<I", head[8:12])[0])
+            yield file.read(struct.unpack("<I", head[8:12])[0])
 
 
 def send(interface, capture):
@@ -32,17 +31,9 @@ def send(interface, capture):
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     link.bind((interface, 0))
-    for n, (_, frame) in enumerate(frames(capture)):
+    for n, frame in enumerate(frames(capture)):
         link.send(frame)
     print(n + 1)
-
-
-def tag(capture, output, vlan):
-    with open(capture, "rb") as file, open(output, "wb") as to:
-        to.write(file.read(24))
-        for time, frame in frames(capture):
-            frame = frame[:12] + struct.pack(">HH", 0x8100, int(vlan)) + frame[12:]
-            to.write(time + struct.pack("<II", len(frame), len(frame)) + frame)
 
 
 def records(name):

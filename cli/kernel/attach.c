@@ -255,6 +255,18 @@ int kernel_attach(const struct kernel_request *r)
 
 /* ------------------------------------------------------------------------------- reload */
 
+/* Was it attached with --no-timeouts? */
+static int ignores_time(struct ink_kernel *kernel)
+{
+	const struct ink_machines *machines = ink_kernel_machines(kernel);
+
+	for (unsigned i = 0; i < ink_machines_count(machines); i++)
+		if (ink_machine_view(ink_machines_at(machines, i))->timeouts &&
+		    !ink_kernel_table(kernel, i)->timeouts)
+			return 1;
+	return 0;
+}
+
 /* The hooks and what is carried out there stay: a machine may ask for more than they can. */
 static int exchange(struct ink_kernel *kernel, struct making *m, struct ink_why *why)
 {
@@ -265,6 +277,7 @@ static int exchange(struct ink_kernel *kernel, struct making *m, struct ink_why 
 	m->options.places = m->places.at;
 	m->options.n_places = m->places.n;
 	m->options.enforce = control->enforce != 0;
+	m->options.no_timeouts = ignores_time(kernel);
 	error = ink_kernel_check(&m->options, why);
 	return error ? error : ink_kernel_reload(kernel, &m->options, why);
 }
@@ -303,15 +316,13 @@ int kernel_reload(const struct kernel_request *r)
 
 /* ------------------------------------------------------------------------------- detach */
 
+/* By its name: a set that another version has made, or a tool that was killed, cannot be opened. */
 int kernel_detach(const struct kernel_request *r)
 {
 	char set[INK_KERNEL_PATH + 1];
-	struct ink_kernel *kernel = sets_open(r->set, set);
-	struct ink_why why = {""};
-	int error = kernel ? ink_kernel_detach(kernel, &why) : 0;
+	struct ink_why why = {"no memory"};
 
-	ink_kernel_close(kernel);
-	if (error)
-		return cli_failed("%s", why.text);
-	return kernel ? CLI_DONE : CLI_FAILED;
+	if (sets_find(r->set, set))
+		return CLI_FAILED;
+	return ink_kernel_remove(set, &why) ? cli_failed("%s", why.text) : CLI_DONE;
 }

@@ -73,16 +73,24 @@ static int find(const struct sets *sets, const char *word)
 	return found;
 }
 
-struct ink_kernel *sets_open(const char *word, char name[INK_KERNEL_PATH + 1])
+int sets_find(const char *word, char name[INK_KERNEL_PATH + 1])
 {
 	static struct sets sets;
-	struct ink_why why = {"no memory"};
-	struct ink_kernel *kernel;
 	int found = sets_list(&sets) ? -1 : find(&sets, word);
 
 	if (found < 0)
-		return NULL;
+		return CLI_FAILED;
 	strcpy(name, sets.name[found]);
+	return CLI_DONE;
+}
+
+struct ink_kernel *sets_open(const char *word, char name[INK_KERNEL_PATH + 1])
+{
+	struct ink_why why = {"no memory"};
+	struct ink_kernel *kernel;
+
+	if (sets_find(word, name))
+		return NULL;
 	kernel = ink_kernel_open(name, &why);
 	if (!kernel)
 		cli_failed("%s", why.text);

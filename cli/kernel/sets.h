@@ -16,9 +16,12 @@ struct sets {
 int sets_list(struct sets *sets);
 
 /*
- * Opens the set of that name, or the one that is attached at an interface of that name; `name` receives its name.
- * NULL: it said why there is none. ink_kernel_close it.
+ * Finds the set of that name, or the one that is attached at an interface of that name; `name` receives its name.
+ * CLI_FAILED: it said why there is none.
  */
+int sets_find(const char *word, char name[INK_KERNEL_PATH + 1]);
+
+/* Opens it, too. NULL: it said why not. ink_kernel_close it. */
 struct ink_kernel *sets_open(const char *word, char name[INK_KERNEL_PATH + 1]);
 
 void sets_places(const struct ink_kernel *kernel, struct places *places);
