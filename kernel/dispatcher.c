@@ -31,14 +31,6 @@ static int quiet(enum libxdp_print_level level, const char *format, va_list args
 	return 0;
 }
 
-static int quiet_too(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level;
-	(void)format;
-	(void)args;
-	return 0;
-}
-
 /* The programs of a hook; NULL: none. */
 static struct xdp_multiprog *programs_at(unsigned interface)
 {
@@ -142,11 +134,9 @@ static int dispatch(const struct ink_kernel *k, unsigned interface)
 int ink_kernel_dispatch(const struct ink_kernel *k, unsigned interface)
 {
 	libxdp_print_fn_t before = libxdp_set_print(quiet);
-	libbpf_print_fn_t before_too = libbpf_set_print(quiet_too);
 	int state = state_of(interface), fd = state < 0 ? state : dispatch(k, interface);
 
 	libxdp_set_print(before);
-	libbpf_set_print(before_too);
 	return fd < 0 && state == 0 ? -EOPNOTSUPP : fd;
 }
 

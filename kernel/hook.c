@@ -102,12 +102,16 @@ static int xdp_link(int program, const struct ink_kernel_place *place, uint32_t 
 	return fd < 0 ? -errno : fd;
 }
 
-/* Native, or generic where the driver says that it has no XDP. */
-static int xdp_attach(int program, const struct ink_kernel_place *place)
+/* Native, or generic where the driver has no XDP, or none for its present settings. */
+static int xdp_attach(struct ink_kernel_attached *a, int program)
 {
-	int fd = xdp_link(program, place, XDP_FLAGS_DRV_MODE);
+	int fd = xdp_link(program, &a->place, XDP_FLAGS_DRV_MODE);
 
-	return fd == -EOPNOTSUPP || fd == -EINVAL ? xdp_link(program, place, XDP_FLAGS_SKB_MODE) : fd;
+	a->way = INK_WAY_LINK;
+	if (fd != -EOPNOTSUPP && fd != -EINVAL)
+		return fd;
+	a->way = INK_WAY_GENERIC;
+	return xdp_link(program, &a->place, XDP_FLAGS_SKB_MODE);
 }
 
 /* --------------------------------------------------------------------- any */
@@ -134,8 +138,7 @@ static int attach_xdp(const struct ink_kernel *k, struct ink_kernel_attached *a)
 	a->fd = ink_kernel_dispatch(k, a->place.index);
 	if (a->fd != -EOPNOTSUPP)
 		return a->fd;
-	a->way = INK_WAY_LINK;
-	return a->fd = xdp_attach(k->program[INK_KERNEL_XDP], &a->place);
+	return a->fd = xdp_attach(a, k->program[INK_KERNEL_XDP]);
 }
 
 /* Kernels without tcx do not know its numbers. */
@@ -152,6 +155,15 @@ static int attach_tc(struct ink_kernel_attached *a, int program)
 	return a->fd = error ? error : dup(program);
 }
 
+static int attach_at(const struct ink_kernel *k, struct ink_kernel_attached *a)
+{
+	libbpf_print_fn_t before = libbpf_set_print(ink_kernel_hear);
+	int fd = a->place.hook == INK_KERNEL_XDP ? attach_xdp(k, a) : attach_tc(a, k->program[a->place.hook]);
+
+	libbpf_set_print(before);
+	return fd;
+}
+
 int ink_kernel_attach(struct ink_kernel *k, const struct ink_kernel_place *place, struct ink_why *why)
 {
 	struct ink_kernel_attached *a = &k->attached[k->n_places];
@@ -165,17 +177,31 @@ int ink_kernel_attach(struct ink_kernel *k, const struct ink_kernel_place *place
 	if (k->program[place->hook] < 0)
 		return ink_fail(why, -ENOTSUP, "%s: no program for %s", place->interface,
 				hook_names[place->hook]);
-	fd = place->hook == INK_KERNEL_XDP ? attach_xdp(k, a) : attach_tc(a, k->program[place->hook]);
+	fd = attach_at(k, a);
 	if (fd < 0)
 		return a->fd = -1, fail_to_attach(place, fd, why);
 	k->n_places++;
 	return k->pinned ? ink_kernel_pins_attached(k, a, fd, why) : 0;
 }
 
+const char *ink_kernel_way(const struct ink_kernel *k, unsigned i)
+{
+	static const char *const names[INK_KERNEL_WAYS] = {[INK_WAY_CLSACT] = "clsact",
+							   [INK_WAY_DISPATCHER] = "dispatcher",
+							   [INK_WAY_GENERIC] = "generic"};
+	const struct ink_kernel_attached *a = &k->attached[i < k->n_places ? i : 0];
+
+	if (i >= k->n_places)
+		return NULL;
+	if (a->way == INK_WAY_LINK)
+		return a->place.hook == INK_KERNEL_XDP ? "native" : "tcx";
+	return names[a->way];
+}
+
 /* A link is taken away at once, whoever else has a descriptor of it. */
 static void unhook(struct ink_kernel_attached *a)
 {
-	if (a->way == INK_WAY_LINK && a->fd >= 0)
+	if ((a->way == INK_WAY_LINK || a->way == INK_WAY_GENERIC) && a->fd >= 0)
 		bpf_link_detach(a->fd);
 	if (a->way == INK_WAY_CLSACT)
 		clsact_detach(a);
@@ -188,7 +214,10 @@ static void unhook(struct ink_kernel_attached *a)
 
 void ink_kernel_unhook_all(struct ink_kernel *k)
 {
+	libbpf_print_fn_t before = libbpf_set_print(ink_kernel_hear);
+
 	for (unsigned i = 0; i < k->n_places; i++)
 		unhook(&k->attached[i]);
 	k->n_places = 0;
+	libbpf_set_print(before);
 }

@@ -9,6 +9,9 @@
 #ifndef INKLING_KERNEL_INSIDE_H
 #define INKLING_KERNEL_INSIDE_H
 
+#include <bpf/libbpf.h>
+#include <stdarg.h>
+
 #include "kernel/kernel.h"
 
 #include "machine/tree.h"
@@ -153,7 +156,13 @@ enum { INK_PROGRAM_START = INK_KERNEL_HOOKS, INK_KERNEL_PROGRAMS };
 extern const char *const ink_kernel_program_names[INK_KERNEL_PROGRAMS];
 
 /* How a program got to its hook. */
-enum ink_kernel_way { INK_WAY_LINK, INK_WAY_CLSACT, INK_WAY_DISPATCHER, INK_KERNEL_WAYS };
+enum ink_kernel_way {
+	INK_WAY_LINK = 0,       /* native XDP, or tcx */
+	INK_WAY_CLSACT = 1,     /* a filter */
+	INK_WAY_DISPATCHER = 2, /* behind libxdp's */
+	INK_WAY_GENERIC = 3,    /* a link, for XDP where the driver has none */
+	INK_KERNEL_WAYS = 4
+};
 
 struct ink_kernel_attached {
 	struct ink_kernel_place place;
@@ -171,7 +180,6 @@ struct ink_kernel_version {
 };
 
 struct ring_buffer;
-struct bpf_object;
 
 struct ink_kernel {
 	char name[INK_KERNEL_PATH + 1];
@@ -204,6 +212,9 @@ int ink_kernel_map_read(const struct ink_kernel_map *map, uint32_t index, void *
 
 /* Copies an array to where it belongs. -E2BIG: it does not fit; -EPROTO: the map is another one. */
 int ink_kernel_map_write(struct ink_kernel_map *map, const struct ink_kernel_array *from);
+
+/* What libbpf prints goes here: nowhere, unless INK_KERNEL_LOG is set. */
+int ink_kernel_hear(enum libbpf_print_level level, const char *format, va_list args);
 
 /* The object, with maps of these sizes and the programs of these hooks, a bit each: loaded, its descriptors taken. */
 int ink_kernel_load_object(struct ink_kernel *k, const uint32_t entries[INK_KERNEL_MAPS], unsigned hooks,

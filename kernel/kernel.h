@@ -102,6 +102,12 @@ const struct ink_kernel_table *ink_kernel_table(const struct ink_kernel *kernel,
 const struct ink_plan *ink_kernel_planned(const struct ink_kernel *kernel, unsigned machine); /* its plan */
 unsigned ink_kernel_places(const struct ink_kernel *kernel, struct ink_kernel_place *places); /* at most INK_KERNEL_PLACES */
 
+/*
+ * How the program got to the i-th of these: "native", "generic" (the driver has no XDP: slower), "dispatcher" (libxdp's),
+ * "tcx", "clsact". NULL: there are not so many.
+ */
+const char *ink_kernel_way(const struct ink_kernel *kernel, unsigned i);
+
 /* Counts of a machine, summed over the processors; counters are in the order of its view. */
 int ink_kernel_counts(struct ink_kernel *kernel, unsigned machine, struct ink_kernel_counts *counts);
 int ink_kernel_counters(struct ink_kernel *kernel, unsigned machine, uint64_t counters[INK_KERNEL_COUNTERS]);

@@ -110,7 +110,7 @@ int ink_kernel_map_write(struct ink_kernel_map *m, const struct ink_kernel_array
 /* libbpf's messages: the last error line, for the reason; all of them with INK_KERNEL_LOG in the environment. */
 static __thread char said[160];
 
-static int hear(enum libbpf_print_level level, const char *format, va_list args)
+int ink_kernel_hear(enum libbpf_print_level level, const char *format, va_list args)
 {
 	va_list again;
 
@@ -196,7 +196,7 @@ static void choose_programs(struct bpf_object *object, unsigned hooks)
 int ink_kernel_load_object(struct ink_kernel *k, const uint32_t entries[INK_KERNEL_MAPS], unsigned hooks,
 			   struct ink_why *why)
 {
-	libbpf_print_fn_t before = libbpf_set_print(hear);
+	libbpf_print_fn_t before = libbpf_set_print(ink_kernel_hear);
 	int error;
 
 	said[0] = 0;

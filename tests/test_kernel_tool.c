@@ -7,8 +7,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <linux/seccomp.h>
 #include <net/if.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -19,6 +21,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -940,6 +943,45 @@ static void copies_and_reloads_while_packets_flow_lose_nothing(void **state)
 	end(&m, k);
 }
 
+#define COUNTS                                                                                                \
+	"machine one\nkey connection\nremember initiator\nstart event syn = tcp and syn and not ack\n"        \
+	"%sevent ack = tcp and ack\nabsent : syn -> open / count all, count begun\n%sopen : ack -> absent / " \
+	"count ended\n"
+
+/* What processors counted apart, they count together from there on: a condition reads it. And back. */
+static void a_counter_keeps_its_value_when_a_condition_reads_it(void **state)
+{
+	char plain[500], reads[500];
+	struct made a, b;
+	struct ink_kernel *k;
+	uint64_t counters[INK_KERNEL_COUNTERS];
+	uint8_t frame[FRAME];
+	uint32_t flow = 0;
+
+	(void)state;
+	snprintf(plain, sizeof plain, COUNTS, "", "");
+	snprintf(reads, sizeof reads, COUNTS, "event many = tcp and fin and begun > 12\n",
+		 "       | many -> open\n");
+	a = made(plain);
+	b = made(reads);
+	k = make_unpinned(&a);
+	for (unsigned round = 0; round < 4; round++) {
+		for (unsigned i = 0; i < 10; i++) {
+			tcp_frame(frame, flow++, INK_TCP_SYN, 0);
+			assert_int_equal(ink_kernel_try(k, INK_KERNEL_XDP, frame, FRAME, 1), 2);
+		}
+		assert_int_equal(ink_kernel_counters(k, 0, counters), 0);
+		for (unsigned i = 0; i < 2; i++)
+			assert_int_equal(counters[i], flow);
+		assert_int_equal(ink_kernel_reload(k, options(round % 2 ? &a : &b), NULL), 0);
+		assert_int_equal(ink_kernel_counters(k, 0, counters), 0);
+		for (unsigned i = 0; i < 2; i++)
+			assert_int_equal(counters[i], flow);
+	}
+	ink_machines_free(b.machines);
+	end(&a, k);
+}
+
 /* ------------------------------------------------------------------- hooks */
 
 static void run(const char *command)
@@ -1043,6 +1085,75 @@ static void every_hook_brings_packets_and_outlives_the_tool(void **state)
 	}
 	remove_pair();
 	ink_machines_free(m.machines);
+}
+
+/* As before Linux 6.6: no link for tc. */
+static void forbid_links(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, BPF_LINK_CREATE, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof code / sizeof code[0], code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(2);
+}
+
+static int attach_without_links(struct made *m)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		forbid_links();
+		_exit(!attached(m, 6));
+	}
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void older_kernels_get_filters_beside_those_of_others(void **state)
+{
+	struct made m = made(TCP);
+	struct ink_kernel *k;
+	uint64_t before;
+
+	(void)state;
+	make_pair();
+	run("tc qdisc add dev ink0 clsact && tc filter add dev ink0 ingress pref 7 bpf bytecode '1,6 0 0 0'");
+	assert_int_equal(attach_without_links(&m), 0);
+	k = ink_kernel_open("ink0", NULL);
+	assert_non_null(k);
+	assert_string_equal(ink_kernel_way(k, 0), "clsact");
+	assert_string_equal(ink_kernel_way(k, 1), "clsact");
+	before = packets(k);
+	send_something();
+	assert_true(packets(k) > before);
+	run("tc filter show dev ink0 egress | grep -q ink_egress");
+	assert_int_equal(ink_kernel_detach(k, NULL), 0);
+	run("! tc filter show dev ink0 egress | grep -q ink_egress");
+	run("tc filter show dev ink0 ingress | grep -q 'pref 7 bpf'");
+	end(&m, k);
+}
+
+static void an_interface_without_xdp_gets_it_from_the_kernel(void **state)
+{
+	struct made m = made(TCP);
+	struct ink_kernel *k;
+
+	(void)state;
+	m.place[0] = (struct ink_kernel_place){.interface = "lo"};
+	m.o.n_places = 1;
+	k = make_named(&m, "x");
+	assert_string_equal(ink_kernel_way(k, 0), "generic");
+	assert_null(ink_kernel_way(k, 1));
+	assert_int_equal(ink_kernel_detach(k, NULL), 0);
+	end(&m, k);
 }
 
 static void programs_of_others_stay(void **state)
@@ -1177,8 +1288,11 @@ int main(void)
 		cmocka_unit_test_teardown(a_text_that_was_damaged_is_not_read, clean),
 		cmocka_unit_test_teardown(a_second_reader_is_refused_while_the_first_lives, clean),
 		cmocka_unit_test_teardown(reports_are_those_of_a_tracker, clean),
+		cmocka_unit_test_teardown(a_counter_keeps_its_value_when_a_condition_reads_it, clean),
 		cmocka_unit_test_teardown(copies_and_reloads_while_packets_flow_lose_nothing, clean),
 		cmocka_unit_test_teardown(every_hook_brings_packets_and_outlives_the_tool, clean),
+		cmocka_unit_test_teardown(older_kernels_get_filters_beside_those_of_others, clean),
+		cmocka_unit_test_teardown(an_interface_without_xdp_gets_it_from_the_kernel, clean),
 		cmocka_unit_test_teardown(programs_of_others_stay, clean),
 		cmocka_unit_test_teardown(an_interface_that_is_gone_is_no_error, clean),
 		cmocka_unit_test_teardown(a_dry_run_leaves_nothing, clean),
