@@ -7,6 +7,7 @@
 #include "base/siphash.h"
 #include "packet/key.h"
 #include "packet/parse.h"
+#include "packet/pictures.h"
 #include "table/rules.h"
 #include "table/age.h"
 #include "kinds/line/line.h"
@@ -33,6 +34,7 @@ int ink_bpf_frame(const struct plane *plane, struct frame *frame, uint32_t event
 int ink_bpf_connection(const struct plane *plane, struct frame *frame, uint32_t event, struct ink_move *move);
 uint32_t ink_bpf_expires(const struct plane *plane, uint64_t *word, uint32_t column, uint64_t last,
 			 uint64_t now);
+int ink_bpf_payload(struct ink_payload *payload, uint32_t tail);
 
 /* An index taken from arithmetic: the verifier wants to see that it is inside. */
 static inline uint64_t *part_at(const struct plane *plane, uint32_t part)
@@ -148,4 +150,13 @@ uint32_t ink_bpf_expires(const struct plane *plane, uint64_t *word, uint32_t col
 	if (ink_age_after(age, looks) != INK_AGE_EXPIRED)
 		return 0;
 	return (uint32_t)ink_line_swap(&spot, ink_line_change(s, spot.seen, column, entry, 0));
+}
+
+/* What starts in a payload that was copied into a map. */
+int ink_bpf_payload(struct ink_payload *payload, uint32_t tail)
+{
+	if (ink_payload_nals(payload))
+		return 0;
+	ink_payload_pictures(payload, tail);
+	return payload->pictures.last;
 }
