@@ -194,15 +194,16 @@ static long ink_report_next(uint32_t i, struct ink_loop *c)
 {
 	struct ink_work *w = c->work;
 	struct ink_kernel_control *o = INK_AT(control, 0);
-	uint64_t size;
+	long lost;
 
 	if (i >= w->n_records || i >= INK_STEPS || !o)
 		return 1;
 	ink_write_record(w, &w->records[i]);
 	w->record.bytes = w->record.save ? w->saved_bytes : 0;
-	size = sizeof w->record + w->record.bytes;
-	INK_SEEN(size);
-	if (size <= sizeof w->record + INK_COPY && bpf_ringbuf_output(&reports, &w->record, size, 0))
+	lost = w->record.bytes ? bpf_ringbuf_output(&reports, &w->record,
+						    sizeof w->record + ink_argument(w->record.bytes, INK_COPY), 0)
+			       : bpf_ringbuf_output(&reports, &w->record, sizeof w->record, 0);
+	if (lost)
 		__sync_fetch_and_add(&o->lost, 1);
 	return 0;
 }

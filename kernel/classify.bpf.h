@@ -12,8 +12,8 @@
 #ifndef INKLING_KERNEL_CLASSIFY_BPF_H
 #define INKLING_KERNEL_CLASSIFY_BPF_H
 
+#include "kernel/payload.bpf.h"
 #include "kernel/work.bpf.h"
-#include "kernel/absent.bpf.h"
 #include "machine/field.h"
 
 /* ------------------------------------------------------------------- numbers */

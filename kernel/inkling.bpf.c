@@ -59,7 +59,7 @@ static inline void ink_leave(const struct ink_work *w, struct ink_kernel_control
 /* How much of the frame the records need, and has not been copied: 0, none. */
 static inline uint32_t ink_more_to_save(struct ink_work *w, const struct ink_kernel_control *o)
 {
-	uint32_t bytes = ink_least_of(ink_least_of(w->whole, o->snap), INK_COPY - INK_TAG);
+	uint32_t bytes = ink_least_of(ink_least_of(w->whole, o->snap), INK_COPY);
 
 	w->saved_bytes = w->saves ? bytes : 0;
 	return w->saved_bytes > w->walk.copied ? w->saved_bytes : 0;

@@ -74,12 +74,10 @@ static inline int ink_parse_frame(struct ink_work *w, uint32_t length, uint32_t 
 
 /* ---------------------------------------------------------------- at XDP */
 
-static inline int ink_copy_xdp(struct ink_work *w, struct xdp_md *ctx, uint64_t bytes)
+/* 1 .. INK_COPY bytes. */
+static inline int ink_copy_xdp(struct ink_work *w, struct xdp_md *ctx, uint32_t bytes)
 {
-	INK_SEEN(bytes);
-	if (bytes - 1 >= INK_COPY)
-		return -1;
-	return (int)bpf_xdp_load_bytes(ctx, 0, w->walk.copy, bytes);
+	return (int)bpf_xdp_load_bytes(ctx, 0, w->walk.copy, ink_argument(bytes, INK_COPY));
 }
 
 static inline int ink_parse_xdp(struct ink_work *w, struct xdp_md *ctx)
@@ -115,17 +113,13 @@ static inline void ink_put_tag(struct ink_work *w, const struct __sk_buff *skb)
 }
 
 /* `bytes` of the frame, the tag included. A frame always has its addresses. */
-static inline int ink_copy_skb(struct ink_work *w, struct __sk_buff *skb, uint64_t bytes)
+static inline int ink_copy_skb(struct ink_work *w, struct __sk_buff *skb, uint32_t bytes)
 {
 	int failed;
 
-	bytes -= w->shift;
-	INK_SEEN(bytes);
-	if (bytes - 1 >= INK_COPY - INK_TAG)
-		return -1;
 	if (!w->shift)
-		return (int)bpf_skb_load_bytes(skb, 0, w->walk.copy, bytes);
-	failed = (int)bpf_skb_load_bytes(skb, 0, w->walk.copy + INK_TAG, bytes);
+		return (int)bpf_skb_load_bytes(skb, 0, w->walk.copy, ink_argument(bytes, INK_COPY));
+	failed = (int)bpf_skb_load_bytes(skb, 0, w->walk.copy + INK_TAG, ink_argument(bytes - INK_TAG, INK_COPY));
 	if (!failed)
 		ink_put_tag(w, skb);
 	return failed;
@@ -171,7 +165,7 @@ static inline int ink_parse_skb(struct ink_work *w, struct __sk_buff *skb)
 	if (ink_copy_skb(w, skb, copied))
 		return -1;
 	if (!ink_parse_frame(w, length, copied)) {
-		copied = ink_least_of(length, INK_COPY - INK_TAG);
+		copied = ink_least_of(length, INK_COPY);
 		if (!ink_copy_skb(w, skb, copied))
 			ink_parse_frame(w, length, copied);
 	}

@@ -17,12 +17,9 @@
 
 #include <stddef.h>
 
-#include <linux/bpf.h>
-
-#include <bpf/bpf_helpers.h>
-
 #include <inkling/packet.h>
 
+#include "kernel/maps.bpf.h"
 #include "packet/pictures.h"
 
 struct payload {
@@ -38,14 +35,6 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct payload);
 } payloads SEC(".maps");
-
-/* What `begins` compares with: eight bytes in each entry, those behind the last of a pattern are of anything. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* the tool says how many */
-	__type(key, uint32_t);
-	__type(value, uint64_t);
-} bytes SEC(".maps");
 
 /* ------------------------------------------------------------------ loading */
 

@@ -20,6 +20,7 @@
 #include "kernel/absent.bpf.h"
 #include "kernel/act.bpf.h"
 #include "kernel/classify.bpf.h"
+#include "kernel/table.bpf.h"
 #include "kernel/work.bpf.h"
 
 /* ---------------------------------------------------------------- key and id */

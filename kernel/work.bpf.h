@@ -100,8 +100,18 @@ _Static_assert(sizeof(struct ink_work) <= 32768, "the most that the kernel gives
 
 INK_PER_CPU(works, 1, struct ink_work);
 
-/* The verifier wants to see that the number that was checked is the one that is used. */
-#define INK_SEEN(number) __asm__ volatile("" : "+r"(number))
+/*
+ * A number of bytes, at least 1, as every verifier takes it for the length of a helper's argument: it sees 1 .. most,
+ * where most is a power of two. From a comparison, that of Linux 6.1 does not conclude that a number is not 0.
+ */
+static inline uint32_t ink_argument(uint64_t bytes, uint32_t most)
+{
+	bytes--;
+	__asm__ volatile("" : "+r"(bytes));
+	bytes &= most - 1;
+	__asm__ volatile("" : "+r"(bytes));
+	return (uint32_t)bytes + 1;
+}
 
 /* What bpf_loop hands its callback: a pointer that does not change may stand on the stack. */
 struct ink_loop {

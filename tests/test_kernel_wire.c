@@ -172,7 +172,7 @@ static struct ink_kernel_counts counts(void)
 static void assert_same_packet(const char *name, const uint8_t *frame, size_t n)
 {
 	struct ink_packet p = {.frame = frame, .captured = (uint32_t)n, .wire = (uint32_t)n}, *q = &got.latest.packet;
-	size_t saved = n < INK_COPY - 4 ? n : INK_COPY - 4;
+	size_t saved = n < INK_COPY ? n : INK_COPY;
 
 	ink_packet_parse(&p, INK_LINK_ETHERNET, 0);
 	if (p.skip != INK_NOT_SKIPPED)
