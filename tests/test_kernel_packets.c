@@ -7,6 +7,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -449,7 +450,9 @@ TEST_THAT(packets_have_the_events_and_flows_of_every_bundled_machine)
 		struct ink_machines *m = bundled(ink_bundled(i)->name);
 
 		assert_non_null(m);
-		if (ink_machines_count(m) == 1) {
+		fix_chances(m);
+		/* The others are for test_kernel_steps.c: their events depend on steps. */
+		if (ink_machines_count(m) == 1 && !ink_machine_view(ink_machines_at(m, 0))->weighs) {
 			attach_set(m);
 			for (uint64_t k = scaled(2000); k; k--) {
 				size_t n = any_frame(frame);
@@ -553,6 +556,94 @@ TEST_THAT(conditions_hold_there_as_they_do_here)
 							   ? (unsigned)COUNT(conditions) - i
 							   : INK_KERNEL_MACHINES);
 	print_message("%lu conditions compared\n", compared);
+}
+
+/* ------------------------------------------------------------------------- chance and counters */
+
+static int has_event(const struct frame *f)
+{
+	uint64_t before = eventless(0);
+
+	run(INK_KERNEL_XDP, f->bytes + FRAME_MOST - f->n, f->n);
+	return eventless(0) == before;
+}
+
+static struct ink_kernel_control *control(void)
+{
+	return (struct ink_kernel_control *)(uintptr_t)ink_kernel_control(kernel);
+}
+
+static void attach_condition(const char *condition)
+{
+	struct ink_machine_options o = {.size = sizeof o, .file = "x.fsm", .complain = note};
+
+	begin("");
+	add("machine m\nkey pair\nabsent: e -> a\na: timeout 1s -> absent\nabsent: f -> a / count c by length, count d\n"
+	    "event e = %s\nevent f = sctp\n", condition);
+	ink_machines_free((struct ink_machines *)(uintptr_t)set);
+	n_told = 0;
+	set = ink_machines_make(draft.text, draft.n, &o);
+	if (!set)
+		fail_msg("%s", n_told ? told[0].shown : "no machine");
+	attach(set);
+}
+
+TEST_THAT(chance_is_a_draw_below_its_share)
+{
+	struct frame f;
+	unsigned held = 0;
+
+	set = NULL;
+	make_frame(&f, "eth4 " TCP4);
+	attach_condition("chance 25%");
+	control()->chance = 1; /* the least draw */
+	assert_int_equal(has_event(&f), 1);
+	control()->chance = (1u << 29); /* one below a quarter of 2^31 */
+	assert_int_equal(has_event(&f), 1);
+	control()->chance = 1 + (1u << 29);
+	assert_int_equal(has_event(&f), 0);
+	control()->chance = 0;
+	for (int i = 0; i < 4000; i++)
+		held += (unsigned)has_event(&f);
+	assert_true(held > 800 && held < 1200);
+	attach_condition("chance 100%");
+	control()->chance = 1u << 31;
+	assert_int_equal(has_event(&f), 1);
+}
+
+/* The first two counters of the machine. */
+static void set_counters(uint64_t c, uint64_t d)
+{
+	const uint64_t values[] = {c, d};
+	int map = ink_kernel_map(kernel, "weighed");
+
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(bpf_map_update_elem(map, &i, &values[i], 0), 0);
+}
+
+TEST_THAT(counters_are_compared_with_numbers_and_with_shares)
+{
+	static const struct {
+		const char *condition;
+		uint64_t c, d;
+		int holds;
+	} rows[] = {
+		{"c < 1000", 999, 0, 1}, {"c < 1000", 1000, 0, 0}, {"c <= 1000", 1000, 0, 1}, {"c > 1000", 1000, 0, 0},
+		{"c > 1000", 1ull << 40, 0, 1}, {"c >= 1000", 1000, 0, 1}, {"c = 7", 7, 0, 1}, {"c != 7", 7, 0, 0},
+		{"c < 25% of d", 24, 100, 1}, {"c < 25% of d", 25, 100, 0}, {"c < 25% of d", 25, 101, 1},
+		{"c >= 25% of d", 1ull << 50, 1ull << 52, 1}, {"c > 25% of d", 1ull << 50, 1ull << 52, 0},
+		{"c > 25% of d", (1ull << 50) + 1, 1ull << 52, 1}, {"c <= 25% of d", 25, 99, 0},
+	};
+	struct frame f;
+
+	set = NULL;
+	make_frame(&f, "eth4 " TCP4);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		attach_condition(rows[i].condition);
+		set_counters(rows[i].c, rows[i].d);
+		if (has_event(&f) != rows[i].holds)
+			fail_msg("%s with %" PRIu64 " and %" PRIu64, rows[i].condition, rows[i].c, rows[i].d);
+	}
 }
 
 int main(void)

@@ -48,17 +48,6 @@ static int note_record(const struct ink_kernel_report *r, const uint8_t *frame, 
 
 /* ------------------------------------------------------------------------- both sides */
 
-static void fix_chances(void)
-{
-	for (unsigned i = 0; i < ink_machines_count(machines); i++) {
-		const struct ink_machine *m = ink_machines_at(machines, i);
-
-		for (unsigned t = 0; t < m->n_tests; t++)
-			if (m->tests[t].field == INK_FIELD_CHANCE)
-				m->tests[t].threshold = m->tests[t].length % 2 ? UINT64_MAX : 0;
-	}
-}
-
 static const struct ink_options usual = {.size = sizeof usual, .flows = 100000, .seed = 7};
 
 static void track_here(int no_timeouts)
@@ -109,7 +98,7 @@ static void begin_both(const char *name, int no_timeouts)
 
 	machines = ink_machines_load(&name, 1, &o, NULL);
 	assert_non_null(machines);
-	fix_chances();
+	fix_chances(machines);
 	track_here(no_timeouts);
 	track_there(no_timeouts);
 }
