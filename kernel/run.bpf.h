@@ -83,7 +83,7 @@ INK_PART ink_find_tail(struct ink_work *w)
 	if (!m)
 		return 0;
 	w->step.tail = 0;
-	state = ink_table_peek(w->machine, w->step.id);
+	state = ink_table_peek(w->half + w->machine, w->step.id);
 	s = state >= 0 ? INK_AT(states, m->states_at + (uint32_t)state) : NULL;
 	if (!s)
 		return 0;
@@ -212,7 +212,7 @@ static inline int ink_begin_machine(struct ink_work *w, const struct ink_kernel_
 		return 1;
 	if (m->payload && !w->has_payload && w->packet.payload_captured)
 		return 0;
-	ink_time_pass(w->machine, w->clock);
+	ink_time_pass(w->half + w->machine, w->clock);
 	w->begun = w->machine + 1;
 	w->n_made = 0;
 	return 1;
@@ -255,7 +255,7 @@ static inline enum ink_turn ink_turn(struct ink_work *w)
 	enum ink_turn turn = (enum ink_turn)ink_prepare(w);
 
 	if (turn == INK_TURN_STEP)
-		ink_finish(w, ink_table_step(w->step.machine, w->step.id, w->step.event));
+		ink_finish(w, ink_table_step(w->half + w->step.machine, w->step.id, w->step.event));
 	return turn;
 }
 
