@@ -11,7 +11,8 @@
  * belongs to the holder of the lock: the verifier of 6.1 takes variables on the stack that a callback changes for
  * constants, and removes code that lives.
  *
- * Entries are numbered from 1; 0 is none.
+ * Entries are numbered from 1; 0 is none. What calls a loop's callback is inlined into the few functions that are called
+ * from elsewhere: the kernel allows eight calls in each other, and the programs at tc have used four.
  */
 #ifndef INKLING_KERNEL_SIDE_BPF_H
 #define INKLING_KERNEL_SIDE_BPF_H
@@ -46,7 +47,7 @@ static long ink_side_take_once(uint32_t i, void *number)
 }
 
 /* 1 if the lock is held now. */
-__noinline uint32_t ink_side_take(uint32_t number)
+static __always_inline uint32_t ink_side_take(uint32_t number)
 {
 	return bpf_loop(INK_TABLE_SPINS, ink_side_take_once, &number, 0) < INK_TABLE_SPINS;
 }
@@ -168,7 +169,7 @@ static long ink_find_next(uint32_t i, void *number)
 }
 
 /* The flow's entry, or 0; then `at` of the walk is the free word that ends its run. With the lock held. */
-__noinline uint32_t ink_side_find(uint32_t number, uint64_t id)
+static __always_inline uint32_t ink_side_find(uint32_t number, uint64_t id)
 {
 	struct ink_kernel_table *t = INK_AT(tables, number);
 	struct ink_side_walk *walk = INK_AT(walks, number);
@@ -200,17 +201,17 @@ static long ink_classes_next(uint32_t i, void *number)
 }
 
 /* Sets the flags of a home to the classes of its flows in the side table (flag_side in cells.h). */
-__noinline uint32_t ink_side_flag(uint32_t number, uint32_t home)
+static __always_inline void ink_side_flag(uint32_t number, uint32_t home)
 {
 	struct ink_kernel_table *t = INK_AT(tables, number);
 	struct ink_side_walk *walk = INK_AT(walks, number);
 	struct ink_line *line;
 
 	if (!t || !walk)
-		return 0;
+		return;
 	line = ink_line_of(t, home);
 	if (!line)
-		return 0;
+		return;
 	walk->home = home;
 	walk->at = ink_side_start(t, home);
 	walk->classes = 0;
@@ -220,7 +221,6 @@ __noinline uint32_t ink_side_flag(uint32_t number, uint32_t home)
 			__sync_fetch_and_or(&line->word[INK_LINE_SIDE + i], INK_LINE_FLAG);
 		else
 			__sync_fetch_and_and(&line->word[INK_LINE_SIDE + i], ~INK_LINE_FLAG);
-	return 1;
 }
 
 static long ink_shift_next(uint32_t i, void *number)
@@ -244,8 +244,8 @@ static long ink_shift_next(uint32_t i, void *number)
 	return 0;
 }
 
-/* Removes an entry, as ink_shift_back closes the hole; the lock stays held. */
-__noinline uint32_t ink_side_drop(uint32_t number, uint32_t e)
+/* Removes an entry, as ink_shift_back closes the hole. Returns its home. */
+static __always_inline uint32_t ink_side_remove(uint32_t number, uint32_t e)
 {
 	struct ink_kernel_table *t = INK_AT(tables, number);
 	struct ink_side_walk *walk = INK_AT(walks, number);
@@ -262,7 +262,13 @@ __noinline uint32_t ink_side_drop(uint32_t number, uint32_t e)
 	bpf_loop(t->side_words, ink_shift_next, &number, 0);
 	ink_side_write(t, walk->hole, 0);
 	*count -= 1;
-	return ink_side_flag(number, home);
+	return home;
+}
+
+/* With the flags of its home; the lock stays held. */
+static __always_inline void ink_side_drop(uint32_t number, uint32_t e)
+{
+	ink_side_flag(number, ink_side_remove(number, e));
 }
 
 /* ------------------------------------------------------------------------- storing */

@@ -181,8 +181,8 @@ static __always_inline struct ink_line *ink_line_of(const struct ink_kernel_tabl
 	return INK_AT(body, t->base + line);
 }
 
-/* The slots of a part. A function, which keeps less on the stack than two searches in one. */
-static __noinline uint32_t ink_part_slots(const struct ink_kernel_table *t, uint32_t line, uint32_t part,
+/* The slots of a part. */
+static __always_inline uint32_t ink_part_slots(const struct ink_kernel_table *t, uint32_t line, uint32_t part,
 					  uint32_t fingerprint)
 {
 	struct ink_line *l = ink_line_of(t, line);
@@ -584,26 +584,19 @@ __noinline uint32_t ink_part_expendable(uint32_t machine, uint32_t part, uint32_
 }
 
 /* Makes room in one of the flow's parts; 1 if it did. */
-__noinline uint32_t ink_part_drop(uint32_t machine, uint64_t id, uint32_t which)
+static __always_inline uint32_t ink_part_drop(const struct ink_kernel_table *t, uint32_t machine, uint32_t part,
+					      uint32_t line)
 {
-	const struct ink_kernel_table *t = INK_AT(tables, machine % INK_KERNEL_MACHINES);
-	uint32_t slot, line, entry;
-	struct ink_where w;
-	struct ink_line *l;
-	uint64_t seen;
+	uint32_t slot = ink_part_expendable(machine, part, line);
+	struct ink_line *l = ink_line_of(t, line);
+	uint64_t seen, *word;
 
-	if (!t)
-		return 0;
-	w = ink_where_of(t, id);
-	line = which ? w.line[1] : w.line[0];
-	slot = ink_part_expendable(machine, which ? w.part[1] : w.part[0], line);
-	l = ink_line_of(t, line);
 	if (!l || slot >= 32)
 		return 0;
-	seen = ink_line_read(&l->word[ink_slot_word(slot)]);
-	entry = ink_slot_column(slot);
-	return __sync_val_compare_and_swap(&l->word[ink_slot_word(slot)], seen,
-					   seen & ~ink_line_lane(&t->shape, entry)) == seen;
+	word = &l->word[ink_slot_word(slot)];
+	seen = ink_line_read(word);
+	return __sync_val_compare_and_swap(word, seen, seen & ~ink_line_lane(&t->shape, ink_slot_column(slot))) ==
+	       seen;
 }
 
 static __always_inline void ink_part_flag(const struct ink_kernel_table *t, uint32_t part, uint32_t line)
@@ -627,23 +620,21 @@ static __always_inline uint32_t ink_replaced(struct ink_kernel_table *t)
 }
 
 /* Neither the parts nor the side table have room. */
-__noinline uint32_t ink_no_room(uint32_t machine, uint64_t id, uint32_t state)
+static __always_inline uint32_t ink_no_room(struct ink_kernel_table *t, uint32_t machine, uint64_t id,
+					    uint32_t state)
 {
 	uint32_t number = machine % INK_KERNEL_MACHINES;
-	struct ink_kernel_table *t = INK_AT(tables, number);
-	struct ink_where w;
+	struct ink_where w = ink_where_of(t, id);
 
-	if (!t)
-		return EINVAL;
 	if (t->full == INK_REPLACE) {
-		if ((ink_part_drop(machine, id, 0) || ink_part_drop(machine, id, 1)) &&
+		if ((ink_part_drop(t, machine, w.part[0], w.line[0]) ||
+		     ink_part_drop(t, machine, w.part[1], w.line[1])) &&
 		    !ink_table_store(number, id, state))
 			return ink_replaced(t);
 		if (ink_side_drop_expendable(machine) && !ink_side_put(number, id, state))
 			return ink_replaced(t);
 	}
 	if (t->full != INK_REFUSE) {
-		w = ink_where_of(t, id);
 		t->ever_flagged = 1;
 		ink_part_flag(t, w.part[0], w.line[0]);
 		ink_part_flag(t, w.part[1], w.line[1]);
@@ -708,7 +699,7 @@ static __always_inline uint32_t ink_put_new(struct ink_kernel_table *t, uint32_t
 	if (!result)
 		__sync_fetch_and_add(&t->overflowed, 1);
 	if (result)
-		return result == ENOSPC ? ink_no_room(machine, id, state) : EAGAIN;
+		return result == ENOSPC ? ink_no_room(t, machine, id, state) : EAGAIN;
 	return 0;
 }
 
