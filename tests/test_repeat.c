@@ -169,6 +169,11 @@ TEST_THAT(a_mistake_in_a_repetition_is_told_once)
 		HEAD "repeat 200 s : e | timeout 1s -> absent | timeout 2s -> absent",
 		HEAD "repeat 200 s : e -> first / leaving count c",
 		HEAD "repeat 255 s : e",
+		HEAD "b : e -> last s\nrepeat 5s s above b : e -> up\nexpendable s",
+		HEAD "b : e -> last s\nrepeat 1.5 s above b : e -> up",
+		HEAD "param n = 5s\nb : e -> last s\nrepeat n s above b : e -> up\ns1 : timeout 1s -> absent",
+		HEAD "param n = x\nb : e -> last s\nrepeat n s above b : e -> up",
+		HEAD "repeat 200 s above b : e\nrepeat 100 t above b : e -> up\nrepeat 200 u above first t: e\nb : e",
 	};
 
 	for (unsigned i = 0; i < COUNT(texts); i++) {

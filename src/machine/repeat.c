@@ -11,6 +11,7 @@
  * The words are younger than the first machines. A state that the file calls "up" is meant by "-> up", and "repeat"
  * begins an item only where nothing else could stand.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,7 +41,19 @@ int ink_parser_sees_repeat(const struct ink_parser *p)
 		ink_token_is(p->text, &end, "below"));
 }
 
-/* How many states, which have to fit beside those that there are. A wrong number counts as 1: the name is defined. */
+/* What was told as no number is passed over, if it stands where one should. */
+static int pass_wrong_count(struct ink_parser *p)
+{
+	if (p->now.kind != TOKEN_NUMBER && !ink_parser_param(p))
+		return -1;
+	ink_parser_next(p);
+	return 0;
+}
+
+/*
+ * How many states, which have to fit beside those that there are. A wrong number counts as 1, so that the name is defined,
+ * and rows about it are right. If they do not fit, neither would what follows: that is told once.
+ */
 static int parse_count(struct ink_parser *p, unsigned *count)
 {
 	uint32_t at = p->now.at;
@@ -48,14 +61,16 @@ static int parse_count(struct ink_parser *p, unsigned *count)
 
 	*count = 1;
 	if (ink_parse_number(p, "the number of states", &n))
-		return -1;
-	if (n < 1 || n > INK_MAX_STATES)
+		return pass_wrong_count(p);
+	if (n < 1 || n > INK_MAX_STATES) {
 		ink_parser_misfit(p, at, "a repeat has 1 to %d states", INK_MAX_STATES);
-	else if (p->m->n_states + n > INK_MAX_STATES)
+	} else if (p->m->n_states + n > INK_MAX_STATES) {
 		ink_parser_misfit(p, at, "with this repeat there are %u states: %d are possible",
 				  p->m->n_states + (unsigned)n, INK_MAX_STATES);
-	else
+		p->text->stopped = -EINVAL;
+	} else {
 		*count = (unsigned)n;
+	}
 	return 0;
 }
 
