@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "cli/sizes.h"
 
 /* The value of a machine, by its name; 0: none. */
@@ -60,12 +61,16 @@ static int check_names(const struct ink_machines *machines, const char *option, 
 	unsigned n = ink_machines_count(machines);
 
 	for (unsigned i = 0; i < sizes->n; i++) {
+		const char *name = sizes->of[i].name;
+		struct ink_suggest near = ink_suggest(name, strlen(name));
 		unsigned j = 0;
+		char hint[96];
 
-		while (j < n && strcmp(name_of(machines, j), sizes->of[i].name))
-			j++;
+		for (; j < n && strcmp(name_of(machines, j), name); j++)
+			ink_suggest_offer(&near, name_of(machines, j));
 		if (j == n)
-			return cli_failed("--%s %s=: no machine has that name", option, sizes->of[i].name);
+			return cli_failed("--%s %s=: no machine has that name%s", option, name,
+					  ink_suggest_hint(&near, hint));
 	}
 	return CLI_DONE;
 }

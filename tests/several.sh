@@ -97,6 +97,7 @@ each refuses <<'end'
 1 tcp,flags: --two-pass is for one machine | run tcp,flags -r x.pcap --two-pass
 1 tells another machine, and --two-pass is for machines without links | run tcp,scan -r x.pcap --two-pass
 1 --flows foo=: no machine has that name | run tcp -r x.pcap --flows foo=10
+1 --flows tpc=: no machine has that name; did you mean 'tcp'? | run tcp,flags -r x.pcap --flows tpc=10
 1 --memory: nothing is left for machine teardown | run tcp,teardown -r x.pcap --memory 1M --memory tcp=1M
 1 tcp: line: 100 bytes are too few | run tcp,teardown -r x.pcap --memory tcp=100
 2 'tcp,,scan': a machine has no name | run tcp,,scan -r x.pcap
