@@ -151,7 +151,13 @@ uint64_t ink_kernel_wall(uint64_t boot);
 
 /* ------------------------------------------------------------------ testing */
 
-/* Runs a frame through the program of a hook (BPF_PROG_TEST_RUN); `clock` is the test clock. The verdict, or -errno. */
+/* TC_ACT_UNSPEC, the next program decides, is -1, and would be read as an error. */
+enum { INK_KERNEL_NEXT = 255 };
+
+/*
+ * Runs a frame through the program of a hook (BPF_PROG_TEST_RUN); `clock` is the test clock. The verdict, with
+ * INK_KERNEL_NEXT for TC_ACT_UNSPEC, or -errno.
+ */
 int ink_kernel_try(struct ink_kernel *kernel, enum ink_kernel_hook hook, const void *frame, uint32_t length,
 		   uint64_t clock);
 

@@ -297,5 +297,7 @@ int ink_kernel_try(struct ink_kernel *k, enum ink_kernel_hook hook, const void *
 		return -ENOENT;
 	__atomic_store_n(&ink_kernel_controls(k)->test_clock, clock, __ATOMIC_RELEASE);
 	error = bpf_prog_test_run_opts(k->program[hook], &o);
-	return error ? -errno : (int)o.retval;
+	if (error)
+		return -errno;
+	return o.retval == UINT32_MAX ? INK_KERNEL_NEXT : (int)o.retval;
 }

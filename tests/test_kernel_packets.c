@@ -158,7 +158,7 @@ static const struct ink_packet *run(enum ink_kernel_hook hook, const uint8_t *fr
 
 	if (verdict == -EINVAL && hook != INK_KERNEL_XDP && ++refused)
 		return NULL;
-	if (hook == INK_KERNEL_XDP ? verdict < 0 : verdict != -1)
+	if (hook == INK_KERNEL_XDP ? verdict < 0 : verdict != INK_KERNEL_NEXT)
 		fail_msg("%zu bytes at hook %d: %d", n, hook, verdict);
 	return (const struct ink_packet *)(const void *)(look() + work.packet);
 }
