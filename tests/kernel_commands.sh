@@ -186,6 +186,7 @@ if ip link add name br.0 type bridge 2>why; then
 	state status.json br.0
 	same "set by its second interface" "$(value status.json set)" ink0
 	same "packets at ingress" "$(value status.json packets)" "$sent"
+	same "bit of the mark" "$(value status.json mark_bit)" 4
 	same "packets known by their mark" "$(value status.json again)" "$sent"
 	same "sets of an interface with a dot" "$("$inkling" status br.0 | head -n 1)" "ink0: tcp at ink0 ingress, br.0 ingress"
 	gone ink0

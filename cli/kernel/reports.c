@@ -195,8 +195,10 @@ static int listen_and_follow(struct following *f)
 		return cli_failed("%s", why.text);
 	f->lost = ink_kernel_control(f->kernel)->lost;
 	result = open_output(f);
-	if (!result)
+	if (!result) {
+		cli_say("following the reports of %s; INT ends", f->set);
 		result = follow(f);
+	}
 	closed = close_output(f);
 	say_losses(f);
 	return result ? result : closed;

@@ -22,6 +22,16 @@ static void put_hooks(FILE *to, const struct places *places)
 	putc(']', to);
 }
 
+/* The number of the bit; null: there is none. */
+static void put_mark_bit(FILE *to, uint32_t mask)
+{
+	unsigned bit = 0;
+
+	while (mask && !(mask >> bit & 1))
+		bit++;
+	fprintf(to, mask ? ",\"mark_bit\":%u" : ",\"mark_bit\":null", bit);
+}
+
 /* All machines of a set see the same packets. */
 static void put_packets(FILE *to, const struct ink_kernel_counts *c)
 {
@@ -91,6 +101,7 @@ void status_record(FILE *to, const struct set_status *s)
 	sim_put_json(s->name, to);
 	put_hooks(to, &s->places);
 	fprintf(to, ",\"enforce\":%s", c->enforce ? "true" : "false");
+	put_mark_bit(to, c->mark_bit);
 	put_number(to, "reloaded", c->generation);
 	put_number(to, "reports_lost", c->lost);
 	if (s->reader)
