@@ -340,6 +340,48 @@ else
 	echo "marks were not tested: $(tail -n 1 why)"
 fi
 gone ink0
+
+# A router: what one interface receives and another sends is one packet, whatever the hooks.
+unshare -n sleep 300 &
+third=$!
+processes="$processes $third"
+is_third() { [ "$(readlink /proc/$third/ns/net)" != "$(readlink /proc/self/ns/net)" ]; }
+wait_until "a third namespace" is_third
+ip link add ink2 type veth peer name ink3
+ip link set ink3 netns $third
+ip addr add 10.9.1.1/24 dev ink2
+ip link set ink2 up
+nsenter -t $third -n ip addr add 10.9.1.2/24 dev ink3
+nsenter -t $third -n ip link set ink3 up
+nsenter -t $third -n ip route add 10.9.0.0/24 via 10.9.1.1
+over_there ip route add 10.9.1.0/24 via 10.9.0.1
+echo 1 >/proc/sys/net/ipv4/ip_forward
+cat >udp.fsm <<'fsm'
+machine udp
+key flow
+event udp = udp
+absent, seen : udp -> seen / count datagrams
+seen : timeout 1h -> absent
+fsm
+knock() { # N: datagrams through the router
+	over_there "$python" -c 'import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(int(sys.argv[1])):
+    try: s.sendto(b"x", ("10.9.1.2", 4000))
+    except ConnectionRefusedError: pass' "$1"
+}
+knock 1 # ARP, in all directions
+for hooks in "xdp" "egress" "ingress,egress --mark-bit 31" "xdp,ingress,egress --mark-bit 31"; do
+	# shellcheck disable=SC2086
+	"$inkling" attach ./udp.fsm -i ink0,ink2 --flows 1000 --at $hooks >said || fail "a router at $hooks: $(cat said)"
+	knock 20
+	state now.json ink0
+	same "datagrams through a router at $hooks" "$(value now.json machines.0.counts.datagrams)" 20
+	gone ink0
+done
+exits 1 "a packet can pass ink0 ingress and then ink2 egress" attach ./udp.fsm -i ink0,ink2 --at ingress,egress
+exits 1 "XDP sets no mark that would tell it" attach ./udp.fsm -i ink0,ink2 --at xdp,egress --mark-bit 31
+ip link del ink2
 ip addr flush dev ink0
 ip link set ink0 arp off
 
