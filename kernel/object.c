@@ -266,21 +266,17 @@ int ink_kernel_program(const struct ink_kernel *k, const char *name)
 
 /* ------------------------------------------------------------------ running */
 
-static int start_one(int program, uint32_t machine)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, o, .ctx_in = &machine, .ctx_size_in = sizeof machine);
-
-	if (bpf_prog_test_run_opts(program, &o))
-		return -errno;
-	return (int)o.retval;
-}
-
+/* The program starts the timers of all tables; the kernel runs it with a frame, which has 14 bytes at least. */
 int ink_kernel_start(struct ink_kernel *k, struct ink_why *why)
 {
-	int error = 0;
+	const unsigned char frame[64] = {0};
+	LIBBPF_OPTS(bpf_test_run_opts, o, .data_in = frame, .data_size_in = sizeof frame);
+	int error = k->program[INK_PROGRAM_START] < 0 ? -ENOENT : 0;
 
-	for (uint32_t i = 0; i < k->n && k->program[INK_PROGRAM_START] >= 0 && !error; i++)
-		error = start_one(k->program[INK_PROGRAM_START], i);
+	if (!error && bpf_prog_test_run_opts(k->program[INK_PROGRAM_START], &o))
+		error = -errno;
+	if (!error && o.retval)
+		error = -EIO;
 	return error ? ink_fail(why, error, "the timer of a table cannot be started: %s", strerror(-error))
 		     : 0;
 }
