@@ -40,6 +40,7 @@ enum {
 };
 
 #define INK_LOADED(x) (*(const volatile __typeof__(x) *)&(x))
+#define INK_STORE(x, value) (*(volatile __typeof__(x) *)&(x) = (value))
 
 /* An index that is masked again: the compiler, which knows its range, must not drop the mask that the verifier needs. */
 #define INK_OPAQUE(x)                                                                                        \
