@@ -74,16 +74,11 @@ static inline void ink_count_again(void)
 
 static inline void ink_run_xdp(struct ink_work *w, struct xdp_md *ctx)
 {
-	for (uint32_t i = 0; i < INK_TURNS; i++) {
-		enum ink_turn turn = ink_turn(w);
-
-		if (turn == INK_TURN_DONE)
-			break;
-		if (turn != INK_TURN_PAYLOAD)
-			continue;
-		payload_load_xdp(ctx, &w->packet, (uint32_t)(uint64_t)w->packet.payload);
-		w->has_payload = 1;
-	}
+	if (!ink_run(w))
+		return;
+	payload_load_xdp(ctx, &w->packet, (uint32_t)(uint64_t)w->packet.payload);
+	w->has_payload = 1;
+	ink_run(w);
 }
 
 static inline void ink_report_xdp(struct ink_work *w, struct xdp_md *ctx, const struct ink_kernel_control *o)
@@ -149,16 +144,11 @@ static inline int ink_was_stepped(struct __sk_buff *skb, const struct ink_kernel
 
 static inline void ink_run_skb(struct ink_work *w, struct __sk_buff *skb)
 {
-	for (uint32_t i = 0; i < INK_TURNS; i++) {
-		enum ink_turn turn = ink_turn(w);
-
-		if (turn == INK_TURN_DONE)
-			break;
-		if (turn != INK_TURN_PAYLOAD)
-			continue;
-		payload_load_skb(skb, &w->packet, (uint32_t)(uint64_t)w->packet.payload - w->shift);
-		w->has_payload = 1;
-	}
+	if (!ink_run(w))
+		return;
+	payload_load_skb(skb, &w->packet, (uint32_t)(uint64_t)w->packet.payload - w->shift);
+	w->has_payload = 1;
+	ink_run(w);
 }
 
 static inline void ink_report_skb(struct ink_work *w, struct __sk_buff *skb, const struct ink_kernel_control *o)

@@ -7,9 +7,11 @@
  *         what earlier machines told it, in order        key, id, event --> step --> action
  *         the packet's own event                         classify, key, id --> step --> action
  *
- * That is one loop of turns, each of which makes a step, or finds that a packet has none. The loop stands in the program
- * itself, for two reasons. If a machine needs the payload, a turn says so, and only the program can copy it. And Linux
- * allows eight calls inside each other, of which the table needs seven.
+ * That is one loop of turns, each of which makes a step, or finds that a packet has none. If a machine needs the payload,
+ * the loop ends in front of it: the program copies the payload, which no function for both XDP and tc can, and begins
+ * the loop again, where it was.
+ *
+ * It is no plain loop: of that, the verifier would look at all 80 turns, 15,000 instructions more.
  */
 #ifndef INKLING_KERNEL_RUN_BPF_H
 #define INKLING_KERNEL_RUN_BPF_H
@@ -250,17 +252,22 @@ INK_PART ink_prepare(struct ink_work *w)
 	return ink_take(w, m) ? INK_TURN_STEP : INK_TURN_NO_STEP;
 }
 
-static inline enum ink_turn ink_turn(struct ink_work *w)
+static long ink_turn(uint32_t i, struct ink_loop *c)
 {
-	enum ink_turn turn = (enum ink_turn)ink_prepare(w);
+	struct ink_work *w = c->work;
 
-	if (turn == INK_TURN_STEP)
+	w->turn = (uint32_t)ink_prepare(w);
+	if (w->turn == INK_TURN_STEP)
 		ink_finish(w, ink_table_step(w->half + w->step.machine, w->step.id, w->step.event));
-	return turn;
+	return w->turn == INK_TURN_DONE || w->turn == INK_TURN_PAYLOAD;
 }
 
-/* One for each step, and one for the payload, and the last. */
-#define INK_TURNS (INK_STEPS + 2)
+/* Until all is done, or a payload is needed: then it is not 0. */
+static inline int ink_run(struct ink_work *w)
+{
+	INK_LOOP(INK_STEPS + 1, ink_turn, w);
+	return w->turn == INK_TURN_PAYLOAD;
+}
 
 /* What a packet finds when it comes. */
 static inline void ink_begin_packet(struct ink_work *w, const struct ink_kernel_control *o)

@@ -67,6 +67,7 @@ struct ink_work {
 	uint32_t own;          /* its own event was the latest turn */
 	uint32_t begun;        /* machines that the packet has come to */
 	uint32_t has_payload;
+	uint32_t turn; /* enum ink_turn: what the latest one was */
 	uint32_t node;         /* of the decision program */
 	uint32_t value, found; /* of a test with several ranges or prefixes */
 	uint32_t low, high;
