@@ -194,6 +194,9 @@ static int listen_and_follow(struct following *f)
 	if (ink_kernel_listen(f->kernel, take, f, &why))
 		return cli_failed("%s", why.text);
 	f->lost = ink_kernel_control(f->kernel)->lost;
+	if (f->lost)
+		cli_say("%s: %" PRIu64 " report%s lost before, when the kernel's buffer was full", f->set,
+			f->lost, cli_plural(f->lost));
 	result = open_output(f);
 	if (!result) {
 		cli_say("following the reports of %s; INT ends", f->set);
