@@ -145,7 +145,8 @@ static __always_inline uint32_t ink_word_dead(const struct ink_line_shape *s, co
 		uint32_t entry = ink_line_entry(s, word, lane * 16), code = ink_line_entry_code(s, entry);
 		uint32_t used = (entry | -entry) >> 31;
 
-		dead |= (uint32_t)(tick->dead[code / 64 & (INK_KERNEL_CODES / 64 - 1)] >> (code & 63)) & used << lane;
+		used &= (uint32_t)(tick->dead[code / 64 & (INK_KERNEL_CODES / 64 - 1)] >> (code & 63));
+		dead |= used << lane;
 	}
 	return dead;
 }
