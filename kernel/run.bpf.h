@@ -19,10 +19,10 @@
 #include <linux/errno.h>
 
 #include "base/siphash.h"
-#include "kernel/absent.bpf.h"
 #include "kernel/act.bpf.h"
 #include "kernel/classify.bpf.h"
 #include "kernel/table.bpf.h"
+#include "kernel/time.bpf.h"
 #include "kernel/work.bpf.h"
 
 /* ---------------------------------------------------------------- key and id */
@@ -207,6 +207,20 @@ static inline int ink_take_own(struct ink_work *w, const struct ink_kernel_machi
 
 enum ink_turn { INK_TURN_DONE, INK_TURN_STEP, INK_TURN_NO_STEP, INK_TURN_PAYLOAD };
 
+/*
+ * Ticks that are due are made, with the test clock. Else a timer makes them, and time has to be told only when it
+ * begins, with the first packet.
+ */
+static inline void ink_pass_time(const struct ink_work *w)
+{
+	const struct ink_kernel_table *t = INK_AT(tables, w->machine);
+
+	if (w->tested)
+		ink_time_pass(w->half + w->machine, w->clock);
+	else if (t && t->timeouts && !t->started)
+		ink_time_pass(w->half + w->machine, bpf_ktime_get_boot_ns());
+}
+
 /* A machine begins with the packet. 0: its payload is needed first. */
 static inline int ink_begin_machine(struct ink_work *w, const struct ink_kernel_machine *m)
 {
@@ -214,7 +228,7 @@ static inline int ink_begin_machine(struct ink_work *w, const struct ink_kernel_
 		return 1;
 	if (m->payload && !w->has_payload && w->packet.payload_captured)
 		return 0;
-	ink_time_pass(w->half + w->machine, w->clock);
+	ink_pass_time(w);
 	w->begun = w->machine + 1;
 	w->n_made = 0;
 	return 1;

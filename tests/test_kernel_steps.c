@@ -188,6 +188,25 @@ static void compare_stats(const char *name)
 	}
 }
 
+/* The tables have the same flows in the same states. */
+static void compare_census(const char *name)
+{
+	for (unsigned i = 0; i < ink_machines_count(machines); i++) {
+		struct ink_table *copy = ink_kernel_copy(kernel, i, NULL);
+		struct ink_counts a, b;
+
+		assert_non_null(copy);
+		assert_int_equal(ink_census(tables_here[i], &a), 0);
+		assert_int_equal(ink_census(copy, &b), 0);
+		for (unsigned s = 0; s < tables_here[i]->states; s++)
+			if (a.state[s] != b.state[s])
+				fail_msg("%s: machine %u has %" PRIu64 " flows in state %u here and %" PRIu64 " there",
+					 name, i, a.state[s], s, b.state[s]);
+		assert_int_equal(a.total, b.total);
+		ink_free(copy);
+	}
+}
+
 /* ------------------------------------------------------------------------- traffic */
 
 static void play_scenes(const char *file)
@@ -298,6 +317,7 @@ static void compare_all(int no_timeouts)
 			compare_video(name, scaled(TRAFFIC / 2));
 		compare_counters(name);
 		compare_stats(name);
+		compare_census(name);
 		end_both(NULL);
 	}
 	print_message("%lu steps compared\n", steps);
@@ -306,6 +326,11 @@ static void compare_all(int no_timeouts)
 TEST_THAT(every_bundled_machine_makes_the_same_steps_without_time)
 {
 	compare_all(1);
+}
+
+TEST_THAT(time_passes_for_both_alike)
+{
+	compare_all(0);
 }
 
 int main(void)
