@@ -409,6 +409,25 @@ for after in .002 .005 .01 .02 .03 .05 .08; do
 	nothing_left "an attach that was killed"
 done
 
+# ------------------------------------------------------------------ time
+
+# Flows time out though no tool runs, nor any packet comes; also if one was killed while it held the clock for a copy.
+machine rest 'absent : syn -> seen' 'seen : syn | timeout 500ms -> absent / count gone'
+"$inkling" attach ./rest.fsm -i ink0 --flows 50k >said
+for after in .002 .004 .008; do
+	timeout -s KILL $after "$inkling" snapshot ink0 -w killed.ink >/dev/null 2>&1 || true
+done
+arrive x.pcap
+wait_until "packets" has_seen ink0 "$sent"
+begun=$(value now.json machines.0.flows)
+[ "$begun" -ge 400 ] || fail "only $begun flows to time out"
+have_expired() { state now.json ink0 && [ "$(value now.json machines.0.counts.gone)" = "$begun" ]; }
+wait_until "time-outs" have_expired
+same "flows left" "$(value now.json machines.0.states.seen)" 0
+[ "$(value now.json machines.0.sweeps.portions)" -gt 2 ] || fail "no sweep was made in portions"
+"$inkling" status ink0 | grep -q '^time  *timeout 500ms: after ' || fail "status does not say when flows time out"
+gone ink0
+
 # ------------------------------------------------------------------ who may
 
 "$inkling" attach tcp -i ink0 --flows 1000 >said
