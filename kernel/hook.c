@@ -54,12 +54,13 @@ static int tcx_link(int program, const struct ink_kernel_place *place)
 /* A priority and handle that others hardly choose: "ink". */
 enum { PRIORITY = 0x696e, HANDLE = 0x6b };
 
-static struct bpf_tc_hook tc_hook(const struct ink_kernel_place *place)
+/* libbpf refuses padding that is not 0. */
+static void tc_hook(const struct ink_kernel_place *place, struct bpf_tc_hook *hook)
 {
-	return (struct bpf_tc_hook){.sz = sizeof(struct bpf_tc_hook),
-				    .ifindex = (int)place->index,
-				    .attach_point = place->hook == INK_KERNEL_INGRESS ? BPF_TC_INGRESS
-										      : BPF_TC_EGRESS};
+	memset(hook, 0, sizeof *hook);
+	hook->sz = sizeof *hook;
+	hook->ifindex = (int)place->index;
+	hook->attach_point = place->hook == INK_KERNEL_INGRESS ? BPF_TC_INGRESS : BPF_TC_EGRESS;
 }
 
 static uint32_t program_id(int fd)
@@ -72,10 +73,12 @@ static uint32_t program_id(int fd)
 
 static int clsact_attach(int program, const struct ink_kernel_place *place)
 {
-	struct bpf_tc_hook hook = tc_hook(place);
 	LIBBPF_OPTS(bpf_tc_opts, o, .handle = HANDLE, .priority = PRIORITY, .prog_fd = program);
-	int error = bpf_tc_hook_create(&hook);
+	struct bpf_tc_hook hook;
+	int error;
 
+	tc_hook(place, &hook);
+	error = bpf_tc_hook_create(&hook);
 	if (error && error != -EEXIST)
 		return error;
 	return bpf_tc_attach(&hook, &o);
@@ -84,10 +87,11 @@ static int clsact_attach(int program, const struct ink_kernel_place *place)
 /* The qdisc stays: others may have filters there. */
 static void clsact_detach(const struct ink_kernel_attached *a)
 {
-	struct bpf_tc_hook hook = tc_hook(&a->place);
 	LIBBPF_OPTS(bpf_tc_opts, there, .handle = HANDLE, .priority = PRIORITY);
 	LIBBPF_OPTS(bpf_tc_opts, ours, .handle = HANDLE, .priority = PRIORITY);
+	struct bpf_tc_hook hook;
 
+	tc_hook(&a->place, &hook);
 	if (!bpf_tc_query(&hook, &there) && there.prog_id && there.prog_id == program_id(a->fd))
 		bpf_tc_detach(&hook, &ours);
 }

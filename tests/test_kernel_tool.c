@@ -55,6 +55,7 @@ struct made {
 	struct ink_options tables[INK_KERNEL_MACHINES];
 	struct ink_kernel_place place[4];
 	struct ink_kernel_options o;
+	int live; /* by the boot clock */
 };
 
 static char complaint[300];
@@ -87,7 +88,7 @@ static const struct ink_kernel_options *options(struct made *m)
 	m->o.n_sources = 1;
 	m->o.tables = m->tables;
 	m->o.places = m->place;
-	m->o.test_clock = 1;
+	m->o.test_clock = !m->live;
 	return &m->o;
 }
 
@@ -1013,6 +1014,8 @@ static void remove_pair(void)
 	run("ip link del ink0");
 }
 
+static struct ink_why reason;
+
 static struct ink_kernel *attached(struct made *m, unsigned hooks)
 {
 	struct ink_kernel_place p[] = {{.interface = "ink0", .hook = INK_KERNEL_XDP},
@@ -1024,7 +1027,8 @@ static struct ink_kernel *attached(struct made *m, unsigned hooks)
 		if (hooks >> i & 1)
 			m->place[m->o.n_places++] = p[i];
 	m->o.name = NULL;
-	return ink_kernel_make(options(m), NULL);
+	reason.text[0] = 0;
+	return ink_kernel_make(options(m), &reason);
 }
 
 /* A program of somebody else: XDP_PASS, or go on at tc. */
@@ -1124,7 +1128,10 @@ static int attach_without_links(struct made *m)
 
 	if (!child) {
 		forbid_links();
-		_exit(!attached(m, 6));
+		if (attached(m, 6))
+			_exit(0);
+		fprintf(stderr, "%s\n", reason.text);
+		_exit(1);
 	}
 	waitpid(child, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -1197,6 +1204,63 @@ static void programs_of_others_stay(void **state)
 	ink_kernel_close(k);
 	remove_pair();
 	ink_machines_free(m.machines);
+}
+
+#define SHORT                                                                                                \
+	"machine one\nkey connection\nstart event syn = tcp and syn and not ack\n"                           \
+	"absent : syn -> open / count begun\nopen : timeout 200ms -> absent / count over\n"
+
+static uint64_t flows(struct ink_kernel *k)
+{
+	struct ink_table *copy = ink_kernel_copy(k, 0, NULL);
+	struct ink_counts counts;
+
+	assert_non_null(copy);
+	assert_int_equal(ink_check(copy, NULL), 0);
+	ink_census(copy, &counts);
+	ink_free(copy);
+	return counts.total;
+}
+
+static void send_flows(void)
+{
+	struct sockaddr_ll to = {.sll_family = AF_PACKET, .sll_ifindex = (int)if_nametoindex("ink1")};
+	int fd = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_IP));
+	uint8_t frame[FRAME];
+
+	for (uint32_t i = 0; i < 20; i++) {
+		tcp_frame(frame, i, INK_TCP_SYN, 0);
+		assert_int_equal(sendto(fd, frame, FRAME, 0, (struct sockaddr *)&to, sizeof to), FRAME);
+	}
+	close(fd);
+}
+
+static void time_outs_fire_when_the_tool_is_gone(void **state)
+{
+	struct made m = made(SHORT);
+	struct ink_kernel *k;
+	uint64_t counters[INK_KERNEL_COUNTERS], most = 0;
+
+	(void)state;
+	m.live = 1;
+	make_pair();
+	k = attached(&m, 1);
+	assert_non_null(k);
+	send_flows();
+	for (unsigned i = 0; i < 100 && !most; i++)
+		most = flows(k);
+	assert_true(most > 0);
+	ink_kernel_close(k);
+	usleep(2000000);
+	k = ink_kernel_open("ink0", NULL);
+	assert_non_null(k);
+	assert_int_equal(flows(k), 0);
+	assert_int_equal(ink_kernel_counters(k, 0, counters), 0);
+	assert_int_equal(counters[0], 20);
+	assert_int_equal(counters[1], 20);
+	assert_int_equal(ink_kernel_table(k, 0)->expired, 20);
+	ink_kernel_detach(k, NULL);
+	end(&m, k);
 }
 
 /* Another set for the same hook; NULL: the hook is taken. */
@@ -1355,6 +1419,7 @@ int main(void)
 		cmocka_unit_test_teardown(an_interface_without_xdp_gets_it_from_the_kernel, clean),
 		cmocka_unit_test_teardown(programs_of_others_stay, clean),
 		cmocka_unit_test_teardown(a_hook_is_shared_where_there_is_a_dispatcher, clean),
+		cmocka_unit_test_teardown(time_outs_fire_when_the_tool_is_gone, clean),
 		cmocka_unit_test_teardown(an_interface_that_is_gone_is_no_error, clean),
 		cmocka_unit_test_teardown(a_dry_run_leaves_nothing, clean),
 	};
