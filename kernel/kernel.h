@@ -90,6 +90,9 @@ int ink_kernel_detach(struct ink_kernel *kernel, struct ink_why *why);
 /* The same by name, for sets that cannot be opened: of another version, or not finished. -ENOENT: there is none. */
 int ink_kernel_remove(const char *name, struct ink_why *why);
 
+/* Non-zero: it was not detached yet, nor another one made in its place. */
+int ink_kernel_is_attached(const struct ink_kernel *kernel);
+
 /* The names of the sets that there are, sorted; how many, or a negative errno. */
 int ink_kernel_list(char names[][INK_KERNEL_PATH + 1], unsigned room, struct ink_why *why);
 

@@ -90,7 +90,8 @@ struct ink_kernel_control {
 	uint64_t reader;     /* who follows the ring buffer: reports.c; 0: nobody. The tool's business alone */
 	uint32_t every;      /* tests: non-zero: every step has a record, as `every` of struct ink_track_options */
 	uint32_t skip;       /* with the test clock: enum ink_skip of the latest packet */
-	uint8_t reserved[168];
+	uint64_t began;      /* boot clock: when it was attached */
+	uint8_t reserved[160];
 };
 
 _Static_assert(sizeof(struct ink_kernel_control) == 256, "a quarter of a KiB");

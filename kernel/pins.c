@@ -408,6 +408,29 @@ int ink_kernel_remove(const char *name, struct ink_why *why)
 	return error;
 }
 
+static uint32_t map_id(int fd)
+{
+	struct bpf_map_info info = {0};
+	uint32_t length = sizeof info;
+
+	return fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &length) ? info.id : 0;
+}
+
+/* A map that is open keeps its number, whatever became of its pin. */
+int ink_kernel_is_attached(const struct ink_kernel *k)
+{
+	char path[PATH];
+	uint32_t there;
+	int fd;
+
+	pin_of(k, "map", ink_kernel_map_names[INK_MAP_CONTROL], path);
+	fd = bpf_obj_get(path);
+	there = map_id(fd);
+	if (fd >= 0)
+		close(fd);
+	return there && there == map_id(k->map[INK_MAP_CONTROL].fd);
+}
+
 /* ----------------------------------------------------------------- listing */
 
 static int compare_names(const void *a, const void *b)

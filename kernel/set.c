@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -295,6 +296,14 @@ static int has_hook(const struct ink_kernel_options *o, int xdp)
 	return 0;
 }
 
+static uint64_t boot_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static void put_control(struct ink_kernel *k, const struct ink_kernel_options *o)
 {
 	*ink_kernel_controls(k) =
@@ -304,7 +313,8 @@ static void put_control(struct ink_kernel *k, const struct ink_kernel_options *o
 					    .mark_bit = o->mark_bit,
 					    .xdp_meta = has_hook(o, 1) && has_hook(o, 0),
 					    .chance = o->test_clock ? (uint32_t)o->chance_seed : 0,
-					    .snap = o->snap};
+					    .snap = o->snap,
+					    .began = boot_clock()};
 }
 
 static int fill(struct ink_kernel *k, const struct draft *d, struct ink_why *why)

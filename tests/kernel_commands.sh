@@ -280,10 +280,12 @@ follow ink0 -o third.json
 all_read() { [ "$(grep -c . third.json)" -ge 45 ]; }
 wait_until "reports that waited" all_read
 "$inkling" detach ink0
+"$inkling" attach ./tell.fsm -i ink0 --flows 1000 >said # another one of that name: not its own
 detached() { ! kill -0 $reader 2>/dev/null; }
 wait_until "the end of a reader whose set is gone" detached
 wait $reader || fail "reports fail when the set is detached"
 grep -q "inkling: ink0: detached" err || fail "reports do not say that the set is gone: $(cat err)"
+"$inkling" detach ink0
 nothing_left "after readers"
 
 # ------------------------------------------------------------------ what is carried out

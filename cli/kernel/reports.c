@@ -95,19 +95,6 @@ static int take(const struct ink_kernel_report *report, const uint8_t *frame, vo
 	return f->failure;
 }
 
-/* A set that is detached sends nothing more, and nothing says so. */
-static int is_attached(const char *set)
-{
-	static struct sets sets;
-
-	if (sets_list(&sets))
-		return 1;
-	for (unsigned i = 0; i < sets.n; i++)
-		if (!strcmp(sets.name[i], set))
-			return 1;
-	return 0;
-}
-
 static int flush(const struct following *f)
 {
 	if (f->shows)
@@ -128,8 +115,8 @@ static int follow(struct following *f)
 		if (n < 0 && n != -EINTR)
 			return cli_failed("%s: reports cannot be read: %s", f->set, strerror(-n));
 		if (flush(f))
-			return CLI_FAILED; /* closing it says why */
-		if (!n && !is_attached(f->set)) {
+			return CLI_FAILED;                      /* closing it says why */
+		if (!n && !ink_kernel_is_attached(f->kernel)) { /* nothing more will come */
 			cli_say("%s: detached", f->set);
 			break;
 		}

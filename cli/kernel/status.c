@@ -128,7 +128,7 @@ static void show_table(const struct machine_status *m)
 }
 
 /* Microseconds, which is what a portion takes. */
-static void show_sweeps(const struct machine_status *m)
+static void show_sweeps(const struct set_status *s, const struct machine_status *m)
 {
 	char text[32];
 
@@ -137,7 +137,7 @@ static void show_sweeps(const struct machine_status *m)
 	cli_line(stdout, "sweeps", "portions", m->table->portions);
 	snprintf(text, sizeof text, "%.1f us", (double)m->table->longest / 1e3);
 	text_line("", "the longest", text);
-	text_line("", "share of a processor", cli_show_share(status_sweeping(m), text, sizeof text));
+	text_line("", "share of a processor", cli_show_share(status_sweeping(s, m), text, sizeof text));
 }
 
 static void show_machine(const struct set_status *s, const struct machine_status *m)
@@ -149,7 +149,7 @@ static void show_machine(const struct set_status *s, const struct machine_status
 	show_counters(m);
 	show_verdicts(s, m);
 	show_table(m);
-	show_sweeps(m);
+	show_sweeps(s, m);
 }
 
 static void show(const struct set_status *s)

@@ -30,8 +30,8 @@ struct set_status {
 /* CLI_FAILED: it said why. The status is of use until the set is closed. */
 int status_read(struct set_status *s, struct ink_kernel *kernel);
 
-/* Sweeps of all tables: the share of one processor that they took since the first tick. */
-double status_sweeping(const struct machine_status *m);
+/* The share of one processor that the table's sweeps took since it was attached. */
+double status_sweeping(const struct set_status *s, const struct machine_status *m);
 
 void status_record(FILE *to, const struct set_status *s);
 

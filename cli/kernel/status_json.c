@@ -70,14 +70,14 @@ static void put_table(FILE *to, const struct machine_status *m)
 }
 
 /* Times are in seconds, as everywhere in records. */
-static void put_sweeps(FILE *to, const struct machine_status *m)
+static void put_sweeps(FILE *to, const struct set_status *s, const struct machine_status *m)
 {
 	fprintf(to, ",\"sweeps\":{\"portions\":%" PRIu64 ",\"longest\":%.9f,\"seconds\":%.9f,\"share\":%.6g}",
 		m->table->portions, (double)m->table->longest / 1e9, (double)m->table->swept / 1e9,
-		status_sweeping(m));
+		status_sweeping(s, m));
 }
 
-static void put_machine(FILE *to, const struct machine_status *m)
+static void put_machine(FILE *to, const struct set_status *s, const struct machine_status *m)
 {
 	fputs("{\"machine\":", to);
 	sim_put_json(m->view->name, to);
@@ -89,7 +89,7 @@ static void put_machine(FILE *to, const struct machine_status *m)
 	fputs(",\"times\":", to);
 	cli_put_times_json(m->view, m->ages, to);
 	put_table(to, m);
-	put_sweeps(to, m);
+	put_sweeps(to, s, m);
 	putc('}', to);
 }
 
@@ -112,7 +112,7 @@ void status_record(FILE *to, const struct set_status *s)
 	fputs(",\"machines\":[", to);
 	for (unsigned i = 0; i < s->n; i++) {
 		fputs(i ? "," : "", to);
-		put_machine(to, &s->at[i]);
+		put_machine(to, s, &s->at[i]);
 	}
 	fputs("]}\n", to);
 }

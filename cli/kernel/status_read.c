@@ -72,12 +72,12 @@ int status_read(struct set_status *s, struct ink_kernel *kernel)
 	return error;
 }
 
-double status_sweeping(const struct machine_status *m)
+double status_sweeping(const struct set_status *s, const struct machine_status *m)
 {
 	struct timespec boot;
-	uint64_t now, since = m->table->origin;
+	uint64_t now;
 
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	now = (uint64_t)boot.tv_sec * 1000000000 + (uint64_t)boot.tv_nsec;
-	return m->table->started && now > since ? (double)m->table->swept / (double)(now - since) : 0;
+	return now > s->control->began ? (double)m->table->swept / (double)(now - s->control->began) : 0;
 }
