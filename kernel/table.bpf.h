@@ -558,30 +558,51 @@ static __always_inline int ink_lot_falls(uint64_t replaced, uint32_t equals)
 	return (lot >> 32) * equals >> 32 == 0;
 }
 
+/*
+ * The choice among the entries of a part, in a map: a plain loop with calls, which choose what stays in registers, is
+ * a million instructions for the verifier of Linux 6.1.
+ */
+struct ink_choice {
+	uint32_t machine, line, used; /* slots */
+	uint32_t best, least, equals;
+};
+
+INK_PER_CPU(choices, 1, struct ink_choice);
+
+static long ink_choose_next(uint32_t slot, void *none)
+{
+	struct ink_choice *c = INK_AT(choices, 0);
+	const struct ink_kernel_table *t = c ? INK_AT(tables, c->machine % INK_KERNEL_MACHINES) : NULL;
+	uint32_t age;
+
+	if (!t || slot >= 32 || !(c->used >> slot))
+		return 1;
+	age = c->used >> slot & 1 ? ink_expendable_age(c->machine, c->line, slot) : 0;
+	if (!age || age > c->least)
+		return 0;
+	c->equals = age < c->least ? 1 : c->equals + 1;
+	c->least = age;
+	if (ink_lot_falls(t->replaced, c->equals))
+		c->best = slot;
+	return 0;
+}
+
 /* The slot of a part's expendable entry that is idle longest; 32: there is none. */
 __noinline uint32_t ink_part_expendable(uint32_t machine, uint32_t part, uint32_t line)
 {
 	const struct ink_kernel_table *t = INK_AT(tables, machine % INK_KERNEL_MACHINES);
-	uint32_t used, best = 32, least = UINT32_MAX, equals = 0;
+	struct ink_choice *c = INK_AT(choices, 0);
 	struct ink_line *l;
 
-	if (!t)
+	if (!t || !c)
 		return 32;
 	l = ink_line_of(t, line);
 	if (!l)
 		return 32;
-	used = ~ink_line_slots(&t->shape, l, 0) & ink_part_mask(&t->shape, part) & (uint32_t)t->shape.slots;
-	for (uint32_t slot = 0; slot < 32; slot++) {
-		uint32_t age = used >> slot & 1 ? ink_expendable_age(machine, line, slot) : 0;
-
-		if (!age || age > least)
-			continue;
-		equals = age < least ? 1 : equals + 1;
-		least = age;
-		if (ink_lot_falls(t->replaced, equals))
-			best = slot;
-	}
-	return best;
+	*c = (struct ink_choice){.machine = machine, .line = line, .best = 32, .least = UINT32_MAX};
+	c->used = ~ink_line_slots(&t->shape, l, 0) & ink_part_mask(&t->shape, part) & (uint32_t)t->shape.slots;
+	bpf_loop(32, ink_choose_next, NULL, 0);
+	return c->best;
 }
 
 /* Makes room in one of the flow's parts; 1 if it did. */
