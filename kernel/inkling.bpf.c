@@ -61,13 +61,15 @@ static inline uint32_t ink_more_to_save(struct ink_work *w, const struct ink_ker
 	return w->saved_bytes > w->walk.copied ? w->saved_bytes : 0;
 }
 
-/* The packet was stepped at an earlier hook. That is counted for the first machine alone. */
-static inline void ink_count_again(void)
+/* The packet was stepped at an earlier hook. */
+static inline void ink_count_again(const struct ink_kernel_control *o)
 {
-	struct ink_kernel_counts *n = INK_AT(counts, 0);
+	for (uint32_t i = 0; i < INK_KERNEL_MACHINES && i < o->machines; i++) {
+		struct ink_kernel_counts *n = INK_AT(counts, i);
 
-	if (n)
-		n->again++;
+		if (n)
+			n->again++;
+	}
 }
 
 /* ----------------------------------------------------------------------- XDP */
@@ -179,7 +181,7 @@ static __always_inline int ink_tc(struct __sk_buff *skb, uint32_t hook)
 	if (!o)
 		return TC_ACT_UNSPEC;
 	if (ink_was_stepped(skb, o, hook)) {
-		ink_count_again();
+		ink_count_again(o);
 		return TC_ACT_UNSPEC;
 	}
 	w = ink_arrive(o, hook, skb->ifindex);

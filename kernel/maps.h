@@ -58,7 +58,7 @@ enum {
 	INK_KERNEL_PREFIXES = 256, /* addresses of one test */
 	INK_KERNEL_COUNTINGS = 16, /* of one action */
 	INK_KERNEL_TELLS = 16,     /* of one action */
-	INK_KERNEL_HEAD = 256,     /* bytes of a frame that the parser may read */
+	INK_KERNEL_HEAD = 256,     /* bytes of a frame that are copied for the parser, which seldom asks for more */
 	INK_KERNEL_PAYLOAD = 9216, /* bytes of payload that conditions may read */
 	INK_KERNEL_CLAIMS = 512,
 	INK_KERNEL_PORTION = 256, /* lines that a timer sweeps at a time */
@@ -260,7 +260,7 @@ struct ink_kernel_text {
 
 /* ------------------------------------------------------------------- counts */
 
-/* Of a machine, on one processor. */
+/* Of a machine, on one processor. Packets, skipped and eventless count the segments of a packet that is several (GSO). */
 struct ink_kernel_counts {
 	uint64_t packets;
 	uint64_t skipped[16]; /* by enum ink_skip */
