@@ -22,12 +22,12 @@
 #endif
 
 struct ink_side_walk {
-	uint64_t key;     /* of the flow that is looked for: a word less 1, without its code */
-	uint32_t at;      /* the entry that comes next */
+	uint64_t key; /* of the flow that is looked for: a word less 1, without its code */
+	uint32_t at;  /* the entry that comes next */
 	uint32_t found;
-	uint32_t home;    /* of the walk that gathers classes, */
-	uint32_t classes; /* which come out here */
-	uint32_t hole;    /* of a removal */
+	uint32_t home;        /* of the walk that gathers classes, */
+	uint32_t classes;     /* which come out here */
+	uint32_t hole;        /* of a removal */
 	uint32_t sweep, left; /* of a sweep: the entry that comes next, and how many are still to be met */
 } __attribute__((aligned(64)));
 
@@ -137,7 +137,8 @@ static __always_inline uint32_t ink_side_behind(const struct ink_kernel_table *t
 }
 
 /* From one entry on to another. */
-static __always_inline uint32_t ink_side_distance(const struct ink_kernel_table *t, uint32_t from, uint32_t to)
+static __always_inline uint32_t ink_side_distance(const struct ink_kernel_table *t, uint32_t from,
+						  uint32_t to)
 {
 	return to >= from ? to - from : to + t->side_words - from;
 }
@@ -300,8 +301,8 @@ __noinline uint32_t ink_side_put(uint32_t number, uint64_t id, uint32_t state)
 	return result;
 }
 
-static __always_inline int ink_is_expendable(const struct ink_kernel_table *t, const struct ink_kernel_machine *k,
-					     uint32_t code)
+static __always_inline int ink_is_expendable(const struct ink_kernel_table *t,
+					     const struct ink_kernel_machine *k, uint32_t code)
 {
 	uint32_t state = code >> t->age_bits;
 	const struct ink_kernel_state *s;

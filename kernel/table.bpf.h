@@ -34,7 +34,7 @@
 #include "table/age.h"
 
 enum {
-	INK_TABLE_TRIES = 16, /* 8 give up 0.14 % of the steps that two processors make in one single flow */
+	INK_TABLE_TRIES = 16,  /* 8 give up 0.14 % of the steps that two processors make in one single flow */
 	INK_TABLE_SPINS = 256, /* for a lock: some microseconds; an insert holds it for 100 ns */
 	INK_TABLE_NEW = EXDEV, /* internal: the flow is to be stored, */
 	INK_TABLE_BEGINS = EEXIST /* ... beside the entry of another that it matches */
@@ -64,7 +64,8 @@ enum {
  */
 static __always_inline uint64_t ink_step_result(int32_t from, int32_t to, uint32_t action, uint32_t error)
 {
-	return (uint64_t)error << 48 | (uint64_t)action << 32 | (uint64_t)(to & 0xffff) << 16 | (from & 0xffff);
+	return (uint64_t)error << 48 | (uint64_t)action << 32 | (uint64_t)(to & 0xffff) << 16 |
+	       (from & 0xffff);
 }
 
 static __always_inline uint64_t ink_step_error(uint32_t error)
@@ -124,7 +125,8 @@ static __always_inline uint32_t ink_slot_column(uint32_t slot)
 }
 
 /* The lanes of a word that agree with the fingerprint; of 0: those that are empty. */
-static __always_inline uint32_t ink_word_slots(const struct ink_line_shape *s, uint64_t word, uint32_t fingerprint)
+static __always_inline uint32_t ink_word_slots(const struct ink_line_shape *s, uint64_t word,
+					       uint32_t fingerprint)
 {
 	uint64_t columns = ink_line_columns(s, word, fingerprint);
 	uint32_t above = fingerprint >> s->tag_bits & s->above_mask; /* in five bits for each lane */
@@ -145,8 +147,10 @@ static __always_inline uint32_t ink_line_slots(const struct ink_line_shape *s, c
 
 #pragma unroll
 	for (uint32_t i = 0; i < INK_LINE_WORDS; i++) {
-		slots |= ink_word_slots(s, ink_line_read(&line->word[i]), fingerprint) << 4 * ink_word_order(i);
-		slots = INK_OPAQUE(slots); /* word by word, or what all of them need at once spills to the stack */
+		slots |= ink_word_slots(s, ink_line_read(&line->word[i]), fingerprint)
+			 << 4 * ink_word_order(i);
+		slots = INK_OPAQUE(
+			slots); /* word by word, or what all of them need at once spills to the stack */
 	}
 	return slots & (uint32_t)s->slots;
 }
@@ -154,7 +158,8 @@ static __always_inline uint32_t ink_line_slots(const struct ink_line_shape *s, c
 /* Those of a part, by its number. Sums in place of choices: words is 1, 2, 4 or 8. */
 static __always_inline uint32_t ink_part_mask(const struct ink_line_shape *s, uint32_t part)
 {
-	uint32_t whole = s->words >> 3, half = (s->words >> 2 & 1) | whole, quarter = (s->words >> 1 & 1) | half;
+	uint32_t whole = s->words >> 3, half = (s->words >> 2 & 1) | whole,
+		 quarter = (s->words >> 1 & 1) | half;
 	uint32_t first = 0xf | quarter * 0xf0 | half * 0x00ff0000 | whole * 0xff00ff00;
 
 	return first << 4 * ink_word_order(part * s->words & 7);
@@ -190,7 +195,7 @@ static __always_inline int ink_side_flagged(const struct ink_line *line, uint64_
 
 /* The slots of a part. */
 static __always_inline uint32_t ink_part_slots(const struct ink_kernel_table *t, uint32_t line, uint32_t part,
-					  uint32_t fingerprint)
+					       uint32_t fingerprint)
 {
 	struct ink_line *l = ink_line_of(t, line);
 
@@ -265,11 +270,13 @@ enum { INK_MATCH_NONE = 64, INK_MATCH_SIDE = 128 };
 
 /* In shapes whose tags are not all of a fingerprint: the slot itself, or one that has the rest, too. */
 static __always_inline uint32_t ink_sure_slot(const struct ink_kernel_table *t, uint32_t number, uint64_t id,
-					      const struct ink_line *line, uint32_t slot, uint32_t fingerprint)
+					      const struct ink_line *line, uint32_t slot,
+					      uint32_t fingerprint)
 {
 	uint64_t word = ink_line_read(&line->word[ink_slot_word(slot)]);
 
-	if (ink_line_entry_fp(&t->shape, ink_line_entry(&t->shape, word, ink_slot_column(slot))) == fingerprint)
+	if (ink_line_entry_fp(&t->shape, ink_line_entry(&t->shape, word, ink_slot_column(slot))) ==
+	    fingerprint)
 		return slot;
 	return ink_first_slot(ink_table_slots(number, id, 0));
 }
@@ -399,15 +406,15 @@ static __always_inline int ink_row_begins(const struct ink_kernel_machine *k, st
 	return c && c->start;
 }
 
-static __always_inline uint64_t ink_step_unsure(const struct ink_kernel_table *t, const struct ink_kernel_machine *k,
-						uint32_t event)
+static __always_inline uint64_t ink_step_unsure(const struct ink_kernel_table *t,
+						const struct ink_kernel_machine *k, uint32_t event)
 {
 	return ink_step_result(INK_DONT_KNOW, INK_DONT_KNOW, ink_row_of(k, t->states + 1, event).action, 0);
 }
 
 /* The move of a flow that is not there; if it leads to a state, the error says that the flow is to be stored. */
-static __always_inline uint64_t ink_step_new(const struct ink_kernel_table *t, const struct ink_kernel_machine *k,
-					     uint32_t event, uint32_t how)
+static __always_inline uint64_t ink_step_new(const struct ink_kernel_table *t,
+					     const struct ink_kernel_machine *k, uint32_t event, uint32_t how)
 {
 	struct ink_kernel_row row = ink_row_of(k, t->states, event);
 
@@ -447,7 +454,8 @@ static __always_inline int ink_found_read(const struct ink_kernel_table *t, uint
 }
 
 /* Law 6: the code belongs to the view in which the word was read. */
-static __always_inline int ink_found_swap(const struct ink_kernel_table *t, struct ink_found *f, uint64_t word)
+static __always_inline int ink_found_swap(const struct ink_kernel_table *t, struct ink_found *f,
+					  uint64_t word)
 {
 	if (INK_LOADED(t->view) != f->view)
 		return 0;
@@ -469,7 +477,8 @@ static __always_inline uint64_t ink_found_cleared(const struct ink_kernel_table 
  * Law 7: the epoch changed around a swap. If the entry is still there in that state, it is touched again. After so
  * many tries others have touched it, or the table ticks faster than it can be used.
  */
-__noinline uint32_t ink_touch_again(uint32_t number, uint64_t id, uint32_t line, uint32_t slot, uint32_t state)
+__noinline uint32_t ink_touch_again(uint32_t number, uint64_t id, uint32_t line, uint32_t slot,
+				    uint32_t state)
 {
 	const struct ink_kernel_table *t = INK_AT(tables, number);
 	uint32_t fingerprint;
@@ -493,9 +502,10 @@ __noinline uint32_t ink_touch_again(uint32_t number, uint64_t id, uint32_t line,
 /* ----------------------------------------------------------------------- the step */
 
 /* The move of the entry along its row, swapped; EAGAIN: others have changed it meanwhile. */
-static __always_inline uint64_t ink_step_entry(const struct ink_kernel_table *t, const struct ink_kernel_machine *k,
-					       uint64_t id, struct ink_found *f, uint32_t slot,
-					       uint32_t number, struct ink_kernel_row row)
+static __always_inline uint64_t ink_step_entry(const struct ink_kernel_table *t,
+					       const struct ink_kernel_machine *k, uint64_t id,
+					       struct ink_found *f, uint32_t slot, uint32_t number,
+					       struct ink_kernel_row row)
 {
 	uint32_t from = f->code >> t->age_bits;
 	int32_t to = row.next == INK_NO_ROW ? (int32_t)from : row.next;
@@ -559,7 +569,8 @@ static long ink_claim_once(uint32_t i, void *number)
 {
 	struct ink_kernel_claim *claim = INK_AT(claims, *(uint32_t *)number);
 
-	if (!claim || i + 1 == INK_TABLE_SPINS) /* the last turn only ends the loop: it says whether one was stopped */
+	if (!claim ||
+	    i + 1 == INK_TABLE_SPINS) /* the last turn only ends the loop: it says whether one was stopped */
 		return 0;
 	return !INK_LOADED(claim->held) && !__sync_val_compare_and_swap(&claim->held, 0, 1);
 }
@@ -678,14 +689,15 @@ __noinline uint32_t ink_part_expendable(uint32_t machine, uint32_t part, uint32_
 	if (!l)
 		return 32;
 	*c = (struct ink_choice){.machine = machine, .line = line, .best = 32, .least = UINT32_MAX};
-	c->used = ~ink_line_slots(&t->shape, l, 0) & ink_part_mask(&t->shape, part) & (uint32_t)t->shape.slots;
+	c->used =
+		~ink_line_slots(&t->shape, l, 0) & ink_part_mask(&t->shape, part) & (uint32_t)t->shape.slots;
 	bpf_loop(32, ink_choose_next, NULL, 0);
 	return c->best;
 }
 
 /* Makes room in one of the flow's parts; 1 if it did. */
-static __always_inline uint32_t ink_part_drop(const struct ink_kernel_table *t, uint32_t machine, uint32_t part,
-					      uint32_t line)
+static __always_inline uint32_t ink_part_drop(const struct ink_kernel_table *t, uint32_t machine,
+					      uint32_t part, uint32_t line)
 {
 	uint32_t slot = ink_part_expendable(machine, part, line);
 	struct ink_line *l = ink_line_of(t, line);
@@ -695,8 +707,8 @@ static __always_inline uint32_t ink_part_drop(const struct ink_kernel_table *t, 
 		return 0;
 	word = &l->word[ink_slot_word(slot)];
 	seen = ink_line_read(word);
-	return __sync_val_compare_and_swap(word, seen, seen & ~ink_line_lane(&t->shape, ink_slot_column(slot))) ==
-	       seen;
+	return __sync_val_compare_and_swap(word, seen,
+					   seen & ~ink_line_lane(&t->shape, ink_slot_column(slot))) == seen;
 }
 
 static __always_inline void ink_part_flag(const struct ink_kernel_table *t, uint32_t part, uint32_t line)
@@ -804,8 +816,8 @@ static __always_inline uint32_t ink_put_new(struct ink_kernel_table *t, uint32_t
 }
 
 /* With the claim held: looks again, and stores. A flow that matches another's entry must have begun with it. */
-static __always_inline uint32_t ink_put(struct ink_kernel_table *t, uint32_t machine, uint64_t id, uint32_t state,
-					uint32_t how)
+static __always_inline uint32_t ink_put(struct ink_kernel_table *t, uint32_t machine, uint64_t id,
+					uint32_t state, uint32_t how)
 {
 	uint32_t number = machine % INK_KERNEL_MACHINES, matches;
 	struct ink_where w = ink_where_of(t, id);

@@ -23,11 +23,11 @@
 #include "kernel/table.bpf.h"
 
 enum {
-	INK_EXPIRES = 0x8000, /* in tick.after: its time is over; below: the code after the move */
-	INK_GONE = 0x7fff,    /* ... or this: it is deleted */
-	INK_CLOCK_BOOTTIME = 7, /* CLOCK_BOOTTIME of time.h, which needs a C library */
-	INK_LOOKS = 4,        /* at once; no entry outlives more */
-	INK_MS = 1000000,     /* in ns */
+	INK_EXPIRES = 0x8000,    /* in tick.after: its time is over; below: the code after the move */
+	INK_GONE = 0x7fff,       /* ... or this: it is deleted */
+	INK_CLOCK_BOOTTIME = 7,  /* CLOCK_BOOTTIME of time.h, which needs a C library */
+	INK_LOOKS = 4,           /* at once; no entry outlives more */
+	INK_MS = 1000000,        /* in ns */
 	INK_IDLE = 100 * INK_MS, /* between looks of a timer at whether there is something to do */
 	INK_GAP = INK_MS,        /* between two portions at most, */
 	INK_LEAST_GAP = 50000    /* and at least */
@@ -51,8 +51,8 @@ struct ink_sweep {
 
 /* ------------------------------------------------------------- what a tick does */
 
-static __always_inline uint32_t ink_looks_at(const struct ink_kernel_table *t, uint32_t state, uint32_t period,
-					     uint32_t most)
+static __always_inline uint32_t ink_looks_at(const struct ink_kernel_table *t, uint32_t state,
+					     uint32_t period, uint32_t most)
 {
 	uint32_t looks;
 
@@ -62,8 +62,9 @@ static __always_inline uint32_t ink_looks_at(const struct ink_kernel_table *t, u
 	return looks < most ? looks : most;
 }
 
-static __always_inline uint32_t ink_code_after(const struct ink_kernel_table *t, const struct ink_kernel_state *s,
-					       uint32_t code, uint32_t looks)
+static __always_inline uint32_t ink_code_after(const struct ink_kernel_table *t,
+					       const struct ink_kernel_state *s, uint32_t code,
+					       uint32_t looks)
 {
 	uint32_t age = ink_age_after(code & t->age_top, looks);
 
@@ -135,8 +136,8 @@ __noinline uint32_t ink_tick_begin(uint32_t machine, uint64_t target, uint32_t m
 
 /* --------------------------------------------------------------------- the lines */
 
-static __always_inline uint32_t ink_word_dead(const struct ink_line_shape *s, const struct ink_kernel_tick *tick,
-					      uint64_t word)
+static __always_inline uint32_t ink_word_dead(const struct ink_line_shape *s,
+					      const struct ink_kernel_tick *tick, uint64_t word)
 {
 	uint32_t dead = 0;
 
@@ -152,8 +153,8 @@ static __always_inline uint32_t ink_word_dead(const struct ink_line_shape *s, co
 }
 
 /* The slots of a line whose entries expire. */
-static __always_inline uint32_t ink_line_dead(const struct ink_line_shape *s, const struct ink_kernel_tick *tick,
-					      const struct ink_line *line)
+static __always_inline uint32_t ink_line_dead(const struct ink_line_shape *s,
+					      const struct ink_kernel_tick *tick, const struct ink_line *line)
 {
 	uint32_t slots = 0;
 
@@ -169,7 +170,8 @@ static __always_inline uint32_t ink_line_dead(const struct ink_line_shape *s, co
 static __always_inline uint32_t ink_fate(const struct ink_kernel_table *t, const struct ink_kernel_tick *tick,
 					 uint32_t stored)
 {
-	uint32_t view = (uint32_t)(t->view >> 32) & 1, state = stored >> t->age_bits & (INK_KERNEL_STATES - 1);
+	uint32_t view = (uint32_t)(t->view >> 32) & 1,
+		 state = stored >> t->age_bits & (INK_KERNEL_STATES - 1);
 	uint32_t after = tick->after[ink_decode(t, t->fresh[view][state], stored) & (INK_KERNEL_CODES - 1)];
 
 	if (!(after & INK_EXPIRES) || after == (INK_EXPIRES | INK_GONE))
@@ -193,7 +195,8 @@ static __always_inline int ink_slot_expire(const struct ink_kernel_table *t, str
 	becomes = ink_line_make_entry(&t->shape, ink_line_entry_fp(&t->shape, entry), after & ~INK_EXPIRES);
 	if (after == (INK_EXPIRES | INK_GONE))
 		becomes = 0;
-	if (__sync_val_compare_and_swap(word, seen, ink_line_change(&t->shape, seen, column, entry, becomes)) != seen)
+	if (__sync_val_compare_and_swap(word, seen,
+					ink_line_change(&t->shape, seen, column, entry, becomes)) != seen)
 		return 0;
 	tick->expired[code >> t->age_bits & (INK_KERNEL_STATES - 1)]++;
 	return 1;
@@ -333,7 +336,8 @@ static __always_inline void ink_count_flows(const struct ink_kernel_counting *c,
 }
 
 /* A time-out has no packet: its action counts by numbers alone (count_flows in packet/stage.c). */
-static __always_inline void ink_count_timeouts(const struct ink_kernel_machine *k, uint32_t action, uint64_t flows)
+static __always_inline void ink_count_timeouts(const struct ink_kernel_machine *k, uint32_t action,
+					       uint64_t flows)
 {
 	const struct ink_kernel_action *a = action ? INK_AT(actions, k->actions_at + action) : NULL;
 
@@ -418,8 +422,8 @@ static __always_inline void ink_time_start(struct ink_kernel_table *t, uint64_t 
 }
 
 /* The tick that the clock is in. */
-static __always_inline uint64_t ink_tick_at(const struct ink_kernel_table *t, const struct ink_kernel_machine *k,
-					    uint64_t clock)
+static __always_inline uint64_t ink_tick_at(const struct ink_kernel_table *t,
+					    const struct ink_kernel_machine *k, uint64_t clock)
 {
 	return clock > t->origin && k->tick ? t->first + (clock - t->origin) / k->tick : t->now;
 }
