@@ -56,6 +56,19 @@ $parts|--ipv6|$part|generate -w y
 0 1T x|--targets|a number from 1 to 60k|generate -w y --scans 1
 1401 1T x|--payload|a number from 0 to 1400|generate -w y
 1T x|--flood|a number from 0 to 500M|generate -w y
+$whole|--flows|$number|attach tcp -i lo
+$whole|--seed|$number|attach tcp -i lo
+"" much -1 0 4X 4iB 4Mb 1e30|--memory|$size|attach tcp -i lo
+$parts 0 1 0/5|--error|$share|attach tcp -i lo
+0 3 7 x|--age-bits|a number from 1 to 2|attach tcp -i lo
+63 9217 x|--snap|a number from 64 to 9216|attach tcp -i lo
+32 -1 0x1 x|--mark-bit|the number of a bit, from 0 to 31|attach tcp -i lo --at ingress,egress
+"" xpd XDP xdp, ,xdp xdp,,ingress|--at|xdp, ingress or egress, or several: ingress,egress|attach tcp -i lo
+"" , lo, 1234567890123456|-i|names of interfaces, such as eth0 or eth0,eth1, at most 16 of 15 characters|attach tcp
+"" .x a/b -x "a b"|--name|up to 63 letters, digits, '.', '_' and '-', the first of which is a letter, a digit or '_'|attach tcp -i lo
+""|--load|$file|attach tcp -i lo
+""|-w|$file|snapshot lo
+""|-o|$file|reports lo
 mp4|--video-as|rtp, ts or es|generate -w y --video 1
 fin|--flood-as|syn, ack, handshake or rst|generate -w y --flood 1
 sometimes|--full|unsure, refuse or replace|run tcp -r x.pcap
@@ -136,6 +149,11 @@ each exits <<'end'
 2 did you mean 'replace'? | run tcp -r x.pcap --full replce
 2 did you mean 'unsure'? | run tcp -r x.pcap --exact-for unsur
 2 did you mean 'rtp'? | generate -w y --video 1 --video-as rpt
+2 did you mean 'refuse'? | attach tcp -i lo --full refus
+2 unknown option '--dryrun'; did you mean '--dry-run'? | attach tcp -i lo --dryrun
+2 unknown option '--interface'; did you mean '-i'? | attach tcp --interface lo
+2 unknown command 'atach'; did you mean 'attach'? | atach
+2 unknown command 'snapsot'; did you mean 'snapshot'? | snapsot
 1 no machine 'TCP'; did you mean 'tcp'? | run TCP -r x.pcap
 1 no machine 'tear-down'; did you mean 'teardown'? | draw tear-down
 1 no machine 'mine'; the file of that name is mine.fsm | run mine -r x.pcap
@@ -154,7 +172,7 @@ for kind in $(echo "$kinds" | sed 's/,//g; s/ or / /'); do
 done
 
 # Help fits a terminal.
-for command in bench check draw generate plan run show; do
+for command in attach bench check detach draw generate plan reload reports run show snapshot status; do
 	exits 0 "usage: inkling $command" $command --help
 	awk 'length($0) > 80 { print; bad = 1 } END { exit bad }' said || fail "help $command is wider than 80 columns"
 done

@@ -252,8 +252,8 @@ const struct cli_command cli_attach = {"attach", "runs machines in the kernel, a
 static const char detach_help[] =
 	"usage: inkling detach NAME\n"
 	"\n"
-	"Detaches what 'inkling attach' has attached, at all its interfaces, and frees its\n"
-	"tables. Flows are lost; 'inkling snapshot' keeps them.\n"
+	"Detaches what 'inkling attach' has attached, at all its interfaces, and frees\n"
+	"its tables. Flows are lost; 'inkling snapshot' keeps them.\n"
 	"NAME is the set's, or an interface where it is attached ('inkling status').\n";
 
 /* The one further word of these commands. */
@@ -346,14 +346,14 @@ const struct cli_command cli_status = {"status", "shows what machines in the ker
 static const char reports_help[] =
 	"usage: inkling reports [-o FILE] [-w FILE] [--community-id] NAME\n"
 	"\n"
-	"Follows what the machines of a set report and save, until interrupted. The kernel\n"
-	"keeps what comes in between, as far as its buffer goes, and counts what is lost.\n"
-	"A set has one reader at a time.\n"
+	"Follows what the machines of a set report and save, until interrupted. The\n"
+	"kernel keeps what comes in between, as far as its buffer goes, and counts what\n"
+	"is lost. A set has one reader at a time.\n"
 	"NAME is the set's, or an interface where it is attached ('inkling status').\n"
 	"\n"
-	"  -o FILE           write reports as NDJSON (- = standard output), as 'inkling run'\n"
-	"                    does. Without it they go to standard output: as NDJSON, or on\n"
-	"                    a terminal as a line each\n"
+	"  -o FILE           write reports as NDJSON, as 'inkling run' does (- = standard\n"
+	"                    output). Without it they go to standard output: as NDJSON, or\n"
+	"                    on a terminal as a line each\n"
 	"  -w FILE           write the packets that the machines save, as pcap\n"
 	"  --community-id    add the Community ID of the connection to reports\n"
 	"\n"
