@@ -638,8 +638,7 @@ TEST_THAT(two_processors_never_store_a_flow_twice)
 TEST_THAT(churn_leaves_nothing_behind)
 {
 	const uint32_t flows = 300000, shift = 30;
-	uint64_t packets = in_full(1000000000, 40000000), rounds = packets / flows, first = 0, most = 0,
-		 least = UINT64_MAX;
+	uint64_t rounds = in_full(1000000000, 40000000) / flows + 8, first = 0, most = 0, least = UINT64_MAX;
 
 	make_restless(flows * 13 / 10);
 	for (uint64_t i = 0; i < rounds; i++) {
@@ -671,6 +670,67 @@ TEST_THAT(churn_leaves_nothing_behind)
 	assert_true((double)(most - least) < .01 * (double)most);
 	assert_int_equal(w.given[0].given_up, 0);
 	assert_int_equal(w.table->refused, 0);
+}
+
+/* ------------------------------------------------------------------- by the boot clock */
+
+static uint64_t nanoseconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Waits for that census, 20 seconds at most. */
+static int comes_to(uint64_t census)
+{
+	for (int i = 0; i < 200; i++) {
+		if (census_there() == census)
+			return 1;
+		usleep(100000);
+	}
+	return 0;
+}
+
+static void step_listed(uint64_t flows)
+{
+	w.list[0] = (struct listed){.event = PASS_TIME, .id = nanoseconds()};
+	for (size_t i = 1; i <= flows; i++)
+		w.list[i] = (struct listed){.event = BEGIN, .id = id_number(i)};
+	run(w.steps, (uint32_t)flows + 1, &(struct __sk_buff){0}, 1);
+}
+
+TEST_THAT(a_timer_ends_flows_by_the_boot_clock)
+{
+	make_restless(100000);
+	w.control->clock = INK_KERNEL_BOOT;
+	w.machine->tick = 200000000;
+	run(program("ink_start"), 0, &(struct __sk_buff){0}, 1);
+	step_listed(LISTED - 1);
+	assert_true(w.table->started);
+	assert_int_equal(census_there(), LISTED - 1);
+	assert_true(comes_to(0));
+	assert_true(w.table->now - w.table->first >= 1);
+	assert_int_equal(w.table->expired, LISTED - 1);
+	print_message("    tick %llu, %llu portions, longest %llu ns, %llu ns for each\n",
+		      (unsigned long long)w.table->now, (unsigned long long)w.table->portions,
+		      (unsigned long long)w.table->longest,
+		      (unsigned long long)(w.table->swept / w.table->portions));
+}
+
+TEST_THAT(no_tick_begins_while_it_is_held)
+{
+	make_restless(100000);
+	w.control->clock = INK_KERNEL_BOOT;
+	w.control->hold_until = nanoseconds() + 1000000000;
+	w.machine->tick = 100000000;
+	run(program("ink_start"), 0, &(struct __sk_buff){0}, 1);
+	step_listed(1000);
+	usleep(600000);
+	assert_int_equal(w.table->now, 0);
+	assert_int_equal(census_there(), 1000);
+	assert_true(comes_to(0));
 }
 
 /* ---------------------------------------------------------------------- what it costs */
