@@ -83,13 +83,16 @@ static int fail_at(const char *path, int error, struct ink_why *why)
 
 /* ------------------------------------------------------------ the directory */
 
+/* What is pinned in a mount of `ip netns exec` would end with that command. */
 static int check_bpffs(struct ink_why *why)
 {
 	struct statfs s;
 
 	if (!statfs(BPFFS, &s) && (unsigned long)s.f_type == BPF_FS_MAGIC)
 		return 0;
-	return ink_fail(why, -ENOENT, BPFFS ": no bpf file system is mounted there: mount -t bpf bpf " BPFFS);
+	return ink_fail(why, -ENOENT,
+			BPFFS ": no bpf file system is mounted there: mount -t bpf bpf " BPFFS
+			      ", or under 'ip netns exec': nsenter --net=/run/netns/NAME in its place");
 }
 
 static int make_root(struct ink_why *why)
@@ -445,7 +448,7 @@ int ink_kernel_list(char names[][INK_KERNEL_PATH + 1], unsigned room, struct ink
 	unsigned n = 0;
 
 	if (!folder && errno == ENOENT)
-		return 0;
+		return check_bpffs(why) ? -ENOENT : 0;
 	if (!folder)
 		return fail_at(ROOT, -errno, why);
 	while (n < room && (e = readdir(folder))) {

@@ -33,6 +33,7 @@ if "$inkling" status 2>&1 | grep -q "this build has no programs for the kernel";
 fi
 while umount /sys/fs/bpf 2>/dev/null; do :; done
 exits 1 "mount -t bpf bpf /sys/fs/bpf" attach tcp -i lo --flows 1000
+exits 1 "nsenter --net=/run/netns/NAME" status # there may be sets that are not to be seen from here
 mount -t bpf bpf /sys/fs/bpf 2>why || skip "no bpffs: $(cat why)"
 "$inkling" attach tcp -i lo --flows 1000 --dry-run >said 2>&1 || skip "the kernel takes no programs: $(cat said)"
 [ -x "$python" ] || skip "there is no $python"
