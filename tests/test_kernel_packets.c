@@ -7,8 +7,10 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/siphash.h"
@@ -104,7 +106,8 @@ static void attach(const struct ink_machines *machines)
 {
 	static const struct ink_options usual = {.size = sizeof usual, .flows = 1000, .seed = 7};
 	struct ink_options tables[INK_KERNEL_MACHINES];
-	struct ink_kernel_options o = {.machines = machines, .tables = tables, .test_clock = 1, .unpinned = 1};
+	struct ink_kernel_options o = {
+		.machines = machines, .tables = tables, .test_clock = 1, .unpinned = 1};
 	struct ink_why why = {""};
 
 	for (unsigned i = 0; i < INK_KERNEL_MACHINES; i++)
@@ -134,7 +137,8 @@ static struct ink_packet parsed_here(const uint8_t *frame, size_t n)
 }
 
 /* The payload is a number there: its place in the frame. */
-static void assert_same_packet(const char *name, const struct ink_packet *here, const struct ink_packet *there)
+static void assert_same_packet(const char *name, const struct ink_packet *here,
+			       const struct ink_packet *there)
 {
 	struct ink_packet expected = *here;
 
@@ -231,6 +235,38 @@ TEST_THAT(headers_far_behind_are_found)
 	}
 }
 
+/* --------------------------------------------------------------------- of the fuzzers */
+
+/* The bytes of an input: as they are, and behind the two with which fuzz_packet.c chooses what they mean. */
+static int compare_input(const char *path, const struct stat *s, int type, struct FTW *at)
+{
+	static uint8_t bytes[MOST + 2];
+	FILE *f = type == FTW_F ? fopen(path, "rb") : NULL;
+	size_t n = f ? fread(bytes, 1, sizeof bytes, f) : 0;
+
+	(void)s;
+	(void)at;
+	if (!f)
+		return 0;
+	fclose(f);
+	compare_packet(path, bytes, n);
+	compare_packet(path, bytes + 2, n < 2 ? 0 : n - 2);
+	return 0;
+}
+
+/* Where `make test` and `make fuzz` keep what their fuzzers have learned; INK_CORPUS is another folder. */
+TEST_THAT(inputs_of_the_fuzzers_are_parsed_alike)
+{
+	const char *given = getenv("INK_CORPUS"), *folder = given ? given : SOURCE_ROOT "/build-fuzz/corpus";
+
+	compared = refused = 0;
+	attach_text(ANY);
+	if (nftw(folder, compare_input, 16, FTW_PHYS))
+		print_message("left out: there are none in %s\n", folder);
+	else
+		print_message("%lu packets compared, %lu refused at tc\n", compared, refused);
+}
+
 /* ------------------------------------------------------------------------- any frames */
 
 static void fill(uint8_t *at, size_t n)
@@ -242,7 +278,8 @@ static void fill(uint8_t *at, size_t n)
 /* A frame of the simulator, of random ends. */
 static size_t talk_frame(uint8_t frame[SIM_FRAME_MOST])
 {
-	static const uint8_t protocols[] = {INK_PROTOCOL_TCP, INK_PROTOCOL_TCP, INK_PROTOCOL_UDP, INK_PROTOCOL_ICMP};
+	static const uint8_t protocols[] = {INK_PROTOCOL_TCP, INK_PROTOCOL_TCP, INK_PROTOCOL_UDP,
+					    INK_PROTOCOL_ICMP};
 	static uint8_t payload[SIM_PAYLOAD_MOST];
 	struct sim_ends ends = {.address = {random_below(4), 4 + random_below(4)},
 				.port = {(uint16_t)random_word(), (uint16_t)random_below(1024)},
@@ -251,7 +288,8 @@ static size_t talk_frame(uint8_t frame[SIM_FRAME_MOST])
 	struct sim_segment s = {.from = random_below(2),
 				.flags = (uint16_t)random_below(512),
 				.payload = payload,
-				.length = random_below(2) ? random_below(SIM_PAYLOAD_MOST) : random_below(20)};
+				.length =
+					random_below(2) ? random_below(SIM_PAYLOAD_MOST) : random_below(20)};
 
 	fill(payload, s.length);
 	return sim_frame(frame, &ends, &s);
@@ -264,7 +302,8 @@ static size_t tag(uint8_t *frame, size_t n, unsigned most)
 
 	for (unsigned tags = random_below(most + 1); tags; tags--, n += 4) {
 		uint16_t type = types[random_below(COUNT(types))], word = (uint16_t)random_word();
-		const uint8_t bytes[4] = {(uint8_t)(type >> 8), (uint8_t)type, (uint8_t)(word >> 8), (uint8_t)word};
+		const uint8_t bytes[4] = {(uint8_t)(type >> 8), (uint8_t)type, (uint8_t)(word >> 8),
+					  (uint8_t)word};
 
 		memmove(frame + 16, frame + 12, n - 12);
 		memcpy(frame + 12, bytes, 4);
@@ -301,7 +340,8 @@ static void damage(uint8_t *frame, size_t n)
 /* Noise that begins like a frame of IP. */
 static size_t noise_frame(uint8_t frame[FRAME_MOST])
 {
-	static const uint8_t types[][3] = {{8, 0, 0x45}, {0x86, 0xdd, 0x60}, {0x88, 0x47, 0}, {0x88, 0x64, 0x11}, {8, 0, 0x46}};
+	static const uint8_t types[][3] = {
+		{8, 0, 0x45}, {0x86, 0xdd, 0x60}, {0x88, 0x47, 0}, {0x88, 0x64, 0x11}, {8, 0, 0x46}};
 	size_t n = 20 + random_below(400);
 
 	fill(frame, n);
@@ -470,8 +510,17 @@ TEST_THAT(packets_have_the_events_and_flows_of_every_bundled_machine)
 
 TEST_THAT(keys_of_every_kind_have_the_same_ids)
 {
-	static const char *const keys[] = {"connection", "flow", "pair", "source", "destination", "endpoint",
-					   "src/24", "src, dst port", "dst/16, src port, protocol", "src port", "src/0/48, dst/9/57"};
+	static const char *const keys[] = {"connection",
+					   "flow",
+					   "pair",
+					   "source",
+					   "destination",
+					   "endpoint",
+					   "src/24",
+					   "src, dst port",
+					   "dst/16, src port, protocol",
+					   "src port",
+					   "src/0/48, dst/9/57"};
 	uint8_t frame[FRAME_MOST + 64];
 
 	compared = 0;
@@ -481,7 +530,8 @@ TEST_THAT(keys_of_every_kind_have_the_same_ids)
 		int turns = !strcmp(keys[i], "flow");
 
 		begin("");
-		add("machine m\nkey %s\nabsent: e -> a\na: timeout 1s -> absent\nevent e = %s\n", keys[i], turns ? "not udp" : "any");
+		add("machine m\nkey %s\nabsent: e -> a\na: timeout 1s -> absent\nevent e = %s\n", keys[i],
+		    turns ? "not udp" : "any");
 		if (turns)
 			add("a: r -> absent\nreverse event r = udp\n");
 		m = ink_machines_make(draft.text, draft.n, &o);
@@ -508,7 +558,8 @@ static void compare_conditions(const char *const *conditions, unsigned n)
 
 	begin("");
 	for (unsigned i = 0; i < n; i++)
-		add("machine m%u\nkey pair\nabsent: e -> a\na: timeout 1s -> absent\nevent e = %s\n", i, conditions[i]);
+		add("machine m%u\nkey pair\nabsent: e -> a\na: timeout 1s -> absent\nevent e = %s\n", i,
+		    conditions[i]);
 	m = ink_machines_make(draft.text, draft.n, &o);
 	if (!m)
 		fail_msg("%s", n_told ? told[0].shown : "no machine");
@@ -579,7 +630,8 @@ static void attach_condition(const char *condition)
 
 	begin("");
 	add("machine m\nkey pair\nabsent: e -> a\na: timeout 1s -> absent\nabsent: f -> a / count c by length, count d\n"
-	    "event e = %s\nevent f = sctp\n", condition);
+	    "event e = %s\nevent f = sctp\n",
+	    condition);
 	ink_machines_free((struct ink_machines *)(uintptr_t)set);
 	n_told = 0;
 	set = ink_machines_make(draft.text, draft.n, &o);
@@ -628,11 +680,21 @@ TEST_THAT(counters_are_compared_with_numbers_and_with_shares)
 		uint64_t c, d;
 		int holds;
 	} rows[] = {
-		{"c < 1000", 999, 0, 1}, {"c < 1000", 1000, 0, 0}, {"c <= 1000", 1000, 0, 1}, {"c > 1000", 1000, 0, 0},
-		{"c > 1000", 1ull << 40, 0, 1}, {"c >= 1000", 1000, 0, 1}, {"c = 7", 7, 0, 1}, {"c != 7", 7, 0, 0},
-		{"c < 25% of d", 24, 100, 1}, {"c < 25% of d", 25, 100, 0}, {"c < 25% of d", 25, 101, 1},
-		{"c >= 25% of d", 1ull << 50, 1ull << 52, 1}, {"c > 25% of d", 1ull << 50, 1ull << 52, 0},
-		{"c > 25% of d", (1ull << 50) + 1, 1ull << 52, 1}, {"c <= 25% of d", 25, 99, 0},
+		{"c < 1000", 999, 0, 1},
+		{"c < 1000", 1000, 0, 0},
+		{"c <= 1000", 1000, 0, 1},
+		{"c > 1000", 1000, 0, 0},
+		{"c > 1000", 1ull << 40, 0, 1},
+		{"c >= 1000", 1000, 0, 1},
+		{"c = 7", 7, 0, 1},
+		{"c != 7", 7, 0, 0},
+		{"c < 25% of d", 24, 100, 1},
+		{"c < 25% of d", 25, 100, 0},
+		{"c < 25% of d", 25, 101, 1},
+		{"c >= 25% of d", 1ull << 50, 1ull << 52, 1},
+		{"c > 25% of d", 1ull << 50, 1ull << 52, 0},
+		{"c > 25% of d", (1ull << 50) + 1, 1ull << 52, 1},
+		{"c <= 25% of d", 25, 99, 0},
 	};
 	struct frame f;
 
