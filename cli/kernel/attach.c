@@ -201,6 +201,16 @@ static void show_names(const struct ink_machines *machines)
 		printf("%s%s", i ? ", " : "", ink_machine_view(ink_machines_at(machines, i))->name);
 }
 
+/* XDP of a driver that has none comes after the socket buffer is made, and costs as much as tc. */
+static void say_generic(const struct places *p, const struct ink_kernel *kernel)
+{
+	const char *way;
+
+	for (unsigned i = 0; (way = ink_kernel_way(kernel, i)); i++)
+		if (!strcmp(way, "generic"))
+			printf("; generic XDP at %s, whose driver has none of its own", p->at[i].interface);
+}
+
 /* "eth0: tcp, scan at eth0 xdp; tables of 5.7 MiB" */
 static void say_attached(const struct making *m, const struct kernel_request *r,
 			 const struct ink_kernel *kernel)
@@ -214,6 +224,7 @@ static void say_attached(const struct making *m, const struct kernel_request *r,
 	fputs(r->dry_run ? " can be attached at " : " at ", stdout);
 	places_show(stdout, &m->places);
 	printf("; tables of %s", cli_sized(lines * 64));
+	say_generic(&m->places, kernel);
 	if (abilities_of(m).verdicts && !r->enforce)
 		fputs("; verdicts are counted, and not carried out (--enforce)", stdout);
 	putchar('\n');
