@@ -57,6 +57,11 @@ fuzz:
 flood: build
 	@tests/flood.sh build/inkling 1
 
+# Ten million spoofed sources against the table in the kernel, beside an LRU_HASH and nf_conntrack; some minutes, as root.
+flood-kernel: build
+	@ninja -C build tests/kernel_flood
+	@build/tests/kernel_flood
+
 # The bundled machines over all scenes, with seeds that no machine was tuned with: rates of detections and false alarms.
 evaluate: build
 	@scripts/evaluate build/inkling
@@ -85,4 +90,4 @@ install: build
 clean:
 	rm -rf build build-*
 
-.PHONY: build build-bench demo test test-browser test-cross test-kernels abi abi-update reproduce fuzz flood evaluate soak bench bench-run install clean
+.PHONY: build build-bench demo test test-browser test-cross test-kernels abi abi-update reproduce fuzz flood flood-kernel evaluate soak bench bench-run install clean
