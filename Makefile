@@ -40,6 +40,14 @@ test-kernels:
 	@scripts/packages test && scripts/packages kernels || true
 	@scripts/test-kernels $(PROGRAMS) || [ $$? = 77 ]
 
+# Reloads, snapshots and killed tools by the thousand while the programs in the kernel are under load, and a million flows
+# swept; as root. Some ten minutes.
+chaos-kernel:
+	@scripts/packages test
+	@scripts/configure build -Dtests=enabled
+	@ninja -C build inkling tests/test_kernel_chaos
+	@build/tests/test_kernel_chaos build/inkling || [ $$? = 77 ]
+
 # What the shared libraries export, beside the description in abi/; a change of it is a commit's own decision.
 abi: build
 	@scripts/packages abi
@@ -95,4 +103,4 @@ install: build
 clean:
 	rm -rf build build-*
 
-.PHONY: build build-bench demo test test-browser test-cross test-kernels abi abi-update reproduce fuzz flood flood-kernel churn-kernel evaluate soak bench bench-run install clean
+.PHONY: build build-bench demo test test-browser test-cross test-kernels abi abi-update reproduce fuzz flood flood-kernel churn-kernel chaos-kernel evaluate soak bench bench-run install clean
