@@ -65,7 +65,7 @@ fuzz:
 flood: build
 	@tests/flood.sh build/inkling 1
 
-# Ten million spoofed sources against the table in the kernel, beside an LRU_HASH and nf_conntrack; some minutes, as root.
+# Ten million spoofed sources against the table in the kernel, beside an LRU_HASH; some minutes, as root.
 flood-kernel: build
 	@ninja -C build tests/kernel_flood
 	@build/tests/kernel_flood
@@ -73,7 +73,7 @@ flood-kernel: build
 # A thousand million packets at the table in the kernel, whose flows come and go; ten minutes, as root.
 churn-kernel: build
 	@ninja -C build tests/kernel_churn
-	@build/tests/kernel_churn 1000000000 1048576
+	@build/tests/kernel_churn 1000000000 131072
 
 # The bundled machines over all scenes, with seeds that no machine was tuned with: rates of detections and false alarms.
 evaluate: build

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * kernel_churn PACKETS [FLOWS]: flows begin, live and end in the table in the kernel. `make churn-kernel` has a thousand
- * million packets of 2^20 flows.
+ * million packets of 2^17 flows.
  *
  * Question: does the table say of each packet's flow in which state it is, however many came before? And does it hold as
  * many flows at the end as in the beginning?

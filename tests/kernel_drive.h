@@ -61,45 +61,41 @@ static inline void drive_lead(struct drive *d, const struct ink_kernel *kernel)
 		drive_fail("programs");
 }
 
-extern const unsigned char kernel_traffic_object[], kernel_conntrack_object[];
-extern const unsigned kernel_traffic_object_bytes, kernel_conntrack_object_bytes;
+extern const unsigned char kernel_traffic_object[];
+extern const unsigned kernel_traffic_object_bytes;
 
-/* An object that is embedded; not loaded yet. */
-static inline struct drive drive_open(const unsigned char *object, unsigned bytes)
+/* The embedded object; not loaded yet. */
+static inline struct drive drive_open(void)
 {
-	struct drive d = {.object = bpf_object__open_mem(object, bytes, NULL)};
+	struct drive d = {
+		.object = bpf_object__open_mem(kernel_traffic_object, kernel_traffic_object_bytes, NULL)};
 
 	if (!d.object)
 		drive_fail("programs that make traffic");
 	return d;
 }
 
-/* 0, or the error of a kernel that has not all that the programs need. */
-static inline int drive_load(struct drive *d)
+static inline void drive_load(struct drive *d)
 {
-	int error = bpf_object__load(d->object);
-
-	if (!error)
-		drive_map(d);
-	return error;
+	if (bpf_object__load(d->object))
+		drive_fail("programs that make traffic");
+	drive_map(d);
 }
 
 /* The programs that lead to that of a set. */
 static inline struct drive drive_to(const struct ink_kernel *kernel)
 {
-	struct drive d = drive_open(kernel_traffic_object, kernel_traffic_object_bytes);
+	struct drive d = drive_open();
 
 	drive_share(&d, kernel);
-	if (drive_load(&d))
-		drive_fail("programs that make traffic");
+	drive_load(&d);
 	drive_lead(&d, kernel);
 	return d;
 }
 
 static inline void drive_close(struct drive *d)
 {
-	if (d->traffic)
-		munmap(d->traffic, (size_t)getpagesize());
+	munmap(d->traffic, (size_t)getpagesize());
 	bpf_object__close(d->object);
 	*d = (struct drive){0};
 }

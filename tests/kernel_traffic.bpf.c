@@ -7,9 +7,12 @@
  *     drive_lru    the same packets at an LRU_HASH: a SYN is stored, other packets are looked up
  *     ask_lru      how many connections from before the flood the LRU_HASH still has
  */
-#include "tests/kernel_traffic.bpf.h"
+#include "kernel/maps.bpf.h"
+#include "tests/kernel_traffic.h"
 
 char traffic_license[] SEC("license") = "Dual BSD/GPL";
+
+INK_ARRAY(traffic, 1, struct traffic);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
@@ -42,6 +45,20 @@ static __always_inline void write_packet(struct ipv4_tcp *to, const struct traff
 	to->dport = p->answers ? port : http;
 	to->flags = p->flags;
 	to->tos = p->tos;
+}
+
+/* The next packet, and when it comes; NULL: there is no such map. */
+static __always_inline struct traffic *next_packet(struct traffic_packet *p, uint64_t *clock)
+{
+	struct traffic *t = INK_AT(traffic, 0);
+	uint64_t i;
+
+	if (!t)
+		return NULL;
+	i = t->next++;
+	*clock = t->begin + (i * t->pace >> 8);
+	*p = traffic_packet(t, i);
+	return t;
 }
 
 SEC("xdp.frags")
