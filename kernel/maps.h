@@ -74,24 +74,23 @@ enum ink_kernel_hook { INK_KERNEL_XDP = 0, INK_KERNEL_INGRESS = 1, INK_KERNEL_EG
 
 struct ink_kernel_control {
 	uint32_t version;
-	uint32_t half;     /* the active one: generation modulo 2, so a program that reads one knows the other */
 	uint32_t machines; /* how many there are; the same in both halves */
-	uint32_t generation; /* how often the machines were exchanged */
+	uint32_t generation; /* how often the machines were exchanged; modulo 2: the half that runs */
 	uint32_t clock;    /* enum ink_kernel_clock */
 	uint32_t enforce;  /* non-zero: drops and marks are carried out */
 	uint32_t mark_bit; /* of skb->mark, as a mask: the packet was stepped on another interface; 0: not used */
 	uint32_t xdp_meta; /* non-zero: XDP leaves a word for tc, which then does not step the packet again */
+	uint32_t chance;     /* tests: 1 + what every draw gives, in units of 2^-31; 0: drawn by the kernel */
 	uint64_t test_clock;
 	uint64_t hold_until; /* boot clock: no tick begins before; set while a snapshot is copied */
-	uint32_t chance;     /* tests: 1 + what every draw gives, in units of 2^-31; 0: drawn by the kernel */
 	uint32_t snap;       /* bytes of a saved packet that reports carry */
+	uint32_t every;      /* tests: non-zero: every step has a record, as `every` of struct ink_track_options */
 	uint64_t packets;    /* shared; only counted with the test clock: the number of the packet */
 	uint64_t lost;       /* records that found no room in the ring buffer */
 	uint64_t reader;     /* who follows the ring buffer: reports.c; 0: nobody. The tool's business alone */
-	uint32_t every;      /* tests: non-zero: every step has a record, as `every` of struct ink_track_options */
-	uint32_t skip;       /* with the test clock: enum ink_skip of the latest packet */
 	uint64_t began;      /* boot clock: when it was attached */
-	uint8_t reserved[160];
+	uint32_t skip;       /* with the test clock: enum ink_skip of the latest packet */
+	uint8_t reserved[164];
 };
 
 _Static_assert(sizeof(struct ink_kernel_control) == 256, "a quarter of a KiB");
@@ -123,8 +122,9 @@ struct ink_kernel_table {
 	uint64_t target;   /* > now while a tick is under way */
 	uint64_t origin;   /* the clock at tick `first` */
 	uint64_t first;
+	uint64_t length;   /* of those ticks; that of the machine's is another: it was exchanged, a new origin is due */
 	uint64_t clock;    /* of the latest packet, with the test clock: where a new origin is set */
-	uint32_t started;  /* the first packet has come; 2: the tick was exchanged, the origin is to be set anew */
+	uint32_t started;  /* the first packet has come */
 	uint32_t cursor;   /* lines that the tick under way has passed */
 	uint32_t flagged, ever_flagged, flags_due; /* as in struct ink_aging */
 	uint32_t busy; /* held by the processor that ticks */

@@ -4,7 +4,7 @@
  *
  *     grace      until no program runs that began before the last exchange: it may read the idle half
  *     write      the new machines into the idle half
- *     flip       control.generation, control.half
+ *     flip       control.generation
  *     grace      until no program runs that reads the old half
  *
  * The grace period is that of RCU, in which all programs run: membarrier(2) waits for it, or, where the kernel has
@@ -179,7 +179,7 @@ static int write_text(struct ink_kernel *k, struct draft *d, const struct ink_ke
 static int draft_half(struct ink_kernel *k, struct draft *d, const struct ink_kernel_options *o,
 		      struct ink_why *why)
 {
-	uint32_t base[INK_KERNEL_PARTS], idle = !(ink_kernel_control(k)->half & 1);
+	uint32_t base[INK_KERNEL_PARTS], idle = !(ink_kernel_control(k)->generation & 1);
 	int error;
 
 	for (unsigned i = 0; i < INK_KERNEL_PARTS; i++)
@@ -277,29 +277,10 @@ static void share_counters(struct ink_kernel *k)
 
 /* ---------------------------------------------------------------- exchanging */
 
+/* One store: a tool that is killed before it has exchanged nothing, and all behind it. */
 static void flip(struct ink_kernel *k)
 {
-	struct ink_kernel_control *c = ink_kernel_controls(k);
-	uint32_t generation = c->generation + 1;
-
-	__atomic_store_n(&c->generation, generation, __ATOMIC_RELEASE);
-	__atomic_store_n(&c->half, generation & 1, __ATOMIC_RELEASE);
-}
-
-/* Ticks of another length: the next packet, or the timer, begins a new origin. */
-static void restart_clocks(struct ink_kernel *k)
-{
-	const struct ink_kernel_version *before = k->version->before;
-	const struct ink_machines *old = before->machines ? before->machines : before->borrowed;
-
-	for (unsigned i = 0; i < k->n; i++) {
-		uint32_t *started = &ink_kernel_tables(k, i)->started;
-
-		if (ink_machines_at(old, i)->view.tick !=
-			    ink_machines_at(ink_kernel_machines(k), i)->view.tick &&
-		    __atomic_load_n(started, __ATOMIC_ACQUIRE))
-			__atomic_store_n(started, 2, __ATOMIC_RELEASE);
-	}
+	__atomic_fetch_add(&ink_kernel_controls(k)->generation, 1, __ATOMIC_RELEASE);
 }
 
 static void adopt(struct ink_kernel *k, struct draft *d)
@@ -325,7 +306,6 @@ static int exchange(struct ink_kernel *k, struct draft *d, const struct ink_kern
 	if (error)
 		return error;
 	flip(k);
-	restart_clocks(k);
 	adopt(k, d);
 	error = grace(why);
 	share_counters(k);

@@ -232,7 +232,7 @@ static int copy_records(const struct ink_kernel *k, unsigned char **bytes, size_
 
 	if (!m->at || room < sizeof head || m->stride != sizeof(struct ink_kernel_text))
 		return -EPROTO;
-	from = m->at + (ink_kernel_controls(k)->half & 1) * room;
+	from = m->at + (ink_kernel_controls(k)->generation & 1) * room;
 	memcpy(&head, from, sizeof head);
 	if (memcmp(head.magic, MAGIC, sizeof head.magic) || head.bytes > room - sizeof head)
 		return -EPROTO;

@@ -12,8 +12,8 @@
  *
  *     begin  ->  portion  ->  portion  ->  ...  ->  finish: side table, next view, countings of time-outs
  *
- * One processor ticks at a time (table.busy). A reload that exchanged the length of the tick leaves started = 2: then
- * the origin is set anew, at the present tick.
+ * One processor ticks at a time (table.busy). A machine that a reload brought may have ticks of another length
+ * than the table's origin (table.length): then the origin is set anew, at the present tick.
  */
 #ifndef INKLING_KERNEL_TIME_BPF_H
 #define INKLING_KERNEL_TIME_BPF_H
@@ -414,10 +414,11 @@ static __always_inline void ink_time_leave(struct ink_kernel_table *t)
 }
 
 /* The first packet, or the first of another tick: the present tick began at that clock. */
-static __always_inline void ink_time_start(struct ink_kernel_table *t, uint64_t clock)
+static __always_inline void ink_time_start(struct ink_kernel_table *t, const struct ink_kernel_machine *k, uint64_t clock)
 {
 	t->first = t->now;
 	t->origin = clock;
+	t->length = k->tick;
 	INK_STORE(t->started, 1);
 }
 
@@ -444,10 +445,10 @@ static __always_inline void ink_test_time(struct ink_kernel_table *t, const stru
 					  uint32_t machine, uint64_t clock)
 {
 	if (!t->started) {
-		ink_time_start(t, clock);
+		ink_time_start(t, k, clock);
 		t->clock = clock;
-	} else if (t->started == 2) {
-		ink_time_start(t, t->clock);
+	} else if (t->length != k->tick) {
+		ink_time_start(t, k, t->clock);
 	}
 	if (clock <= t->clock)
 		return;
@@ -474,7 +475,7 @@ __noinline uint32_t ink_time_pass(uint32_t machine, uint64_t clock)
 	if (tests)
 		ink_test_time(t, k, machine, clock);
 	else if (!t->started)
-		ink_time_start(t, bpf_ktime_get_boot_ns()); /* `clock` is the test's alone */
+		ink_time_start(t, k, bpf_ktime_get_boot_ns()); /* `clock` is the test's alone */
 	ink_time_leave(t);
 	return 1;
 }
@@ -505,8 +506,8 @@ static __always_inline uint64_t ink_live_time(struct ink_kernel_table *t, const 
 {
 	uint64_t clock = bpf_ktime_get_boot_ns(), since = bpf_ktime_get_ns(), due, wait;
 
-	if (t->started == 2)
-		ink_time_start(t, clock);
+	if (t->length != k->tick)
+		ink_time_start(t, k, clock);
 	if (t->target == t->now) {
 		due = ink_tick_at(t, k, clock);
 		wait = t->origin + (t->now - t->first + 1) * k->tick - clock;
