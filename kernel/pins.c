@@ -25,6 +25,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -173,6 +174,17 @@ int ink_kernel_pins_begin(struct ink_kernel *k, struct ink_why *why)
 	return error ? fail_at(path, error, why) : 0;
 }
 
+/* Two seconds: a copy or a reload takes less. */
+static int wait_for_folder(const char *path, int *lock)
+{
+	const struct timespec pause = {.tv_nsec = 5000000};
+	int error;
+
+	for (unsigned tries = 0; (error = lock_folder(path, lock)) == -EAGAIN && tries < 400; tries++)
+		nanosleep(&pause, NULL);
+	return error;
+}
+
 int ink_kernel_pins_lock(struct ink_kernel *k, struct ink_why *why)
 {
 	char path[PATH];
@@ -181,7 +193,7 @@ int ink_kernel_pins_lock(struct ink_kernel *k, struct ink_why *why)
 	if (!k->pinned || k->lock >= 0)
 		return 0;
 	folder_of(k->name, path);
-	error = lock_folder(path, &k->lock);
+	error = wait_for_folder(path, &k->lock);
 	if (error == -EAGAIN)
 		return ink_fail(why, -EBUSY, "%s: another inkling is changing it", k->name);
 	return error ? fail_at(path, error, why) : 0;

@@ -281,6 +281,27 @@ TEST_THAT(reloads_and_snapshots_under_load_lose_nothing)
 	detach("ink0");
 }
 
+/* What only one of them may do at a time, the others wait for. */
+TEST_THAT(tools_at_the_same_time_wait_for_each_other)
+{
+	static const char *const words[] = {
+		"status ink0",        "reload ink0 ./second.fsm", "snapshot ink0 -w set.ink",
+		"status ink0 --json", "reload ink0 ./first.fsm",  "snapshot ink0 -w other.ink"};
+	pid_t child[COUNT(words)];
+
+	attach_known();
+	start_traffic(make_all, 0);
+	for (unsigned round = 0; round < 5; round++) {
+		for (unsigned i = 0; i < COUNT(words); i++)
+			child[i] = start_tool(words[i]);
+		for (unsigned i = 0; i < COUNT(words); i++)
+			if (end_of(child[i]))
+				fail_msg("inkling %s: %s", words[i], said);
+	}
+	end_load();
+	detach("ink0");
+}
+
 /* ------------------------------------------------------------ killed tools */
 
 static const char *const victims[] = {
