@@ -145,24 +145,34 @@ static int attach_xdp(const struct ink_kernel *k, struct ink_kernel_attached *a)
 	return a->fd = xdp_attach(a, k->program[INK_KERNEL_XDP]);
 }
 
-/* Kernels without tcx do not know its numbers. */
-static int attach_tc(struct ink_kernel_attached *a, int program)
+/* A filter stays when the tool is killed, so its pin comes first: then whoever detaches the set finds it. */
+static int attach_filter(struct ink_kernel *k, struct ink_kernel_attached *a, int program,
+			 struct ink_why *why)
 {
-	int error;
+	int error = k->pinned ? ink_kernel_pins_attached(k, a, program, why) : 0;
+
+	if (!error)
+		error = clsact_attach(program, &a->place);
+	return error ? error : dup(program);
+}
+
+/* Kernels without tcx do not know its numbers. */
+static int attach_tc(struct ink_kernel *k, struct ink_kernel_attached *a, struct ink_why *why)
+{
+	int program = k->program[a->place.hook];
 
 	a->way = INK_WAY_LINK;
 	a->fd = tcx_link(program, &a->place);
 	if (a->fd != -EINVAL)
 		return a->fd;
 	a->way = INK_WAY_CLSACT;
-	error = clsact_attach(program, &a->place);
-	return a->fd = error ? error : dup(program);
+	return a->fd = attach_filter(k, a, program, why);
 }
 
-static int attach_at(const struct ink_kernel *k, struct ink_kernel_attached *a)
+static int attach_at(struct ink_kernel *k, struct ink_kernel_attached *a, struct ink_why *why)
 {
 	libbpf_print_fn_t before = libbpf_set_print(ink_kernel_hear);
-	int fd = a->place.hook == INK_KERNEL_XDP ? attach_xdp(k, a) : attach_tc(a, k->program[a->place.hook]);
+	int fd = a->place.hook == INK_KERNEL_XDP ? attach_xdp(k, a) : attach_tc(k, a, why);
 
 	libbpf_set_print(before);
 	return fd;
@@ -181,11 +191,11 @@ int ink_kernel_attach(struct ink_kernel *k, const struct ink_kernel_place *place
 	if (k->program[place->hook] < 0)
 		return ink_fail(why, -ENOTSUP, "%s: no program for %s", place->interface,
 				hook_names[place->hook]);
-	fd = attach_at(k, a);
+	fd = attach_at(k, a, why);
 	if (fd < 0)
 		return a->fd = -1, fail_to_attach(place, fd, why);
 	k->n_places++;
-	return k->pinned ? ink_kernel_pins_attached(k, a, fd, why) : 0;
+	return k->pinned && a->way != INK_WAY_CLSACT ? ink_kernel_pins_attached(k, a, fd, why) : 0;
 }
 
 const char *ink_kernel_way(const struct ink_kernel *k, unsigned i)
