@@ -285,6 +285,8 @@ __noinline uint32_t ink_side_put(uint32_t number, uint64_t id, uint32_t state)
 	if (!t || !walk || !t->side_words)
 		return ENOSPC;
 	count = ink_side_count(t);
+	if (count && INK_LOADED(*count) >= t->side_flows)
+		return ENOSPC;
 	if (!count || !ink_side_take(number))
 		return EBUSY;
 	if (ink_side_find(number, id)) {
