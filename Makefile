@@ -91,6 +91,11 @@ build-bench:
 bench: build-bench
 	@build-bench/bench/ink-bench $(BENCH)
 
+# What a packet costs in the kernel, beside the kernel's own maps; as root. Built where clang and libbpf are.
+bench-kernel: build
+	@[ -x build/bench/kernel/ink-bench-kernel ] || { echo "bench-kernel needs clang and libbpf"; exit 1; }
+	@build/bench/kernel/ink-bench-kernel $(BENCH)
+
 # The tool as a whole, over a capture of ten million packets.
 bench-run: build-bench
 	@build-bench/bench/ink-bench-run $(BENCH)
@@ -103,4 +108,4 @@ install: build
 clean:
 	rm -rf build build-*
 
-.PHONY: build build-bench demo test test-browser test-cross test-kernels abi abi-update reproduce fuzz flood flood-kernel churn-kernel chaos-kernel evaluate soak bench bench-run install clean
+.PHONY: build build-bench demo test test-browser test-cross test-kernels abi abi-update reproduce fuzz flood flood-kernel churn-kernel chaos-kernel evaluate soak bench bench-run bench-kernel install clean
