@@ -320,6 +320,11 @@ static unsigned microseconds_of(const char *words)
 	return (unsigned)((seconds_now() - since) * 1e6);
 }
 
+static int ignore(const struct ink_kernel_report *report, const uint8_t *frame, void *user)
+{
+	return 0;
+}
+
 /* Whatever was killed: commands work, and machines are the one or the other. */
 static void assert_works(unsigned i)
 {
@@ -330,6 +335,7 @@ static void assert_works(unsigned i)
 	tool("status ink0 --json");
 	assert_non_null(strstr(said, "\"reader\":null"));
 	k = opened("ink0");
+	assert_int_equal(ink_kernel_listen(k, ignore, NULL, NULL), 0);
 	assert_int_equal(view_of(k)->events, i % 2 ? 3 : 4);
 	ink_kernel_close(k);
 }
@@ -357,16 +363,11 @@ TEST_THAT(killed_tools_leave_nothing_that_a_command_does_not_cope_with)
 	detach("ink0");
 }
 
-TEST_THAT(an_attach_that_is_killed_leaves_what_detach_removes)
+static void kill_attaches(const char *attach, unsigned rounds)
 {
-	unsigned rounds = (unsigned)scaled(200), killed = 0, left = 0, longest;
-	static const char attach[] = "attach ./first.fsm -i ink0 --at xdp,ingress,egress --flows 1000";
+	unsigned killed = 0, left = 0, longest = microseconds_of(attach);
 	char names[4][INK_KERNEL_PATH + 1];
 
-	flows = 300;
-	write_text("first.fsm", first_machine);
-	start_traffic(make_all, 1);
-	longest = microseconds_of(attach);
 	detach("ink0");
 	for (unsigned i = 0; i < rounds; i++) {
 		killed += (unsigned)kill_tool(attach, drawn_below(longest));
@@ -378,8 +379,28 @@ TEST_THAT(an_attach_that_is_killed_leaves_what_detach_removes)
 			tool("detach ink0");
 		assert_nothing_left();
 	}
-	stop_traffic();
 	print_message("%u of %u attaches killed, %u left something\n", killed, rounds, left);
+}
+
+TEST_THAT(an_attach_that_is_killed_leaves_what_detach_removes)
+{
+	flows = 300;
+	write_text("first.fsm", first_machine);
+	start_traffic(make_all, 1);
+	kill_attaches("attach ./first.fsm -i ink0 --at xdp,ingress,egress --flows 1000",
+		      (unsigned)scaled(200));
+	stop_traffic();
+}
+
+/* Filters of a clsact qdisc, which stay when a process ends. */
+TEST_THAT(an_attach_that_is_killed_leaves_no_filter)
+{
+	flows = 300;
+	write_text("first.fsm", first_machine);
+	start_traffic(make_all, 1);
+	is_old = 1;
+	kill_attaches("attach ./first.fsm -i ink0 --at ingress,egress --flows 1000", (unsigned)scaled(200));
+	stop_traffic();
 }
 
 /* ---------------------------------------------------------------- time-outs */
@@ -936,6 +957,7 @@ static int clean(void **state)
 	static const char *const sets[] = {"ink0", "ink8"};
 
 	(void)state;
+	is_old = 0;
 	stop_traffic();
 	for (unsigned i = 0; i < COUNT(sets); i++)
 		ink_kernel_remove(sets[i], NULL);

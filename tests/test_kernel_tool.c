@@ -7,10 +7,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/bpf.h>
-#include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <linux/seccomp.h>
 #include <net/if.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -21,7 +19,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -32,6 +29,7 @@
 #include <inkling/packet.h>
 
 #include "kernel/inside.h"
+#include "tests/no_links.h"
 #include "tests/scratch.h"
 
 /* --------------------------------------------------------------- machines */
@@ -1104,23 +1102,6 @@ static void every_hook_brings_packets_and_outlives_the_tool(void **state)
 	}
 	remove_pair();
 	ink_machines_free(m.machines);
-}
-
-/* As before Linux 6.6: no link for tc. */
-static void forbid_links(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, BPF_LINK_CREATE, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {sizeof code / sizeof code[0], code};
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		_exit(2);
 }
 
 static int attach_without_links(struct made *m)
