@@ -695,11 +695,21 @@ __noinline uint32_t ink_part_expendable(uint32_t machine, uint32_t part, uint32_
 	return c->best;
 }
 
-/* Makes room in one of the flow's parts; 1 if it did. */
+/* Is there an entry in that column of the word which may be removed? */
+static __always_inline int ink_may_drop(const struct ink_kernel_table *t, uint32_t machine, uint64_t word,
+					uint32_t column)
+{
+	const struct ink_kernel_machine *k = INK_AT(machines, machine);
+	uint32_t entry = ink_line_entry(&t->shape, word, column);
+
+	return k && entry && ink_is_expendable(t, k, ink_line_entry_code(&t->shape, entry));
+}
+
+/* Makes room in one of the flow's parts; 1 if it did. What was chosen may have moved to another state meanwhile. */
 static __always_inline uint32_t ink_part_drop(const struct ink_kernel_table *t, uint32_t machine,
 					      uint32_t part, uint32_t line)
 {
-	uint32_t slot = ink_part_expendable(machine, part, line);
+	uint32_t slot = ink_part_expendable(machine, part, line), column = ink_slot_column(slot);
 	struct ink_line *l = ink_line_of(t, line);
 	uint64_t seen, *word;
 
@@ -707,8 +717,9 @@ static __always_inline uint32_t ink_part_drop(const struct ink_kernel_table *t, 
 		return 0;
 	word = &l->word[ink_slot_word(slot)];
 	seen = ink_line_read(word);
-	return __sync_val_compare_and_swap(word, seen,
-					   seen & ~ink_line_lane(&t->shape, ink_slot_column(slot))) == seen;
+	if (!ink_may_drop(t, machine, seen, column))
+		return 0;
+	return __sync_val_compare_and_swap(word, seen, seen & ~ink_line_lane(&t->shape, column)) == seen;
 }
 
 static __always_inline void ink_part_flag(const struct ink_kernel_table *t, uint32_t part, uint32_t line)
