@@ -114,7 +114,7 @@ struct ink_kernel_table {
 	uint32_t side_flows;  /* side entries at most */
 	uint32_t side_id_bits, side_code_bits;
 	uint32_t side_width;  /* bytes of a side word, 4 or 8 */
-	uint32_t timeouts;    /* 0: time does not advance */
+	uint32_t timeouts;    /* 0: time does not advance. It does without time-outs, too: ticks clear overflow flags */
 	uint64_t secret[2];
 
 	uint64_t view __attribute__((aligned(64))); /* table/epoch.h: ticks so far, lines passed */

@@ -282,7 +282,7 @@ static int put_tables(struct ink_kernel *k, const struct draft *d, struct ink_wh
 
 	for (unsigned i = 0; i < k->n && !error; i++) {
 		error = ink_kernel_table_put(k, i, d->tables[i], base, why);
-		ink_kernel_tables(k, i)->timeouts = d->tables[i]->plan.age_bits && !d->o.no_timeouts ? 1 : 0;
+		ink_kernel_tables(k, i)->timeouts = !d->o.no_timeouts;
 		base += (uint32_t)(d->tables[i]->body_bytes / sizeof(struct ink_line));
 	}
 	return error;
