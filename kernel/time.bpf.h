@@ -547,27 +547,26 @@ static int ink_timer_fires(void *map, uint32_t *number, struct ink_kernel_timer 
 	return 0;
 }
 
-static long ink_start_next(uint32_t i, void *nothing)
+/* A timer that was made before is not made again, but starts. The last turn only ends the loop. */
+static long ink_start_next(uint32_t i, struct ink_sweep *c)
 {
 	struct ink_kernel_timer *timer = INK_AT(timers, i);
 
-	if (!timer)
-		return 1;
+	if (i >= c->slots || !timer)
+		return 0;
 	bpf_timer_init(&timer->timer, &timers, INK_CLOCK_BOOTTIME);
 	bpf_timer_set_callback(&timer->timer, ink_timer_fires);
-	bpf_timer_start(&timer->timer, 0, 0);
-	return 0;
+	return bpf_timer_start(&timer->timer, 0, 0) != 0;
 }
 
-/* The tool runs it once, by BPF_PROG_TEST_RUN; running it again changes nothing. */
+/* The tool runs it once, by BPF_PROG_TEST_RUN; running it again changes nothing. Non-zero: a timer did not start. */
 SEC("tc")
 int ink_start(struct __sk_buff *skb)
 {
 	const struct ink_kernel_control *o = INK_AT(control, 0);
+	struct ink_sweep c = {.slots = o ? o->machines : 0};
 
-	if (o)
-		bpf_loop(o->machines, ink_start_next, NULL, 0);
-	return 0;
+	return !o || bpf_loop(c.slots + 1, ink_start_next, &c, 0) != c.slots + 1;
 }
 
 #endif
