@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,6 +21,7 @@ enum { DEEPEST = 8, ANSWER = 32768 }; /* as deep as the kernel nests devices; as
 
 struct link {
 	unsigned index, master, below;
+	unsigned type; /* ARPHRD_* */
 	int loops;     /* receives what it sends */
 	int elsewhere; /* what is below it is in another namespace */
 };
@@ -43,6 +45,7 @@ static struct link link_of(const struct nlmsghdr *message)
 {
 	const struct ifinfomsg *info = NLMSG_DATA(message);
 	struct link link = {.index = (unsigned)info->ifi_index,
+			    .type = info->ifi_type,
 			    .loops = (info->ifi_flags & IFF_LOOPBACK) != 0};
 	size_t length = IFLA_PAYLOAD(message);
 	const struct rtattr *a;
@@ -175,4 +178,11 @@ static int stands_on(const struct links *links, unsigned upper, unsigned lower, 
 int links_stand_on(const struct links *links, unsigned upper, unsigned lower)
 {
 	return stands_on(links, upper, lower, 0);
+}
+
+int links_are_ethernet(const struct links *links, unsigned index)
+{
+	const struct link *l = find(links, index);
+
+	return !l || l->type == ARPHRD_ETHER || l->type == ARPHRD_LOOPBACK;
 }

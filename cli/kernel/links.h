@@ -15,4 +15,7 @@ int links_stand_on(const struct links *links, unsigned upper, unsigned lower);
 /* Non-zero: what one of them sends the other receives, or it is one, and receives what it sends itself. */
 int links_are_peers(const struct links *links, unsigned a, unsigned b);
 
+/* Non-zero: its packets begin with a header of Ethernet, as those of lo do; those of tun or WireGuard do not. */
+int links_are_ethernet(const struct links *links, unsigned index);
+
 #endif

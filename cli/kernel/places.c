@@ -105,6 +105,17 @@ static int add_interface(const char *interface, unsigned hooks, struct places *t
 	return CLI_DONE;
 }
 
+/* The programs read frames; where packets begin with IP, they would take its header for that of a frame. */
+static int check_headers(const struct places *all, const struct links *links)
+{
+	for (unsigned i = 0; i < all->n; i++)
+		if (!links_are_ethernet(links, all->at[i].index))
+			return cli_failed("%s: its packets have no header of Ethernet, and only frames can be "
+					  "read in the kernel; attach to the device below it",
+					  all->at[i].interface);
+	return CLI_DONE;
+}
+
 _Static_assert((int)INTERFACES_MOST *HOOKS <= INK_KERNEL_PLACES, "all hooks of all interfaces have room");
 _Static_assert(AT_XDP == 1u << INK_KERNEL_XDP && AT_INGRESS == 1u << INK_KERNEL_INGRESS &&
 		       AT_EGRESS == 1u << INK_KERNEL_EGRESS,
@@ -123,7 +134,9 @@ int places_of(const struct kernel_request *r, struct places *places)
 	links = links_read();
 	if (!links)
 		return cli_failed("the kernel does not say how interfaces are linked: %s", strerror(errno));
-	error = check_pairs(r, places, links);
+	error = check_headers(places, links);
+	if (!error)
+		error = check_pairs(r, places, links);
 	links_free(links);
 	return error;
 }
