@@ -100,9 +100,6 @@ static int check_test(const struct check *c, const struct ink_test *t)
 	if (t->field == INK_FIELD_BEGINS && t->length > INK_KERNEL_PAYLOAD)
 		return refuse(c, c->m->line, 1, "machine %s: %u bytes of payload; in the kernel %d",
 			      c->m->name, t->length, INK_KERNEL_PAYLOAD);
-	if (t->field == INK_FIELD_COUNTER && t->against.other_name && t->against.share >= 1048576.)
-		return refuse(c, c->m->line, 1, "machine %s: a share of more than 2^20; in the kernel less",
-			      c->m->name);
 	return 0;
 }
 

@@ -117,7 +117,7 @@ static inline int ink_has_address(struct ink_work *w, const struct ink_kernel_no
 
 /* ------------------------------------------------------------------ counters */
 
-/* A share of a number: the whole part; `rest` is non-zero if there is more. In halves: BPF has no 128 bits. */
+/* A share, 2^32 at most, of a number: the whole part; `rest` is what is left. In halves: BPF has no 128 bits. */
 static inline uint64_t ink_share(uint64_t share, uint64_t number, uint64_t *rest)
 {
 	uint64_t low = (number & UINT32_MAX) * share, high = (number >> 32) * share;

@@ -94,7 +94,7 @@ static inline void ink_report_xdp(struct ink_work *w, struct xdp_md *ctx, const 
 	ink_report(w);
 }
 
-/* A driver that has no room for it leaves the packet to be stepped again; the tool tries that when it attaches. */
+/* Where a driver has no room for it, tc steps the packet again. */
 static inline void ink_leave_meta(struct xdp_md *ctx)
 {
 	uint32_t *meta;
