@@ -17,6 +17,7 @@
 #include "kernel/inside.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <time.h>
 
@@ -83,6 +84,9 @@ static int make_body(struct ink_table *t, struct ink_why *why)
 	return t->body ? 0 : ink_fail(why, -ENOMEM, "no memory for %llu bytes", (unsigned long long)bytes);
 }
 
+/* Bytes of a shape that mean something: what the compiler puts behind the last field has any value. */
+enum { SHAPE_BYTES = offsetof(struct ink_line_shape, code_step) + sizeof(uint32_t) };
+
 /* The plan came out of a map: does a table of that shape stand there? */
 static int is_plan_of(const struct ink_plan *p, const struct ink_kernel_table *from)
 {
@@ -95,7 +99,7 @@ static int is_plan_of(const struct ink_plan *p, const struct ink_kernel_table *f
 		return 0;
 	s = ink_line_shape(p->geometry.h / INK_LINE_WORDS, p->state_bits + p->age_bits, p->geometry.b,
 			   p->part);
-	return !memcmp(&s, &from->shape, sizeof s);
+	return !memcmp(&s, &from->shape, SHAPE_BYTES);
 }
 
 static unsigned codes_in_use(const struct ink_kernel_numbering *n)
