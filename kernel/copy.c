@@ -78,7 +78,7 @@ static int hold(struct ink_kernel *k, struct ink_why *why)
 
 static int make_body(struct ink_table *t, struct ink_why *why)
 {
-	uint64_t bytes = t->plan.bytes - ink_table_bytes(&t->plan, t->writers);
+	uint64_t bytes = ink_plan_bytes(&t->plan, t->full, t->writers) - ink_table_bytes(&t->plan, t->writers);
 
 	ink_table_set_body(t, ink_alloc(&t->allocator, bytes), bytes);
 	return t->body ? 0 : ink_fail(why, -ENOMEM, "no memory for %llu bytes", (unsigned long long)bytes);
@@ -123,13 +123,14 @@ static struct ink_table *empty_copy(const struct ink_kernel *k, unsigned machine
 		return errno = EPROTO, NULL;
 	}
 	t = ink_table_alloc(plan, 2, &ink_own_allocator);
+	if (t)
+		t->full = (enum ink_full)from->full;
 	if (!t || make_body(t, why)) {
 		ink_free(t);
 		return errno = ENOMEM, NULL;
 	}
 	t->ops = ink_kind_ops(plan, 2, INK_SIMD_BEST);
 	t->states = codes_in_use(&k->numbering[machine]);
-	t->full = (enum ink_full)from->full;
 	memcpy(t->secret, from->secret, sizeof t->secret);
 	return t;
 }
