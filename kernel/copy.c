@@ -2,15 +2,15 @@
 /*
  * From the kernel to a table in user space, while packets flow.
  *
- *     hold      no tick begins for some seconds; one that is under way ends, and none comes between
- *     copy      lines, then the side table, until it did not change meanwhile
+ *     hold      no tick begins for some seconds; one that is under way ends
+ *     copy      lines, then the side table, until it did not change meanwhile; again, if a tick came between
  *     mend      what changed while it was copied
  *     number    codes -> states of the machine's view
  *
- * A copy is not of one moment. An entry that was deleted behind the copying hand, and stored again before it, is
- * there twice; of such twins the later line's goes. An entry of the side table whose flag was set behind the hand
- * gets its flag, and a flag whose entry is gone leads nowhere. Then each flow that was there all the time is there
- * once, and ink_check finds nothing.
+ * A copy is not of one moment. An entry that was deleted behind the copying hand, and stored again in front of it,
+ * is there twice; of such twins the one that was copied first goes. An entry of the side table whose flag was set
+ * behind the hand gets its flag, and a flag whose entry is gone leads nowhere. Then each flow that was there all the
+ * time is there once, and ink_check finds nothing.
  *
  * If the tool is killed, ticks begin again when the time is over that it asked for.
  */
@@ -176,44 +176,62 @@ static void copy_counters(struct ink_table *t, const struct ink_kernel_table *fr
 					    .expired = from->expired};
 }
 
-/* The time of a table; another one behind the copy than before it: a tick came between. */
+/* The time of a table when it was copied. Ages in the copy mean what these codes say, whatever ticks came since. */
 struct moment {
-	uint64_t view, now, target;
+	uint64_t view, now;
+	uint16_t fresh[INK_KERNEL_STATES];
 };
 
 static struct moment moment_of(const struct ink_kernel_table *t)
 {
-	return (struct moment){__atomic_load_n(&t->view, __ATOMIC_ACQUIRE),
-			       __atomic_load_n(&t->now, __ATOMIC_ACQUIRE),
-			       __atomic_load_n(&t->target, __ATOMIC_ACQUIRE)};
+	struct moment m = {__atomic_load_n(&t->view, __ATOMIC_ACQUIRE),
+			   __atomic_load_n(&t->now, __ATOMIC_ACQUIRE),
+			   {0}};
+
+	memcpy(m.fresh, t->fresh[ink_view_table(m.view)], sizeof m.fresh);
+	return m;
 }
 
-static void copy_all(struct ink_table *t, const struct ink_kernel_table *from, const unsigned char *body)
+/* Neither has a tick ended since, nor is one under way. */
+static int is_still(const struct ink_kernel_table *t, const struct moment *m)
 {
-	uint64_t cells = ink_cells_bytes(&t->plan, t->full);
-	struct moment before, after;
-	unsigned tries = 0;
-
-	do {
-		before = moment_of(from);
-		copy_words(t->body, (const uint64_t *)(const void *)body, cells);
-		copy_side(t, body, cells);
-		after = moment_of(from);
-	} while (memcmp(&before, &after, sizeof before) != 0 && ++tries < 10);
+	return __atomic_load_n(&t->view, __ATOMIC_ACQUIRE) == m->view &&
+	       __atomic_load_n(&t->now, __ATOMIC_ACQUIRE) == m->now &&
+	       __atomic_load_n(&t->target, __ATOMIC_ACQUIRE) == m->now;
 }
 
-static int copy_body(struct ink_table *t, const struct ink_kernel *k, unsigned machine, struct ink_why *why)
+/* A large table may take longer than a hold, so each try has one of its own. */
+static int copy_all(struct ink_table *t, struct ink_kernel *k, unsigned machine, const unsigned char *body,
+		    struct moment *m, struct ink_why *why)
 {
 	const struct ink_kernel_table *from = ink_kernel_tables(k, machine);
-	const struct ink_kernel_map *m = &k->map[INK_MAP_BODY];
-	uint64_t lines = t->body_bytes / sizeof(struct ink_line);
-	const unsigned char *body = m->at + from->base * m->stride;
+	uint64_t cells = ink_cells_bytes(&t->plan, t->full);
 
-	if (!m->at || m->stride != sizeof(struct ink_line) || from->base > m->entries ||
-	    lines > m->entries - from->base)
+	for (unsigned tries = 0; tries < 10; tries++) {
+		int error = hold(k, why);
+
+		if (error)
+			return error;
+		*m = moment_of(from);
+		copy_words(t->body, (const uint64_t *)(const void *)body, cells);
+		copy_side(t, body, cells);
+		if (is_still(from, m))
+			return 0;
+	}
+	return ink_fail(why, -EBUSY, "%s: a tick came between, again and again", k->name);
+}
+
+static int copy_body(struct ink_table *t, struct ink_kernel *k, unsigned machine, struct moment *m,
+		     struct ink_why *why)
+{
+	const struct ink_kernel_table *from = ink_kernel_tables(k, machine);
+	const struct ink_kernel_map *map = &k->map[INK_MAP_BODY];
+	uint64_t lines = t->body_bytes / sizeof(struct ink_line);
+
+	if (!map->at || map->stride != sizeof(struct ink_line) || from->base > map->entries ||
+	    lines > map->entries - from->base)
 		return ink_fail(why, -EPROTO, "%s: a table stands outside the body", k->name);
-	copy_all(t, from, body);
-	return 0;
+	return copy_all(t, k, machine, map->at + from->base * map->stride, m, why);
 }
 
 /* ------------------------------------------------------------------- mending */
@@ -353,27 +371,25 @@ static void number_side(struct ink_table *t, const uint16_t *number)
 }
 
 /* Epochs are those of the code that a state has in the kernel. */
-static void number_time(struct ink_table *t, const struct ink_kernel_table *from, const uint16_t *number)
+static void number_time(struct ink_table *t, const struct moment *m, const uint16_t *number)
 {
-	const uint16_t *fresh = from->fresh[ink_view_table(from->view)];
 	const struct ink_coding *c = &t->coding;
 
 	for (unsigned code = 0; code <= c->unsure; code++) {
-		unsigned epoch = ink_age_read(fresh[code], c->age_top, c->age_bits);
+		unsigned epoch = ink_age_read(m->fresh[code], c->age_top, c->age_bits);
 
 		if (number[code] == c->unsure && code != c->unsure)
 			continue;
 		ink_epoch_set(t, 0, number[code], epoch);
 		ink_epoch_set(t, 1, number[code], epoch);
 	}
-	t->aging.now = t->aging.target = from->now;
+	t->aging.now = t->aging.target = m->now;
 	t->aging.flagged = t->aging.ever_flagged = 1;
 	ink_groups_note_all(t);
 }
 
-static void number(struct ink_table *t, const struct ink_kernel *k, unsigned machine)
+static void number(struct ink_table *t, const struct ink_kernel *k, unsigned machine, const struct moment *m)
 {
-	const struct ink_kernel_table *from = ink_kernel_tables(k, machine);
 	uint16_t numbers[INK_KERNEL_STATES];
 
 	number_codes(k, machine, numbers);
@@ -381,8 +397,8 @@ static void number(struct ink_table *t, const struct ink_kernel *k, unsigned mac
 		number_lines(t, numbers);
 		number_side(t, numbers);
 	}
-	number_time(t, from, numbers);
-	t->side.clock_hand = from->clock_hand;
+	number_time(t, m, numbers);
+	t->side.clock_hand = ink_kernel_tables(k, machine)->clock_hand;
 }
 
 /* -------------------------------------------------------------------- copies */
@@ -391,16 +407,17 @@ static struct ink_table *copy_one(struct ink_kernel *k, unsigned machine, struct
 {
 	const struct ink_machine *m = ink_machines_at(ink_kernel_machines(k), machine);
 	struct ink_table *t = empty_copy(k, machine, why);
+	struct moment moment = {0};
 	int error;
 
 	if (!t)
 		return NULL;
 	ink_table_attach(t);
-	error = copy_body(t, k, machine, why);
+	error = copy_body(t, k, machine, &moment, why);
 	if (!error) {
 		copy_counters(t, ink_kernel_tables(k, machine));
 		mend(t);
-		number(t, k, machine);
+		number(t, k, machine, &moment);
 		error = ink_set_rules(t, m->view.rules, why);
 	}
 	if (!error)
@@ -423,8 +440,6 @@ static int begin(struct ink_kernel *k, struct ink_why *why)
 
 	if (!error)
 		error = ink_kernel_renew(k, why);
-	if (!error)
-		error = hold(k, why);
 	if (error)
 		ink_kernel_pins_unlock(k);
 	return error;
@@ -461,7 +476,7 @@ static int save(struct ink_kernel *k, struct ink_table *tables[], const char *pa
 	return k->n == 1 ? ink_save(tables[0], path, why) : ink_save_set(&set, path, NULL, why);
 }
 
-/* All tables are copied during one hold, so they are at the same ticks. */
+/* Each hold goes on from the one before; so the tables are at the same ticks, unless one takes seconds to mend. */
 int ink_kernel_snapshot(struct ink_kernel *k, const char *path, struct ink_why *why)
 {
 	struct ink_table *tables[INK_KERNEL_MACHINES] = {NULL};
