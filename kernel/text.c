@@ -222,8 +222,9 @@ static int read_records(struct contents *c, const unsigned char *at, size_t left
 	return error;
 }
 
-/* A copy of the active half's records. */
-static int copy_records(const struct ink_kernel *k, unsigned char **bytes, size_t *length)
+/* A copy of the records of that generation's half. */
+static int copy_records(const struct ink_kernel *k, uint32_t generation, unsigned char **bytes,
+			size_t *length)
 {
 	const struct ink_kernel_map *m = &k->map[INK_MAP_TEXT];
 	size_t room = m->entries / INK_KERNEL_HALVES * m->stride;
@@ -232,7 +233,7 @@ static int copy_records(const struct ink_kernel *k, unsigned char **bytes, size_
 
 	if (!m->at || room < sizeof head || m->stride != sizeof(struct ink_kernel_text))
 		return -EPROTO;
-	from = m->at + (ink_kernel_controls(k)->generation & 1) * room;
+	from = m->at + (generation & 1) * room;
 	memcpy(&head, from, sizeof head);
 	if (memcmp(head.magic, MAGIC, sizeof head.magic) || head.bytes > room - sizeof head)
 		return -EPROTO;
@@ -242,6 +243,37 @@ static int copy_records(const struct ink_kernel *k, unsigned char **bytes, size_
 	memcpy(*bytes, from + sizeof head, head.bytes);
 	*length = head.bytes;
 	return ink_fnv(INK_FNV, (const char *)*bytes, head.bytes) == head.sum ? 0 : -EPROTO;
+}
+
+static uint32_t generation_of(const struct ink_kernel *k)
+{
+	return __atomic_load_n(&ink_kernel_controls(k)->generation, __ATOMIC_ACQUIRE);
+}
+
+/* A half is written again only when another is active: then what was read may be torn, and of two generations. */
+static int copy_latest(const struct ink_kernel *k, uint32_t *generation, unsigned char **bytes, size_t *length)
+{
+	int error;
+
+	do {
+		free(*bytes);
+		*bytes = NULL;
+		*generation = generation_of(k);
+		error = copy_records(k, *generation, bytes, length);
+	} while (generation_of(k) != *generation);
+	return error;
+}
+
+/* Numbers have no gaps: each source has a name and a text, each setting a name and a value. */
+static int are_complete(const struct contents *c)
+{
+	for (unsigned i = 0; i < c->sources; i++)
+		if (!c->source[i].name || !c->source[i].text)
+			return 0;
+	for (unsigned i = 0; i < c->settings; i++)
+		if (!c->setting[i].name || !c->setting[i].value)
+			return 0;
+	return 1;
 }
 
 static struct ink_machines *make_again(const struct contents *c, struct ink_why *why)
@@ -257,6 +289,9 @@ static int number_all(struct ink_kernel *k, struct contents *c, struct ink_kerne
 	int error = 0;
 
 	for (unsigned i = 0; i < k->n && !error; i++) {
+		if (ink_kernel_tables(k, i)->unsure >= INK_KERNEL_STATES)
+			return ink_fail(why, -EPROTO, "%s: a table with %u states", k->name,
+					ink_kernel_tables(k, i)->unsure);
 		c->numbering[i].codes = ink_kernel_tables(k, i)->unsure;
 		error = ink_kernel_number(&c->numbering[i], ink_machines_at(v->machines, i), &v->numbers[i],
 					  why);
@@ -303,13 +338,15 @@ static int make_version(struct ink_kernel *k, struct contents *c, uint32_t gener
 int ink_kernel_text_read(struct ink_kernel *k, struct ink_why *why)
 {
 	struct contents *c = calloc(1, sizeof *c);
-	uint32_t generation = __atomic_load_n(&ink_kernel_controls(k)->generation, __ATOMIC_ACQUIRE);
 	unsigned char *bytes = NULL;
+	uint32_t generation = 0;
 	size_t length = 0;
-	int error = c ? copy_records(k, &bytes, &length) : -ENOMEM;
+	int error = c ? copy_latest(k, &generation, &bytes, &length) : -ENOMEM;
 
 	if (!error)
 		error = read_records(c, bytes, length);
+	if (!error && !are_complete(c))
+		error = -EPROTO;
 	free(bytes);
 	if (error)
 		ink_fail(why, error, "%s: what its machines were made from cannot be read", k->name);
