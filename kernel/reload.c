@@ -7,10 +7,11 @@
  *     flip       control.generation
  *     grace      until no program runs that reads the old half
  *
- * The grace period is that of RCU, in which all programs run: membarrier(2) waits for it, or, where the kernel has
- * that not, the update of a map of maps, which waits for the same.
+ * The grace period is that of RCU, in which all programs run: membarrier(2) waits for it, or, where the kernel
+ * lacks it, the update of a map of maps, which waits for the same.
  *
- * Flows keep their codes, counters their slots (numbering.c); codes that no flow has any more become free. Nothing is written before all of it is known to fit.
+ * Flows keep their codes, counters their slots (numbering.c); codes that no flow has any more become free. What does
+ * not fit is refused before the exchange.
  */
 #include "kernel/inside.h"
 
@@ -121,8 +122,12 @@ static void find_codes(const struct ink_kernel *k, unsigned machine, uint8_t use
 	for (uint64_t i = 0; i < (uint64_t)t->shape.lines * INK_LINE_WORDS; i++) {
 		uint64_t word = ink_line_read(&words[i]);
 
-		for (uint32_t lane = 0; lane < t->shape.lanes; lane++)
-			used[ink_line_code(&t->shape, word, lane * t->shape.column_bits) >> t->age_bits] = 1;
+		for (uint32_t lane = 0; lane < t->shape.lanes; lane++) {
+			uint32_t entry = ink_line_entry(&t->shape, word, lane * t->shape.column_bits);
+
+			if (entry)
+				used[ink_line_entry_code(&t->shape, entry) >> t->age_bits] = 1;
+		}
 	}
 	for (uint32_t i = 0; i < t->side_words; i++) {
 		const void *at =
