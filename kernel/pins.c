@@ -107,20 +107,37 @@ static int make_root(struct ink_why *why)
 	return 0;
 }
 
+/* Between opening and locking, another tool may have removed the directory, and made a new one of that name. */
+static int is_still_at(int fd, const char *path)
+{
+	struct stat locked, there;
+
+	return !fstat(fd, &locked) && !stat(path, &there) && locked.st_dev == there.st_dev &&
+	       locked.st_ino == there.st_ino;
+}
+
 /* The lock of a set's directory; -EAGAIN: another tool has it. */
 static int lock_folder(const char *path, int *lock)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), error = 0;
 
 	if (fd < 0)
 		return -errno;
-	if (flock(fd, LOCK_EX | LOCK_NB)) {
-		int error = errno == EWOULDBLOCK ? -EAGAIN : -errno;
-
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		error = errno == EWOULDBLOCK ? -EAGAIN : -errno;
+	else if (!is_still_at(fd, path))
+		error = -EAGAIN;
+	if (error)
 		return close(fd), error;
-	}
 	*lock = fd;
 	return 0;
+}
+
+static int fail_to_lock(const struct ink_kernel *k, const char *path, int error, struct ink_why *why)
+{
+	if (error == -EAGAIN)
+		return ink_fail(why, -EBUSY, "%s: another inkling is changing it", k->name);
+	return fail_at(path, error, why);
 }
 
 /* Was the tool killed that made the set? Then its version is not written, and nobody has the lock. */
@@ -168,10 +185,8 @@ int ink_kernel_pins_begin(struct ink_kernel *k, struct ink_why *why)
 		error = make_folder(k, path, why);
 	if (error)
 		return error;
-	error = lock_folder(path, &k->lock);
-	if (error)
-		rmdir(path);
-	return error ? fail_at(path, error, why) : 0;
+	error = lock_folder(path, &k->lock); /* one that another tool locked first is not ours to remove */
+	return error ? fail_to_lock(k, path, error, why) : 0;
 }
 
 /* Two seconds: a copy or a reload takes less. */
@@ -194,9 +209,7 @@ int ink_kernel_pins_lock(struct ink_kernel *k, struct ink_why *why)
 		return 0;
 	folder_of(k->name, path);
 	error = wait_for_folder(path, &k->lock);
-	if (error == -EAGAIN)
-		return ink_fail(why, -EBUSY, "%s: another inkling is changing it", k->name);
-	return error ? fail_at(path, error, why) : 0;
+	return error ? fail_to_lock(k, path, error, why) : 0;
 }
 
 void ink_kernel_pins_unlock(struct ink_kernel *k)
