@@ -6,7 +6,8 @@
  *
  * The dispatcher calls programs that the kernel loads as extensions of it. So the program is loaded a second time,
  * for the same maps. Where the kernel refuses extensions, libxdp attaches a program alone without a word, by
- * netlink; that is undone, and a link does it better (hook.c).
+ * netlink; that is undone, and a link does it better (hook.c). What netlink attached stays when the tool is killed, so
+ * the pin that says so is there before.
  */
 #include "kernel/inside.h"
 
@@ -142,26 +143,60 @@ int ink_kernel_dispatch(const struct ink_kernel *k, unsigned interface)
 
 /* --------------------------------------------------------------- detaching */
 
-static uint32_t id_of(int fd)
+enum { MAPS_MOST = 64 };
+
+struct maps_of {
+	uint32_t n, id[MAPS_MOST];
+};
+
+static struct maps_of maps_of(int program)
 {
-	struct bpf_prog_info info = {0};
+	struct maps_of m = {0};
+	struct bpf_prog_info info = {.nr_map_ids = MAPS_MOST, .map_ids = (uintptr_t)m.id};
 	uint32_t length = sizeof info;
 
-	return bpf_obj_get_info_by_fd(fd, &info, &length) ? 0 : info.id;
+	if (!bpf_obj_get_info_by_fd(program, &info, &length))
+		m.n = info.nr_map_ids < MAPS_MOST ? info.nr_map_ids : MAPS_MOST;
+	return m;
+}
+
+/* A set's programs share its maps, and nobody else has them. */
+static int is_of_set(int program, int other)
+{
+	struct maps_of a = maps_of(program), b = maps_of(other);
+
+	for (uint32_t i = 0; i < a.n; i++)
+		for (uint32_t j = 0; j < b.n; j++)
+			if (a.id[i] == b.id[j])
+				return 1;
+	return 0;
+}
+
+/* The set's program behind the dispatcher; or alone, where a tool was killed before it undid that. */
+static struct xdp_program *find_program(const struct xdp_multiprog *all, int fd)
+{
+	struct xdp_program *p = NULL;
+
+	if (xdp_multiprog__is_legacy(all)) {
+		p = xdp_multiprog__main_prog(all);
+		return p && is_of_set(xdp_program__fd(p), fd) ? p : NULL;
+	}
+	while ((p = xdp_multiprog__next_prog(p, all)))
+		if (is_of_set(xdp_program__fd(p), fd))
+			return p;
+	return NULL;
 }
 
 void ink_kernel_undispatch(unsigned interface, int fd)
 {
+	libxdp_print_fn_t before = libxdp_set_print(quiet);
 	struct xdp_multiprog *all = programs_at(interface);
-	struct xdp_program *p = NULL;
-	uint32_t id = id_of(fd);
+	struct xdp_program *p = all ? find_program(all, fd) : NULL;
 
-	while (all && id && (p = xdp_multiprog__next_prog(p, all)))
-		if (xdp_program__id(p) == id) {
-			xdp_program__detach(p, (int)interface, xdp_multiprog__attach_mode(all), 0);
-			break;
-		}
+	if (p)
+		xdp_program__detach(p, (int)interface, xdp_multiprog__attach_mode(all), 0);
 	xdp_multiprog__close(all);
+	libxdp_set_print(before);
 }
 
 #else

@@ -120,6 +120,11 @@ static int xdp_attach(struct ink_kernel_attached *a, int program)
 
 /* --------------------------------------------------------------------- any */
 
+static int is_link(const struct ink_kernel_attached *a)
+{
+	return a->way == INK_WAY_LINK || a->way == INK_WAY_GENERIC;
+}
+
 static const char *const hook_names[INK_KERNEL_HOOKS] = {"XDP", "tc ingress", "tc egress"};
 
 static int fail_to_attach(const struct ink_kernel_place *place, int error, struct ink_why *why)
@@ -136,43 +141,51 @@ static int fail_to_attach(const struct ink_kernel_place *place, int error, struc
 	return ink_fail(why, error, "%s: %s: %s", name, hook, strerror(-error));
 }
 
-static int attach_xdp(const struct ink_kernel *k, struct ink_kernel_attached *a)
+/*
+ * What is no link stays when the tool is killed, so its pin comes first: then whoever detaches the set finds it.
+ */
+static int announce(struct ink_kernel *k, struct ink_kernel_attached *a, enum ink_kernel_way way,
+		    struct ink_why *why)
 {
-	a->way = INK_WAY_DISPATCHER;
+	a->way = way;
+	return k->pinned ? ink_kernel_pins_attached(k, a, k->program[a->place.hook], why) : 0;
+}
+
+static int attach_xdp(struct ink_kernel *k, struct ink_kernel_attached *a, struct ink_why *why)
+{
+	int error = announce(k, a, INK_WAY_DISPATCHER, why);
+
+	if (error)
+		return error;
 	a->fd = ink_kernel_dispatch(k, a->place.index);
+	if (a->fd < 0 && k->pinned)
+		ink_kernel_pins_detached(k, a);
 	if (a->fd != -EOPNOTSUPP)
 		return a->fd;
 	return a->fd = xdp_attach(a, k->program[INK_KERNEL_XDP]);
 }
 
-/* A filter stays when the tool is killed, so its pin comes first: then whoever detaches the set finds it. */
-static int attach_filter(struct ink_kernel *k, struct ink_kernel_attached *a, int program,
-			 struct ink_why *why)
+static int attach_filter(struct ink_kernel *k, struct ink_kernel_attached *a, struct ink_why *why)
 {
-	int error = k->pinned ? ink_kernel_pins_attached(k, a, program, why) : 0;
+	int error = announce(k, a, INK_WAY_CLSACT, why);
 
 	if (!error)
-		error = clsact_attach(program, &a->place);
-	return error ? error : dup(program);
+		error = clsact_attach(k->program[a->place.hook], &a->place);
+	return error ? error : dup(k->program[a->place.hook]);
 }
 
 /* Kernels without tcx do not know its numbers. */
 static int attach_tc(struct ink_kernel *k, struct ink_kernel_attached *a, struct ink_why *why)
 {
-	int program = k->program[a->place.hook];
-
 	a->way = INK_WAY_LINK;
-	a->fd = tcx_link(program, &a->place);
-	if (a->fd != -EINVAL)
-		return a->fd;
-	a->way = INK_WAY_CLSACT;
-	return a->fd = attach_filter(k, a, program, why);
+	a->fd = tcx_link(k->program[a->place.hook], &a->place);
+	return a->fd != -EINVAL ? a->fd : (a->fd = attach_filter(k, a, why));
 }
 
 static int attach_at(struct ink_kernel *k, struct ink_kernel_attached *a, struct ink_why *why)
 {
 	libbpf_print_fn_t before = libbpf_set_print(ink_kernel_hear);
-	int fd = a->place.hook == INK_KERNEL_XDP ? attach_xdp(k, a) : attach_tc(k, a, why);
+	int fd = a->place.hook == INK_KERNEL_XDP ? attach_xdp(k, a, why) : attach_tc(k, a, why);
 
 	libbpf_set_print(before);
 	return fd;
@@ -195,7 +208,7 @@ int ink_kernel_attach(struct ink_kernel *k, const struct ink_kernel_place *place
 	if (fd < 0)
 		return a->fd = -1, fail_to_attach(place, fd, why);
 	k->n_places++;
-	return k->pinned && a->way != INK_WAY_CLSACT ? ink_kernel_pins_attached(k, a, fd, why) : 0;
+	return k->pinned && is_link(a) ? ink_kernel_pins_attached(k, a, fd, why) : 0;
 }
 
 const char *ink_kernel_way(const struct ink_kernel *k, unsigned i)
@@ -215,7 +228,7 @@ const char *ink_kernel_way(const struct ink_kernel *k, unsigned i)
 /* A link is taken away at once, whoever else has a descriptor of it. */
 static void unhook(struct ink_kernel_attached *a)
 {
-	if ((a->way == INK_WAY_LINK || a->way == INK_WAY_GENERIC) && a->fd >= 0)
+	if (is_link(a) && a->fd >= 0)
 		bpf_link_detach(a->fd);
 	if (a->way == INK_WAY_CLSACT)
 		clsact_detach(a);

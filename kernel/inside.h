@@ -280,6 +280,7 @@ int ink_kernel_pins_begin(struct ink_kernel *k, struct ink_why *why); /* the dir
 int ink_kernel_pins_fill(struct ink_kernel *k, struct ink_why *why);  /* all that is pinned */
 int ink_kernel_pins_attached(struct ink_kernel *k, const struct ink_kernel_attached *a, int fd,
 			     struct ink_why *why); /* a hook: its link, or the program */
+void ink_kernel_pins_detached(const struct ink_kernel *k, const struct ink_kernel_attached *a);
 int ink_kernel_pins_open(struct ink_kernel *k, struct ink_why *why);
 int ink_kernel_pins_lock(struct ink_kernel *k, struct ink_why *why); /* for what only one tool may do */
 void ink_kernel_pins_unlock(struct ink_kernel *k);

@@ -261,6 +261,15 @@ int ink_kernel_pins_attached(struct ink_kernel *k, const struct ink_kernel_attac
 	return pin(k, "at", name, fd, why);
 }
 
+void ink_kernel_pins_detached(const struct ink_kernel *k, const struct ink_kernel_attached *a)
+{
+	char path[PATH], name[HOOK];
+
+	hook_name(a, name);
+	pin_of(k, "at", name, path);
+	unlink(path);
+}
+
 /* ----------------------------------------------------------------- opening */
 
 static int open_maps(struct ink_kernel *k, struct ink_why *why)

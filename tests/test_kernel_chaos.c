@@ -940,10 +940,12 @@ TEST_THAT(a_million_flows_are_swept_in_short_portions)
 	send_once(make_syns);
 	sleep(many < 1000000 ? 3 : 95); /* the first end after 66 s, the last after 88 */
 	tool("status ink0 --json");
-	print_message(
-		"%u flows: %.0f portions of 256 lines, the longest %.0f us, %.1f on average; share of a processor %.3g\n",
-		many, told_number("\"portions\":"), 1e6 * told_number("\"longest\":"),
-		1e6 * told_number("\"seconds\":") / told_number("\"portions\":"), told_number("\"share\":"));
+	print_message("%u flows, %.0f ended: %.0f portions of 256 lines, the longest %.0f us, %.1f on average; "
+		      "share of a processor %.3g\n",
+		      many, told_number("\"expired\":"), told_number("\"portions\":"),
+		      1e6 * told_number("\"longest\":"),
+		      1e6 * told_number("\"seconds\":") / told_number("\"portions\":"),
+		      told_number("\"share\":"));
 	assert_true(told_number("\"portions\":") > 0);
 	assert_true(told_number("\"share\":") < .1);
 	detach("ink0");
