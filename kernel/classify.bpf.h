@@ -162,9 +162,9 @@ INK_PART ink_counter_holds(uint32_t at)
 	number = a->number;
 	if (a->other != UINT32_MAX) {
 		other = INK_AT(weighed, a->other);
-		number = other ? ink_share(a->share, *other, &rest) : 0;
+		number = other ? ink_share(a->share, *other + a->carried[1], &rest) : 0;
 	}
-	return ink_compares(a->compare, ink_order(*counter, number, rest));
+	return ink_compares(a->compare, ink_order(*counter + a->carried[0], number, rest));
 }
 
 /* -------------------------------------------------------------------- chance */

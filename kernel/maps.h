@@ -208,6 +208,7 @@ struct ink_kernel_against {
 	uint32_t counter, other; /* other = UINT32_MAX: a number */
 	uint32_t compare, zero;  /* enum ink_compare */
 	uint64_t number, share;
+	uint64_t carried[2]; /* of both, before conditions read them: it stands in `counters` */
 };
 
 struct ink_kernel_event {

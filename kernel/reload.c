@@ -242,42 +242,35 @@ static int sum_of(const struct ink_kernel *k, uint32_t index, uint64_t *total)
 	return 0;
 }
 
-static int was_weighed(const struct ink_machine *m, const char *name)
+/*
+ * A condition begins to read a counter: what the processors counted apart stays where it is, and the condition adds it
+ * to what they count together from here on. Nothing is moved, so a tool that is killed has counted nothing twice.
+ */
+static int carry_one(struct ink_kernel *k, struct ink_kernel_against *a)
 {
-	for (unsigned i = 0; i < m->view.counters; i++)
-		if (!strcmp(m->view.counter_names[i], name))
-			return m->view.counter_global[i];
-	return 1;
-}
+	uint64_t counter, other = 0;
+	int error = sum_of(k, a->counter, &counter);
 
-/* A condition begins to read a counter: what the processors counted goes to where it looks. */
-static int share_counter(struct ink_kernel *k, uint32_t index)
-{
-	uint64_t total, *shared = (uint64_t *)(void *)(k->map[INK_MAP_WEIGHED].at +
-						       index * k->map[INK_MAP_WEIGHED].stride);
-	uint64_t zeros[4096] = {0};
-	int error = sum_of(k, index, &total);
-
-	if (error || !total)
+	if (!error && a->other != UINT32_MAX)
+		error = sum_of(k, a->other, &other);
+	if (error)
 		return error;
-	__atomic_fetch_add(shared, total, __ATOMIC_RELAXED);
-	return bpf_map_update_elem(k->map[INK_MAP_COUNTERS].fd, &index, zeros, 0) ? -errno : 0;
+	__atomic_store_n(&a->carried[0], counter, __ATOMIC_RELAXED);
+	__atomic_store_n(&a->carried[1], other, __ATOMIC_RELAXED);
+	return 0;
 }
 
-/* After the exchange, when nobody counts in the old way any more. */
-static void share_counters(struct ink_kernel *k)
+/* Before the exchange, so that conditions never begin at 0; and behind it, when nobody counts in the old way any more. */
+static int carry(struct ink_kernel *k, const struct ink_kernel_half *half)
 {
-	const struct ink_kernel_version *v = k->version, *before = v->before;
-	const struct ink_machines *old = before->machines ? before->machines : before->borrowed;
+	const struct ink_kernel_array *a = &half->part[INK_PART_AGAINSTS];
+	const struct ink_kernel_map *m = &k->map[INK_MAP_AGAINSTS];
+	int error = 0;
 
-	for (unsigned i = 0; i < k->n; i++) {
-		const struct ink_machine *m = ink_machines_at(ink_kernel_machines(k), i);
-
-		for (unsigned j = 0; j < m->view.counters; j++)
-			if (m->view.counter_global[j] &&
-			    !was_weighed(ink_machines_at(old, i), m->view.counter_names[j]))
-				share_counter(k, i * INK_KERNEL_COUNTERS + v->numbers[i].slot_of[j]);
-	}
+	for (uint32_t i = 0; i < a->n && !error; i++)
+		error = carry_one(k,
+				  (struct ink_kernel_against *)(void *)(m->at + (a->base + i) * m->stride));
+	return error;
 }
 
 /* ---------------------------------------------------------------- exchanging */
@@ -308,12 +301,15 @@ static int exchange(struct ink_kernel *k, struct draft *d, const struct ink_kern
 		error = ink_kernel_half_write(k, &d->half, why);
 	if (!error)
 		error = clear_slots(k, d);
+	if (!error)
+		error = carry(k, &d->half);
 	if (error)
 		return error;
 	flip(k);
 	adopt(k, d);
 	error = grace(why);
-	share_counters(k);
+	if (!error)
+		error = carry(k, &d->half);
 	ink_kernel_version_forget(k);
 	return error;
 }
