@@ -617,27 +617,6 @@ __noinline uint32_t ink_table_store(uint32_t number, uint64_t id, uint32_t state
 
 /* ------------------------------------------------------------------- the policies */
 
-/* The age of an entry that may be removed, + 1; else 0. */
-__noinline uint32_t ink_expendable_age(uint32_t machine, uint32_t line, uint32_t slot)
-{
-	const struct ink_kernel_machine *k = INK_AT(machines, machine);
-	const struct ink_kernel_table *t = INK_AT(tables, machine % INK_KERNEL_MACHINES);
-	struct ink_line *l;
-	uint32_t code;
-
-	if (!k || !t)
-		return 0;
-	l = ink_line_of(t, line);
-	if (!l)
-		return 0;
-	code = ink_line_entry(&t->shape, ink_line_read(&l->word[ink_slot_word(slot)]), ink_slot_column(slot));
-	code = ink_line_entry_code(&t->shape, code);
-	if (!ink_is_expendable(t, k, code))
-		return 0;
-	return 1 + (ink_decode(t, ink_fresh_code(t, INK_LOADED(t->view), line, code >> t->age_bits), code) &
-		    t->age_top);
-}
-
 /* Of several of one age: is that the one (ink_chosen in table/table.h)? */
 static __always_inline int ink_lot_falls(uint64_t replaced, uint32_t equals)
 {
@@ -652,47 +631,73 @@ static __always_inline int ink_lot_falls(uint64_t replaced, uint32_t equals)
  * a million instructions for the verifier of Linux 6.1.
  */
 struct ink_choice {
-	uint32_t machine, line, used; /* slots */
+	uint32_t used; /* slots that are still to be looked at */
 	uint32_t best, least, equals;
 };
 
 INK_PER_CPU(choices, 1, struct ink_choice);
 
-static long ink_choose_next(uint32_t slot, void *none)
-{
-	struct ink_choice *c = INK_AT(choices, 0);
-	const struct ink_kernel_table *t = c ? INK_AT(tables, c->machine % INK_KERNEL_MACHINES) : NULL;
-	uint32_t age;
+/* What does not change meanwhile. */
+struct ink_choosing {
+	const struct ink_kernel_table *t;
+	const struct ink_kernel_machine *k;
+	const struct ink_line *line;
+	struct ink_choice *choice;
+	uint64_t view;
+	uint32_t number; /* of the line */
+};
 
-	if (!t || slot >= 32 || !(c->used >> slot))
-		return 1;
-	age = c->used >> slot & 1 ? ink_expendable_age(c->machine, c->line, slot) : 0;
-	if (!age || age > c->least)
+/* The age of an entry that may be removed, + 1; else 0. */
+static __always_inline uint32_t ink_expendable_age(const struct ink_choosing *c, uint32_t slot)
+{
+	const struct ink_kernel_table *t = c->t;
+	uint32_t code = ink_line_entry(&t->shape, ink_line_read(&c->line->word[ink_slot_word(slot)]),
+				       ink_slot_column(slot));
+
+	code = ink_line_entry_code(&t->shape, code);
+	if (!ink_is_expendable(t, c->k, code))
 		return 0;
-	c->equals = age < c->least ? 1 : c->equals + 1;
-	c->least = age;
-	if (ink_lot_falls(t->replaced, c->equals))
-		c->best = slot;
+	return 1 +
+	       (ink_decode(t, ink_fresh_code(t, c->view, c->number, code >> t->age_bits), code) & t->age_top);
+}
+
+static long ink_choose_next(uint32_t i, struct ink_choosing *c)
+{
+	struct ink_choice *choice = c->choice;
+	uint32_t slot = ink_lowest(choice->used), age;
+
+	if (slot >= 32)
+		return 1;
+	choice->used &= choice->used - 1;
+	age = ink_expendable_age(c, slot);
+	if (!age || age > choice->least)
+		return 0;
+	choice->equals = age < choice->least ? 1 : choice->equals + 1;
+	choice->least = age;
+	if (ink_lot_falls(c->t->replaced, choice->equals))
+		choice->best = slot;
 	return 0;
 }
 
 /* The slot of a part's expendable entry that is idle longest; 32: there is none. */
 __noinline uint32_t ink_part_expendable(uint32_t machine, uint32_t part, uint32_t line)
 {
-	const struct ink_kernel_table *t = INK_AT(tables, machine % INK_KERNEL_MACHINES);
-	struct ink_choice *c = INK_AT(choices, 0);
-	struct ink_line *l;
+	struct ink_choosing c = {.t = INK_AT(tables, machine % INK_KERNEL_MACHINES),
+				 .k = INK_AT(machines, machine),
+				 .choice = INK_AT(choices, 0),
+				 .number = line};
 
-	if (!t || !c)
+	if (!c.t || !c.k || !c.choice)
 		return 32;
-	l = ink_line_of(t, line);
-	if (!l)
+	c.line = ink_line_of(c.t, line);
+	if (!c.line)
 		return 32;
-	*c = (struct ink_choice){.machine = machine, .line = line, .best = 32, .least = UINT32_MAX};
-	c->used =
-		~ink_line_slots(&t->shape, l, 0) & ink_part_mask(&t->shape, part) & (uint32_t)t->shape.slots;
-	bpf_loop(32, ink_choose_next, NULL, 0);
-	return c->best;
+	c.view = INK_LOADED(c.t->view);
+	*c.choice = (struct ink_choice){.best = 32, .least = UINT32_MAX};
+	c.choice->used = ~ink_line_slots(&c.t->shape, c.line, 0) & ink_part_mask(&c.t->shape, part) &
+			 (uint32_t)c.t->shape.slots;
+	bpf_loop(32, ink_choose_next, &c, 0);
+	return c.choice->best;
 }
 
 /* Is there an entry in that column of the word which may be removed? */
