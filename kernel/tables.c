@@ -21,8 +21,6 @@
 #include "table/epoch.h"
 #include "table/paused.h"
 
-enum { LEAST_PART = 16 }; /* bytes: the search of smaller ones is more than the verifier follows */
-
 /* ---------------------------------------------------------------- planning */
 
 static struct ink_options options_of(const struct ink_options *from, const struct ink_machine *m,
@@ -42,21 +40,11 @@ static struct ink_options options_of(const struct ink_options *from, const struc
 	return o;
 }
 
-/* A plan with parts of a word is made again without. */
-static void avoid_words(struct ink_options *o)
-{
-	struct ink_plan plan = {.size = sizeof plan};
-
-	if (!ink_plan(o, &plan, NULL) && plan.part && plan.part < LEAST_PART)
-		o->part = LEAST_PART;
-}
-
 struct ink_table *ink_kernel_plan(const struct ink_options *from, const struct ink_machine *m,
 				  int no_timeouts, struct ink_why *why)
 {
 	struct ink_options o = options_of(from, m, no_timeouts);
 
-	avoid_words(&o);
 	return ink_create(&o, why);
 }
 
@@ -73,9 +61,6 @@ static int check_loaded(const struct ink_table *t, const struct ink_machine *m,
 	if (t->states < m->view.rules->states)
 		return ink_fail(why, -EINVAL, "%s: a table with %u states; machine %s has %u", o->load,
 				t->states, name, m->view.rules->states);
-	if (t->plan.part && t->plan.part < LEAST_PART)
-		return ink_fail(why, -EINVAL, "%s: machine %s: parts of %u bytes; in the kernel %d at least",
-				o->load, name, t->plan.part, LEAST_PART);
 	if (m->view.timeouts && !o->no_timeouts && !t->plan.age_bits)
 		return ink_fail(why, -EINVAL, "%s: machine %s has time-outs, and its table no age bits",
 				o->load, name);
