@@ -139,6 +139,9 @@ typedef int (*ink_kernel_reported)(const struct ink_kernel_report *report, const
 int ink_kernel_listen(struct ink_kernel *kernel, ink_kernel_reported reported, void *user, struct ink_why *why);
 int ink_kernel_poll(struct ink_kernel *kernel, int timeout);
 
+/* The process that is the reader now; 0: there is none, or it was killed. */
+unsigned ink_kernel_reader(const struct ink_kernel *kernel);
+
 /*
  * What `inkling run` would say of the report's packet; valid during the call of `reported`. -ESTALE: the machines that
  * made it were exchanged before the set was opened, or long ago.

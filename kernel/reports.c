@@ -55,6 +55,13 @@ static int is_alive(uint64_t reader)
 	return reader && reader_of((uint32_t)reader) == reader;
 }
 
+unsigned ink_kernel_reader(const struct ink_kernel *k)
+{
+	uint64_t reader = __atomic_load_n(&ink_kernel_controls(k)->reader, __ATOMIC_ACQUIRE);
+
+	return is_alive(reader) ? (unsigned)reader : 0;
+}
+
 static int become_reader(struct ink_kernel *k, struct ink_why *why)
 {
 	uint64_t *reader = &ink_kernel_controls(k)->reader;

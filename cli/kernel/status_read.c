@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* inkling status: reads every number once. */
-#include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -52,19 +50,13 @@ static int read_machine(struct machine_status *m, struct ink_kernel *kernel, uns
 	return CLI_DONE;
 }
 
-/* A reader that was killed could not sign off. */
-static unsigned living(uint32_t process)
-{
-	return process && (kill((pid_t)process, 0) == 0 || errno != ESRCH) ? process : 0;
-}
-
 int status_read(struct set_status *s, struct ink_kernel *kernel)
 {
 	int error = CLI_DONE;
 
 	s->control = ink_kernel_control(kernel);
 	sets_places(kernel, &s->places);
-	s->reader = living((uint32_t)s->control->reader);
+	s->reader = ink_kernel_reader(kernel);
 	s->n = ink_machines_count(ink_kernel_machines(kernel));
 	memset(s->at, 0, sizeof s->at);
 	for (unsigned i = 0; i < s->n && !error; i++)
