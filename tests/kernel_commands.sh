@@ -173,6 +173,12 @@ same "packets at XDP" "$(value status.json packets)" "$sent"
 same "packets at ingress, known by metadata" "$(value status.json again)" "$sent"
 gone ink0
 
+# Packets without a header of Ethernet.
+if ip tuntap add dev tun0 mode tun 2>why; then
+	exits 1 "tun0: its packets have no header of Ethernet" attach tcp -i tun0 --at ingress
+	ip link del tun0
+fi
+
 # A bridge, and what it receives by its port; the dot in its name is none in a pin's.
 if ip link add name br.0 type bridge 2>why; then
 	ip link set br.0 up promisc on
