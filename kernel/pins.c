@@ -96,6 +96,18 @@ static int check_bpffs(struct ink_why *why)
 			      ", or under 'ip netns exec': nsenter --net=/run/netns/NAME in its place");
 }
 
+/* Anybody may make a folder in a bpffs that 'mount' mounted, and whoever made this one could exchange what is in it. */
+static int check_root(struct ink_why *why)
+{
+	struct stat found;
+
+	if (lstat(ROOT, &found))
+		return fail_at(ROOT, -errno, why);
+	if (S_ISDIR(found.st_mode) && !(found.st_mode & 077) && (!found.st_uid || found.st_uid == geteuid()))
+		return 0;
+	return ink_fail(why, -EPERM, ROOT ": another user has made it, or can look into it; remove it");
+}
+
 static int make_root(struct ink_why *why)
 {
 	int error = check_bpffs(why);
@@ -104,7 +116,7 @@ static int make_root(struct ink_why *why)
 		return error;
 	if (mkdir(ROOT, 0700) && errno != EEXIST)
 		return fail_at(ROOT, -errno, why);
-	return 0;
+	return check_root(why);
 }
 
 /* Between opening and locking, another tool may have removed the directory, and made a new one of that name. */
@@ -272,6 +284,25 @@ void ink_kernel_pins_detached(const struct ink_kernel *k, const struct ink_kerne
 
 /* ----------------------------------------------------------------- opening */
 
+static int holds(const struct ink_kernel_map *m, size_t value, unsigned entries)
+{
+	return m->value == value && m->entries >= entries;
+}
+
+/* Of these, values are read as structs; the others are looked at where they are used. */
+static int are_ours(const struct ink_kernel *k)
+{
+	const struct ink_kernel_map *m = k->map;
+	unsigned counters = INK_KERNEL_MACHINES * INK_KERNEL_COUNTERS;
+
+	return m[INK_MAP_CONTROL].at && m[INK_MAP_TABLES].at && m[INK_MAP_TEXT].at && m[INK_MAP_WEIGHED].at &&
+	       holds(&m[INK_MAP_CONTROL], sizeof(struct ink_kernel_control), 1) &&
+	       holds(&m[INK_MAP_TABLES], sizeof(struct ink_kernel_table), INK_KERNEL_MACHINES) &&
+	       holds(&m[INK_MAP_COUNTS], sizeof(struct ink_kernel_counts), INK_KERNEL_MACHINES) &&
+	       holds(&m[INK_MAP_COUNTERS], sizeof(uint64_t), counters) &&
+	       holds(&m[INK_MAP_WEIGHED], sizeof(uint64_t), counters);
+}
+
 static int open_maps(struct ink_kernel *k, struct ink_why *why)
 {
 	char path[PATH];
@@ -287,10 +318,7 @@ static int open_maps(struct ink_kernel *k, struct ink_why *why)
 		else if (errno != ENOENT)
 			error = -errno;
 	}
-	if (!error &&
-	    (!k->map[INK_MAP_CONTROL].at || !k->map[INK_MAP_TABLES].at || !k->map[INK_MAP_TEXT].at ||
-	     k->map[INK_MAP_CONTROL].value != sizeof(struct ink_kernel_control) ||
-	     k->map[INK_MAP_TABLES].value != sizeof(struct ink_kernel_table)))
+	if (!error && !are_ours(k))
 		return ink_fail(why, -EPROTO,
 				"%s: was not finished, or is of another version of inkling; "
 				"'inkling detach %s' removes it",
