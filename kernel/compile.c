@@ -115,9 +115,7 @@ static int put_compiled(const struct ink_kernel_compiling *c, struct ink_kernel_
 	if (!e)
 		return -ENOMEM;
 	for (unsigned i = 0; i < v->rules->events; i++)
-		e[i] = (struct ink_kernel_compiled){.written = v->event_of[i],
-						    .start = v->rules->starts[i],
-						    .reverse = c->m->events[v->event_of[i]].reverse != 0};
+		e[i].start = v->rules->starts[i];
 	return 0;
 }
 

@@ -95,7 +95,7 @@ struct ink_kernel_compiling {
 
 int ink_kernel_compile(const struct ink_kernel_compiling *c);
 
-/* Its decision program, by nodes.c; `out` receives heads, depth, and whether the payload is read. 0 or -ENOMEM. */
+/* Its decision program, by nodes.c; `out` receives heads, and whether the payload is read. 0 or -ENOMEM. */
 int ink_kernel_decide(const struct ink_kernel_compiling *c, struct ink_kernel_machine *out);
 
 /* Tests on the longest path. */

@@ -165,7 +165,7 @@ struct ink_kernel_machine {
 	uint32_t tails;       /* 1, or 6: compiled events for each side */
 	uint32_t deaf;        /* no packet has an event of this machine: all are told */
 	uint32_t payload;     /* non-zero: conditions or countings read the payload */
-	uint32_t depth;       /* tests on the longest path of its decision program */
+	uint32_t zero;
 	uint64_t tick;        /* ns */
 	struct ink_key_rule key;
 	/* The first node of a packet, for each protocol and, for TCP, for each set of flags. Negative: ~event. */
@@ -217,8 +217,7 @@ struct ink_kernel_event {
 };
 
 struct ink_kernel_compiled {
-	uint16_t written;
-	uint8_t start, reverse;
+	uint32_t start;
 };
 
 struct ink_kernel_state {

@@ -240,6 +240,5 @@ int ink_kernel_decide(const struct ink_kernel_compiling *c, struct ink_kernel_ma
 		out->payload |= (uint32_t)reads_payload(t);
 	}
 	put_heads(c->m, first, out);
-	out->depth = ink_kernel_depth(c->m);
 	return error;
 }
