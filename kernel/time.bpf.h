@@ -30,7 +30,7 @@ enum {
 	INK_MS = 1000000,        /* in ns */
 	INK_IDLE = 100 * INK_MS, /* between looks of a timer at whether there is something to do */
 	INK_GAP = INK_MS,        /* between two portions at most, */
-	INK_LEAST_GAP = 50000    /* and at least */
+	INK_LEAST_GAP = 50000    /* and at least, and while a tool waits for the end of the tick */
 };
 
 struct ink_kernel_timer {
@@ -519,7 +519,7 @@ static __always_inline uint64_t ink_live_time(struct ink_kernel_table *t, const 
 	}
 	ink_tick_advance(machine, INK_KERNEL_PORTION);
 	ink_note_portion(t, since);
-	return ink_gap(t, k);
+	return clock < INK_LOADED(o->hold_until) ? INK_LEAST_GAP : ink_gap(t, k);
 }
 
 __noinline uint64_t ink_time_portion(uint32_t number)
