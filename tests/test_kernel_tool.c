@@ -5,6 +5,7 @@
  * The test has a network and a bpf file system of its own, which end with it, failed or not.
  */
 #include <arpa/inet.h>
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -1309,6 +1310,26 @@ static void an_interface_that_is_gone_is_no_error(void **state)
 	end(&m, k);
 }
 
+/* On every kernel of `make test-kernels`. */
+static void no_program_takes_the_verifier_100000_instructions(void **state)
+{
+	struct made m = made(TCP);
+	struct ink_kernel *k;
+
+	(void)state;
+	m.o.unpinned = 1;
+	k = make(&m);
+	for (unsigned i = 0; i < INK_KERNEL_PROGRAMS; i++) {
+		struct bpf_prog_info info = {0};
+		uint32_t length = sizeof info;
+
+		assert_int_equal(bpf_obj_get_info_by_fd(k->program[i], &info, &length), 0);
+		print_message("    %s: %u instructions\n", ink_kernel_program_names[i], info.verified_insns);
+		assert_in_range(info.verified_insns, 1, 100000);
+	}
+	end(&m, k);
+}
+
 static void a_dry_run_leaves_nothing(void **state)
 {
 	struct made m = made(TCP);
@@ -1404,6 +1425,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_hook_is_shared_where_there_is_a_dispatcher, clean),
 		cmocka_unit_test_teardown(time_outs_fire_when_the_tool_is_gone, clean),
 		cmocka_unit_test_teardown(an_interface_that_is_gone_is_no_error, clean),
+		cmocka_unit_test_teardown(no_program_takes_the_verifier_100000_instructions, clean),
 		cmocka_unit_test_teardown(a_dry_run_leaves_nothing, clean),
 	};
 	int error = enter_namespaces();
