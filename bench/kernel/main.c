@@ -10,8 +10,9 @@
  *              less the same program without look-up. Ours includes the flow's id, since a hash map hashes its keys, too
  *     two      all of it on two processors at once, beside a program that does nothing
  *
- * Two machines: `tcp`, whose established flows stay what they are, so that a packet writes only if the flow's age
- * changes; and `ring`, 15 states, where each packet moves its flow. Both have one age bit and an error of .1 %.
+ * Two machines: `tcp` with the defaults of `attach`, whose established flows stay what they are, so that a packet
+ * writes only if the flow's age changes; and `ring`, 15 states, one age bit, an error of .1 %, where each packet moves
+ * its flow.
  * A wrong answer about a live flow ends the benchmark with 1. Times decide nothing.
  *
  * Result: docs/kernel.md, "What it costs".
@@ -56,11 +57,18 @@ static const char ring[] = "machine ring\nkey connection\n"
 
 static const struct bench_machine machines[] = {
 	{.name = "tcp",
+	 .age_bits = 2, /* the defaults of `attach` */
 	 .fill = {{SYN, 0}, {SYN | ACK, 1}, {ACK, 0}},
 	 .flags = ACK,
 	 .state = "established",
 	 .takes = 1},
-	{.name = "ring", .text = ring, .fill = {{SYN, 0}, {ACK, 1}, {ACK, 0}}, .flags = ACK, .state = "s03"},
+	{.name = "ring",
+	 .text = ring,
+	 .age_bits = 1,
+	 .error = .001,
+	 .fill = {{SYN, 0}, {ACK, 1}, {ACK, 0}},
+	 .flags = ACK,
+	 .state = "s03"},
 };
 
 static struct options {
@@ -250,7 +258,8 @@ static void show_memory(const struct bench_set *s)
 		lru = i ? lru : bytes;
 	}
 	snprintf(text, sizeof text, "%s: LRU_HASH beside table and side table, bytes", s->machine->name);
-	report_at_least(text, lru / table, 28, "x");
+	if (s->machine->error > 0)
+		report_at_least(text, lru / table, 28, "x");
 }
 
 /* ------------------------------------------------------------- two processors */
@@ -299,7 +308,7 @@ static void load_once(struct ink_machines *m, int xdp_alone, struct load_times *
 {
 	struct ink_why why = {""};
 	double wall = milliseconds(CLOCK_MONOTONIC), processor = milliseconds(CLOCK_THREAD_CPUTIME_ID);
-	struct ink_kernel *k = bench_kernel_make(m, options.flows, xdp_alone, &why);
+	struct ink_kernel *k = bench_kernel_make(&machines[0], m, options.flows, xdp_alone, &why);
 
 	if (!k)
 		die("%s", why.text);

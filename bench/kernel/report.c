@@ -112,8 +112,8 @@ void report_record(const char *section, const char *row, const char *what, const
 	if (!ndjson || !s->n)
 		return;
 	fprintf(ndjson,
-		"{\"section\":\"%s\",\"row\":\"%s\",\"what\":\"%s\",\"unit\":\"%s\",\"median\":%.6g,\"q1\":%.6g,"
-		"\"q3\":%.6g}\n",
+		"{\"section\":\"%s\",\"row\":\"%s\",\"what\":\"%s\",\"unit\":\"%s\",\"median\":%.9g,\"q1\":%.9g,"
+		"\"q3\":%.9g}\n",
 		section, row, what, unit, samples_median(s), samples_quantile(s, .25),
 		samples_quantile(s, .75));
 }

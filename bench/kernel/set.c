@@ -38,11 +38,12 @@ struct ink_machines *bench_machines_make(const struct bench_machine *m)
 	return made;
 }
 
-struct ink_kernel *bench_kernel_make(struct ink_machines *machines, uint32_t flows, int xdp_alone,
-				     struct ink_why *why)
+struct ink_kernel *bench_kernel_make(const struct bench_machine *m, struct ink_machines *machines,
+				     uint32_t flows, int xdp_alone, struct ink_why *why)
 {
 	static const struct ink_kernel_place lo = {.interface = "lo", .index = 1, .hook = INK_KERNEL_XDP};
-	const struct ink_options table = {.size = sizeof table, .flows = flows, .age_bits = 1, .error = .001};
+	const struct ink_options table = {
+		.size = sizeof table, .flows = flows, .age_bits = m->age_bits, .error = m->error};
 	const struct ink_kernel_options o = {.machines = machines,
 					     .tables = &table,
 					     .places = &lo,
@@ -58,7 +59,7 @@ static void make_kernel(struct bench_set *s)
 	struct ink_why why = {""};
 
 	s->machines = bench_machines_make(s->machine);
-	s->kernel = bench_kernel_make(s->machines, s->flows, 0, &why);
+	s->kernel = bench_kernel_make(s->machine, s->machines, s->flows, 0, &why);
 	if (s->kernel)
 		return;
 	if (errno == EPERM || errno == EACCES || errno == ENOSYS) {

@@ -17,6 +17,8 @@ enum { BENCH_FILLS = 3, BENCH_PEERS = 4 };
 /* A machine, and the packets that bring each of its flows into the state that is measured. */
 struct bench_machine {
 	const char *name, *text; /* bundled if there is no text */
+	unsigned age_bits;
+	double error; /* 0: the default */
 	struct {
 		uint8_t flags, back;
 	} fill[BENCH_FILLS];
@@ -51,10 +53,10 @@ struct bench_set {
 	uint8_t frame[BENCH_FRAME];
 };
 
-/* Options of the set: for those who make it themselves. */
-struct ink_kernel *bench_kernel_make(struct ink_machines *machines, uint32_t flows, int xdp_alone,
-				     struct ink_why *why);
+/* The machine alone, for those who do not need more. NULL with errno. */
 struct ink_machines *bench_machines_make(const struct bench_machine *m);
+struct ink_kernel *bench_kernel_make(const struct bench_machine *m, struct ink_machines *machines,
+				     uint32_t flows, int xdp_alone, struct ink_why *why);
 
 /* Ends the process with 77 if the rights are missing. */
 struct bench_set *bench_set_make(const struct bench_machine *m, uint32_t flows);
