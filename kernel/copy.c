@@ -78,9 +78,14 @@ static int hold(struct ink_kernel *k, struct ink_why *why)
 
 /* ------------------------------------------------------------- an empty copy */
 
+static uint64_t body_bytes(const struct ink_plan *plan, uint32_t full)
+{
+	return ink_plan_bytes(plan, (enum ink_full)full, 2) - ink_table_bytes(plan, 2);
+}
+
 static int make_body(struct ink_table *t, struct ink_why *why)
 {
-	uint64_t bytes = ink_plan_bytes(&t->plan, t->full, t->writers) - ink_table_bytes(&t->plan, t->writers);
+	uint64_t bytes = body_bytes(&t->plan, t->full);
 
 	ink_table_set_body(t, ink_alloc(&t->allocator, bytes), bytes);
 	return t->body ? 0 : ink_fail(why, -ENOMEM, "no memory for %llu bytes", (unsigned long long)bytes);
@@ -104,6 +109,28 @@ static int is_plan_of(const struct ink_plan *p, const struct ink_kernel_table *f
 	return !memcmp(&s, &from->shape, SHAPE_BYTES);
 }
 
+static int is_side_of(const struct ink_plan *p, const struct ink_kernel_table *from)
+{
+	const struct ink_side_form form = ink_side_form(p);
+
+	return from->side_words == ink_side_positions(form) && from->side_code_bits == form.code_bits &&
+	       from->side_width == ink_side_width(form);
+}
+
+int ink_kernel_table_check(const struct ink_kernel *k, unsigned machine, struct ink_why *why)
+{
+	const struct ink_kernel_table *from = ink_kernel_tables(k, machine);
+	const struct ink_plan *plan = &k->plan[machine];
+	const struct ink_kernel_map *map = &k->map[INK_MAP_BODY];
+
+	if (!is_plan_of(plan, from) || !is_side_of(plan, from))
+		return ink_fail(why, -EPROTO, "%s: the plan of a table is not that of its body", k->name);
+	if (!map->at || map->stride != sizeof(struct ink_line) || from->base > map->entries ||
+	    body_bytes(plan, from->full) / sizeof(struct ink_line) > map->entries - from->base)
+		return ink_fail(why, -EPROTO, "%s: a table stands outside the body", k->name);
+	return 0;
+}
+
 static unsigned codes_in_use(const struct ink_kernel_numbering *n)
 {
 	unsigned codes = 0;
@@ -120,10 +147,8 @@ static struct ink_table *empty_copy(const struct ink_kernel *k, unsigned machine
 	const struct ink_plan *plan = &k->plan[machine];
 	struct ink_table *t;
 
-	if (!is_plan_of(plan, from)) {
-		ink_fail(why, -EPROTO, "%s: the plan of a table is not that of its body", k->name);
+	if (ink_kernel_table_check(k, machine, why))
 		return errno = EPROTO, NULL;
-	}
 	t = ink_table_alloc(plan, 2, &ink_own_allocator);
 	if (t)
 		t->full = (enum ink_full)from->full;
@@ -203,10 +228,12 @@ static int is_still(const struct ink_kernel_table *t, const struct moment *m)
 }
 
 /* A large table may take longer than a hold, so each try has one of its own. */
-static int copy_all(struct ink_table *t, struct ink_kernel *k, unsigned machine, const unsigned char *body,
-		    struct moment *m, struct ink_why *why)
+static int copy_body(struct ink_table *t, struct ink_kernel *k, unsigned machine, struct moment *m,
+		     struct ink_why *why)
 {
 	const struct ink_kernel_table *from = ink_kernel_tables(k, machine);
+	const struct ink_kernel_map *map = &k->map[INK_MAP_BODY];
+	const unsigned char *body = map->at + from->base * map->stride;
 	uint64_t cells = ink_cells_bytes(&t->plan, t->full);
 
 	for (unsigned tries = 0; tries < 10; tries++) {
@@ -221,19 +248,6 @@ static int copy_all(struct ink_table *t, struct ink_kernel *k, unsigned machine,
 			return 0;
 	}
 	return ink_fail(why, -EBUSY, "%s: a tick came between, again and again", k->name);
-}
-
-static int copy_body(struct ink_table *t, struct ink_kernel *k, unsigned machine, struct moment *m,
-		     struct ink_why *why)
-{
-	const struct ink_kernel_table *from = ink_kernel_tables(k, machine);
-	const struct ink_kernel_map *map = &k->map[INK_MAP_BODY];
-	uint64_t lines = t->body_bytes / sizeof(struct ink_line);
-
-	if (!map->at || map->stride != sizeof(struct ink_line) || from->base > map->entries ||
-	    lines > map->entries - from->base)
-		return ink_fail(why, -EPROTO, "%s: a table stands outside the body", k->name);
-	return copy_all(t, k, machine, map->at + from->base * map->stride, m, why);
 }
 
 /* ------------------------------------------------------------------- mending */

@@ -268,6 +268,9 @@ int ink_kernel_half_write(struct ink_kernel *k, const struct ink_kernel_half *ha
 /* The newest version, if another process has exchanged the machines. */
 int ink_kernel_renew(struct ink_kernel *k, struct ink_why *why);
 
+/* Is what stands beside a body that of its plan, and the body inside its map? Both are in maps. 0 or -EPROTO. */
+int ink_kernel_table_check(const struct ink_kernel *k, unsigned machine, struct ink_why *why);
+
 /* --- reports.c */
 
 /* The set's reader is another one, or none, from here on. */

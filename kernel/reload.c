@@ -161,6 +161,9 @@ static int number_all(struct ink_kernel *k, struct draft *d, struct ink_why *why
 		error = ink_kernel_numbering_copy(&d->numbering[i], &k->numbering[i]);
 		if (error)
 			return ink_fail(why, error, "no memory");
+		error = ink_kernel_table_check(k, i, why);
+		if (error)
+			return error;
 		free_codes(k, i, &d->numbering[i]);
 		error = ink_kernel_number(&d->numbering[i], ink_machines_at(ink_kernel_machines(k), i),
 					  &k->version->numbers[i], why);
