@@ -211,9 +211,8 @@ struct moment {
 
 static struct moment moment_of(const struct ink_kernel_table *t)
 {
-	struct moment m = {__atomic_load_n(&t->view, __ATOMIC_ACQUIRE),
-			   __atomic_load_n(&t->now, __ATOMIC_ACQUIRE),
-			   {0}};
+	struct moment m = {
+		__atomic_load_n(&t->view, __ATOMIC_ACQUIRE), __atomic_load_n(&t->now, __ATOMIC_ACQUIRE), {0}};
 
 	memcpy(m.fresh, t->fresh[ink_view_table(m.view)], sizeof m.fresh);
 	return m;

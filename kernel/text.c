@@ -251,7 +251,8 @@ static uint32_t generation_of(const struct ink_kernel *k)
 }
 
 /* A half is written again only when another is active: then what was read may be torn, and of two generations. */
-static int copy_latest(const struct ink_kernel *k, uint32_t *generation, unsigned char **bytes, size_t *length)
+static int copy_latest(const struct ink_kernel *k, uint32_t *generation, unsigned char **bytes,
+		       size_t *length)
 {
 	int error;
 

@@ -414,7 +414,8 @@ static __always_inline void ink_time_leave(struct ink_kernel_table *t)
 }
 
 /* The first packet, or the first of another tick: the present tick began at that clock. */
-static __always_inline void ink_time_start(struct ink_kernel_table *t, const struct ink_kernel_machine *k, uint64_t clock)
+static __always_inline void ink_time_start(struct ink_kernel_table *t, const struct ink_kernel_machine *k,
+					   uint64_t clock)
 {
 	t->first = t->now;
 	t->origin = clock;

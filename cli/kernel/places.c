@@ -110,9 +110,10 @@ static int check_headers(const struct places *all, const struct links *links)
 {
 	for (unsigned i = 0; i < all->n; i++)
 		if (!links_are_ethernet(links, all->at[i].index))
-			return cli_failed("%s: its packets have no header of Ethernet, and only frames can be "
-					  "read in the kernel; attach to the device below it",
-					  all->at[i].interface);
+			return cli_failed(
+				"%s: its packets have no header of Ethernet, and only frames can be "
+				"read in the kernel; attach to the device below it",
+				all->at[i].interface);
 	return CLI_DONE;
 }
 
