@@ -19,10 +19,10 @@ static void on_signal(int signal)
 	interrupted = signal;
 }
 
-/* They end a wait. */
+/* They end a wait. A second one ends the process: what takes the records may have ceased to. */
 static void handle_signals(void)
 {
-	struct sigaction a = {.sa_handler = on_signal};
+	struct sigaction a = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
 
 	sigemptyset(&a.sa_mask);
 	sigaction(SIGINT, &a, NULL);
@@ -92,7 +92,7 @@ static int take(const struct ink_kernel_report *report, const uint8_t *frame, vo
 		show(f, report, &moved);
 	if (report->save && frame && f->dump)
 		f->failure = save(f, report, &moved, frame);
-	return f->failure;
+	return f->failure ? f->failure : interrupted;
 }
 
 static int flush(const struct following *f)
@@ -112,7 +112,7 @@ static int follow(struct following *f)
 
 		if (f->failure)
 			return cli_failed("%s: %s", f->request->write, strerror(-f->failure));
-		if (n < 0 && n != -EINTR)
+		if (n < 0 && !interrupted)
 			return cli_failed("%s: reports cannot be read: %s", f->set, strerror(-n));
 		if (flush(f))
 			return CLI_FAILED;                      /* closing it says why */
