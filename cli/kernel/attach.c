@@ -8,6 +8,7 @@
 
 #include "cli/figures.h"
 #include "cli/kernel/sets.h"
+#include "sim/text.h"
 
 /* ------------------------------------------------------------------------- the machines */
 
@@ -207,8 +208,11 @@ static void say_generic(const struct places *p, const struct ink_kernel *kernel)
 	const char *way;
 
 	for (unsigned i = 0; (way = ink_kernel_way(kernel, i)); i++)
-		if (!strcmp(way, "generic"))
-			printf("; generic XDP at %s, whose driver has none of its own", p->at[i].interface);
+		if (!strcmp(way, "generic")) {
+			fputs("; generic XDP at ", stdout);
+			sim_put_visible(p->at[i].interface, stdout);
+			fputs(", whose driver has none of its own", stdout);
+		}
 }
 
 /* "eth0: tcp, scan at eth0 xdp; tables of 5.7 MiB" */
@@ -219,7 +223,8 @@ static void say_attached(const struct making *m, const struct kernel_request *r,
 
 	for (unsigned i = 0; i < ink_machines_count(m->machines); i++)
 		lines += ink_kernel_table(kernel, i)->shape.lines;
-	printf("%s: ", m->options.name);
+	sim_put_visible(m->options.name, stdout);
+	fputs(": ", stdout);
 	show_names(m->machines);
 	fputs(r->dry_run ? " can be attached at " : " at ", stdout);
 	places_show(stdout, &m->places);

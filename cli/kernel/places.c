@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "cli/kernel/links.h"
+#include "sim/text.h"
 
 typedef const struct ink_kernel_place place;
 
@@ -144,7 +145,9 @@ int places_of(const struct kernel_request *r, struct places *places)
 
 void places_show(FILE *to, const struct places *places)
 {
-	for (unsigned i = 0; i < places->n; i++)
-		fprintf(to, "%s%s %s", i ? ", " : "", places->at[i].interface,
-			hook_names[places->at[i].hook]);
+	for (unsigned i = 0; i < places->n; i++) {
+		fputs(i ? ", " : "", to);
+		sim_put_visible(places->at[i].interface, to);
+		fprintf(to, " %s", hook_names[places->at[i].hook]);
+	}
 }
