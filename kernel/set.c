@@ -395,8 +395,11 @@ static int make(struct ink_kernel *k, struct draft *d, struct ink_why *why)
 		error = publish(k, &d->o, why);
 	if (error && k->n_places)
 		ink_kernel_unhook_all(k);
-	if (error && k->pinned)
+	if (error && k->pinned) {
+		bpf_object__close(k->object); /* its descriptors: a directory needs one to be read */
+		k->object = NULL;
 		ink_kernel_pins_remove(k->name, NULL);
+	}
 	return error;
 }
 
