@@ -722,6 +722,37 @@ static void a_text_that_was_damaged_is_not_read(void **state)
 	end(&m, k);
 }
 
+/* A copy and a reload read the body by them. */
+static void a_table_that_is_not_that_of_its_plan_is_not_read(void **state)
+{
+	static const size_t fields[] = {offsetof(struct ink_kernel_table, base),
+					offsetof(struct ink_kernel_table, shape.lines),
+					offsetof(struct ink_kernel_table, shape.lanes),
+					offsetof(struct ink_kernel_table, shape.column_bits),
+					offsetof(struct ink_kernel_table, state_bits),
+					offsetof(struct ink_kernel_table, age_bits),
+					offsetof(struct ink_kernel_table, side_words),
+					offsetof(struct ink_kernel_table, side_width),
+					offsetof(struct ink_kernel_table, side_code_bits)};
+	struct made a = made(TCP), b = made(OTHER);
+	struct ink_kernel *k = make_unpinned(&a);
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+		uint32_t *field = (uint32_t *)(void *)((char *)ink_kernel_tables(k, 0) + fields[i]);
+		uint32_t was = *field;
+
+		*field = 1u << 28;
+		assert_null(ink_kernel_copy(k, 0, NULL));
+		assert_int_equal(errno, EPROTO);
+		assert_int_equal(ink_kernel_reload(k, options(&b), NULL), -EPROTO);
+		*field = was;
+	}
+	assert_int_equal(ink_kernel_reload(k, options(&b), NULL), 0);
+	ink_machines_free(b.machines);
+	end(&a, k);
+}
+
 /* ----------------------------------------------------------------- reports */
 
 static int ignore(const struct ink_kernel_report *r, const uint8_t *frame, void *user)
@@ -1414,6 +1445,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_set_of_another_version_can_be_removed, clean),
 		cmocka_unit_test_teardown(names_are_checked, clean),
 		cmocka_unit_test_teardown(a_text_that_was_damaged_is_not_read, clean),
+		cmocka_unit_test_teardown(a_table_that_is_not_that_of_its_plan_is_not_read, clean),
 		cmocka_unit_test_teardown(a_second_reader_is_refused_while_the_first_lives, clean),
 		cmocka_unit_test_teardown(reports_are_those_of_a_tracker, clean),
 		cmocka_unit_test_teardown(a_counter_keeps_its_value_when_a_condition_reads_it, clean),
