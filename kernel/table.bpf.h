@@ -296,6 +296,8 @@ __noinline uint32_t ink_table_match(uint32_t number, uint64_t id)
 	second = ink_line_of(t, w.line[1]);
 	if (!first || !second)
 		return INK_MATCH_NONE;
+	/* Fetches the second line beside the first. BPF has no prefetch, and nobody can predict which it will be. */
+	(void)INK_LOADED(second->word[w.part[1] * t->shape.words & 7]);
 	side = ink_side_flagged(first, id) * INK_MATCH_SIDE;
 	tags = ink_part_tags(t, first, w.part[0], w.fingerprint);
 	if (tags) {
