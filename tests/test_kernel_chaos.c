@@ -547,16 +547,18 @@ TEST_THAT(flows_end_in_the_printed_range_when_the_tool_has_ended)
 TEST_THAT(the_hold_of_a_killed_snapshot_ends_by_itself)
 {
 	struct ink_kernel *k;
+	unsigned longest;
 	double until;
 
 	flows = 3000;
 	write_text("one.fsm", ONCE("one", "timeout 1s"));
 	tool("attach ./one.fsm -i ink0 --flows 2M --error 1e-6 --seed 5");
+	longest = microseconds_of("snapshot ink0 -w killed.ink");
 	start_traffic(make_syns, 0);
 	join_traffic();
 	k = opened("ink0");
 	for (unsigned i = 0; i < 100 && ink_kernel_control(k)->hold_until < 1; i++)
-		kill_tool("snapshot ink0 -w killed.ink", drawn_below(20000));
+		kill_tool("snapshot ink0 -w killed.ink", drawn_below(longest));
 	assert_true(ink_kernel_control(k)->hold_until > 0);
 	until = seconds_now() + 9;
 	while (ink_kernel_table(k, 0)->expired < flows && seconds_now() < until)
