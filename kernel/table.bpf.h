@@ -43,6 +43,9 @@ enum {
 #define INK_LOADED(x) (*(const volatile __typeof__(x) *)&(x))
 #define INK_STORE(x, value) (*(volatile __typeof__(x) *)&(x) = (value))
 
+/* A store behind all stores before it: only an exchange orders them on every processor. */
+#define INK_PUBLISH(x, value) ((void)__sync_lock_test_and_set(&(x), (value)))
+
 /* An index that is masked again: the compiler, which knows its range, must not drop the mask that the verifier needs. */
 #define INK_OPAQUE(x)                                                                                        \
 	({                                                                                                   \

@@ -132,6 +132,30 @@ static int plan_tables(const struct ink_kernel_options *o, struct ink_table **ta
 	return 0;
 }
 
+/* A loop in the kernel has at most 2^23 turns, and a sweep is one over all lines, or over the side table. */
+enum { TURNS_MOST = 1 << 23 };
+
+static int check_size(const struct ink_table *t, const struct ink_machine *m, struct ink_why *why)
+{
+	uint32_t lines = ink_line_shape_of(t)->lines, side = ink_side_positions(ink_side_form(&t->plan));
+
+	if (lines <= TURNS_MOST && side <= TURNS_MOST)
+		return 0;
+	return ink_fail(
+		why, -ENOTSUP,
+		"machine %s: a table of %u lines with a side table of %u; in the kernel both have at most %u (512 MiB)",
+		m->view.name, lines, side, TURNS_MOST);
+}
+
+static int check_sizes(const struct ink_kernel_options *o, struct ink_table **tables, struct ink_why *why)
+{
+	int error = 0;
+
+	for (unsigned i = 0; i < ink_machines_count(o->machines) && !error; i++)
+		error = check_size(tables[i], ink_machines_at(o->machines, i), why);
+	return error;
+}
+
 int ink_kernel_tables_make(const struct ink_kernel_options *o, struct ink_table *tables[INK_KERNEL_MACHINES],
 			   struct ink_why *why)
 {
@@ -141,6 +165,8 @@ int ink_kernel_tables_make(const struct ink_kernel_options *o, struct ink_table 
 	error = o->load ? load_tables(o, tables, why) : plan_tables(o, tables, why);
 	if (!error && o->load)
 		error = settle_all(o, tables, why);
+	if (!error)
+		error = check_sizes(o, tables, why);
 	for (unsigned i = 0; error && i < INK_KERNEL_MACHINES; i++) {
 		ink_free(tables[i]);
 		tables[i] = NULL;

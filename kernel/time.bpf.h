@@ -392,12 +392,12 @@ __noinline uint32_t ink_tick_advance(uint32_t machine, uint32_t lines)
 		bpf_loop(lines, ink_sweep_next, &c, 0);
 	t->cursor += lines;
 	if (lines < left) {
-		INK_STORE(t->view, t->view >> 32 << 32 | t->cursor);
+		INK_PUBLISH(t->view, t->view >> 32 << 32 | t->cursor);
 		return 0;
 	}
 	if (!tick->idle && !ink_side_sweep(machine))
 		return 0;
-	INK_STORE(t->view, ((t->view >> 32) + 1) << 32);
+	INK_PUBLISH(t->view, ((t->view >> 32) + 1) << 32);
 	INK_STORE(t->now, t->target);
 	bpf_loop(INK_KERNEL_STATES, ink_hand_over_next, &c, 0);
 	return 1;
