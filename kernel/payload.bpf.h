@@ -27,6 +27,8 @@ struct payload {
 	uint32_t captured;        /* bytes of it that are here, of any protocol */
 	uint32_t pattern;         /* payload_begins: the place of its first word */
 	uint32_t left;            /* bytes that are still to be compared */
+	uint32_t nals;            /* the types of its NAL units, */
+	uint32_t has_nals;        /* once they were searched: a packet can have thousands */
 };
 
 struct {
@@ -48,6 +50,7 @@ static inline struct payload *payload_of(const struct ink_packet *packet)
 		packet->payload_captured < INK_PAYLOAD_MOST ? packet->payload_captured : INK_PAYLOAD_MOST;
 	p->video.length = packet->protocol == INK_PROTOCOL_UDP ? p->captured : 0;
 	p->video.is_cut = p->captured < packet->payload_wire;
+	p->has_nals = 0;
 	return p;
 }
 
@@ -99,7 +102,12 @@ PAYLOAD_TEST payload_pictures(struct payload *p, uint32_t tail)
 /* The types of the NAL units that start in it, a bit for each. */
 PAYLOAD_TEST payload_nals(struct payload *p)
 {
-	return p ? (int)ink_payload_nals(&p->video) : 0;
+	if (!p)
+		return 0;
+	if (!p->has_nals)
+		p->nals = ink_payload_nals(&p->video);
+	p->has_nals = 1;
+	return (int)p->nals;
 }
 
 /* -1: it is not RTP. */
