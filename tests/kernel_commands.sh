@@ -517,6 +517,7 @@ each exits <<'rows'
 2 at which interface? (-i INTERFACE) | attach tcp
 2 did you mean '-i ink0'? | attach tcp ink0
 2 several machines are written tcp,scan | attach tcp scan -i ink0
+2 several machines are written tcp,scan | attach tcp, scan -i ink0
 2 which machine? | attach -i ink0
 2 --at 'xpd': invalid value; expected xdp, ingress or egress | attach tcp -i ink0 --at xpd
 2 --at 'xdp,': invalid value | attach tcp -i ink0 --at xdp,

@@ -208,9 +208,13 @@ static int check_attach(const struct kernel_request *r, const struct cli_line *l
 /* What stands behind the machines. */
 static int not_expected(const struct kernel_request *r, const char *machines, const char *word)
 {
+	int length = (int)strlen(machines);
+
+	if (length && machines[length - 1] == ',')
+		length--;
 	if (cli_bundled(word) || cli_names_file(word))
-		return cli_usage(r->command, "unexpected argument '%s'; several machines are written %s,%s",
-				 word, machines, word);
+		return cli_usage(r->command, "unexpected argument '%s'; several machines are written %.*s,%s",
+				 word, length, machines, word);
 	if (r->command == &cli_attach && !r->interfaces.n && if_nametoindex(word))
 		return cli_usage(r->command, "unexpected argument '%s'; did you mean '-i %s'?", word, word);
 	return cli_usage(r->command, "unexpected argument '%s'", word);
