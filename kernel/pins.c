@@ -181,7 +181,7 @@ static int make_folder(const struct ink_kernel *k, const char *path, struct ink_
 	return ink_fail(
 		why, -EEXIST,
 		"%s is attached already: 'inkling reload %s' exchanges its machines, 'inkling detach %s' "
-		"removes it",
+		"removes it, --name gives this one another name",
 		k->name, k->name, k->name);
 }
 
