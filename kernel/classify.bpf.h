@@ -232,10 +232,13 @@ static inline int ink_holds_payload(struct ink_work *w, const struct ink_kernel_
 		return ink_has_value(w, n, ink_picture(w));
 	case INK_FIELD_BEGINS:
 		return payload_begins(ink_payload(w), n->at, n->n);
-	default: /* a field that has no case here holds for no packet */
+	default:
 		return 0;
 	}
 }
+
+/* A field that has no case here would hold for no packet, and nobody would notice. */
+_Static_assert(INK_FIELD_FILTER == 27, "a new field has a case here, and in reads_payload of kernel/nodes.c");
 
 /* --------------------------------------------------------------------- tests */
 
