@@ -97,12 +97,12 @@ enum { SHAPE_BYTES = offsetof(struct ink_line_shape, code_step) + sizeof(uint32_
 /* The plan came out of a map: does a table of that shape stand there? */
 static int is_plan_of(const struct ink_plan *p, const struct ink_kernel_table *from)
 {
-	const struct ink_kind_def *kind = ink_kind_find(INK_LINE);
+	const struct ink_kind_def *kind = ink_kind_find((unsigned)p->kind);
 	struct ink_line_shape s;
 
-	if (p->kind != INK_LINE || p->state_bits != from->state_bits || p->age_bits != from->age_bits ||
-	    p->state_bits > 8 || p->age_bits > 2 || p->geometry.h % INK_LINE_WORDS ||
-	    !kind->fits(p, from->unsure))
+	if (!kind || !(kind->info.can & INK_CAN_MANY_WRITERS) || p->state_bits != from->state_bits ||
+	    p->age_bits != from->age_bits || p->state_bits > 8 || p->age_bits > 2 ||
+	    p->geometry.h % INK_LINE_WORDS || !kind->fits(p, from->unsure))
 		return 0;
 	s = ink_line_shape(p->geometry.h / INK_LINE_WORDS, p->state_bits + p->age_bits, p->geometry.b,
 			   p->part);

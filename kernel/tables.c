@@ -55,7 +55,7 @@ static int check_loaded(const struct ink_table *t, const struct ink_machine *m,
 {
 	const char *name = m->name;
 
-	if (t->plan.kind != INK_LINE)
+	if (!(t->kind->info.can & INK_CAN_MANY_WRITERS)) /* of which `line` is the only one */
 		return ink_fail(why, -EINVAL, "%s: machine %s: a table of kind %s; in the kernel it is line",
 				o->load, name, ink_kind_name(t->plan.kind));
 	if (t->states < m->view.rules->states)
