@@ -141,8 +141,8 @@ struct ink_kernel_table {
 struct ink_kernel_tick {
 	uint16_t after[INK_KERNEL_CODES];
 	uint64_t dead[INK_KERNEL_CODES / 64];
-	uint32_t idle; /* no code changes: only overflow flags are to be cleared */
-	uint32_t zero;
+	uint32_t idle;  /* no code changes: only overflow flags are to be cleared */
+	uint32_t slots; /* of the line at hand: those that are still to expire */
 	uint64_t expired[INK_KERNEL_STATES];
 };
 

@@ -49,6 +49,10 @@ struct ink_sweep {
 	uint32_t machine, from, slots;
 };
 
+enum {
+	INK_EXPIRY_TURNS = 64
+}; /* for the slots of a line, 32 at the most: others may have changed as many words */
+
 /* ------------------------------------------------------------- what a tick does */
 
 static __always_inline uint32_t ink_looks_at(const struct ink_kernel_table *t, uint32_t state,
@@ -144,7 +148,7 @@ static __always_inline uint32_t ink_word_dead(const struct ink_line_shape *s,
 #pragma unroll
 	for (uint32_t lane = 0; lane < 4; lane++) {
 		uint32_t entry = ink_line_entry(s, word, lane * 16), code = ink_line_entry_code(s, entry);
-		uint32_t used = (entry | -entry) >> 31;
+		uint32_t used = INK_OPAQUE(entry | -entry) >> 31; /* seen through, it would be a branch */
 
 		used &= (uint32_t)(tick->dead[code / 64 & (INK_KERNEL_CODES / 64 - 1)] >> (code & 63));
 		dead |= used << lane;
@@ -202,21 +206,26 @@ static __always_inline int ink_slot_expire(const struct ink_kernel_table *t, str
 	return 1;
 }
 
-/* Only what changes the word between two reads lets a try fail, which takes 10 ns: four are enough. */
+/*
+ * The lowest of the slots that are left. It stays if another processor has changed its word meanwhile, and is tried again
+ * in the next turn: a loop of tries in here took the verifier of Linux 7.2 a million instructions.
+ */
 static long ink_expire_next(uint32_t i, struct ink_sweep *c)
 {
 	const struct ink_kernel_table *t = INK_AT(tables, c->machine % INK_KERNEL_MACHINES);
 	struct ink_kernel_tick *tick = INK_AT(ticks, c->machine % INK_KERNEL_MACHINES);
 	struct ink_line *line;
+	uint32_t slot;
 
-	if (!t || !tick || !(c->slots >> i))
+	(void)i;
+	if (!t || !tick)
 		return 1;
 	line = ink_line_of(t, c->from);
-	if (!line || !(c->slots >> i & 1))
-		return !line;
-	for (int try = 0; try < 4; try++)
-		if (ink_slot_expire(t, tick, line, i))
-			return 0;
+	slot = ink_lowest(tick->slots);
+	if (!line || slot > 31)
+		return 1;
+	if (ink_slot_expire(t, tick, line, slot))
+		tick->slots &= tick->slots - 1;
 	return 0;
 }
 
@@ -232,20 +241,19 @@ static __always_inline void ink_flags_clear(const struct ink_line_shape *s, stru
 static long ink_sweep_next(uint32_t i, struct ink_sweep *c)
 {
 	const struct ink_kernel_table *t = INK_AT(tables, c->machine % INK_KERNEL_MACHINES);
-	const struct ink_kernel_tick *tick = INK_AT(ticks, c->machine % INK_KERNEL_MACHINES);
+	struct ink_kernel_tick *tick = INK_AT(ticks, c->machine % INK_KERNEL_MACHINES);
 	struct ink_line *line;
-	uint32_t slots;
 
 	if (!t || !tick)
 		return 1;
 	line = ink_line_of(t, c->from + i);
 	if (!line)
 		return 1;
-	slots = ink_line_dead(&t->shape, tick, line);
-	if (slots) {
-		struct ink_sweep at = {c->machine, c->from + i, slots};
+	tick->slots = ink_line_dead(&t->shape, tick, line);
+	if (tick->slots) {
+		struct ink_sweep at = {.machine = c->machine, .from = c->from + i};
 
-		bpf_loop(32, ink_expire_next, &at, 0);
+		bpf_loop(INK_EXPIRY_TURNS, ink_expire_next, &at, 0);
 	}
 	if (t->flags_due)
 		ink_flags_clear(&t->shape, line);
