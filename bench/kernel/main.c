@@ -10,7 +10,7 @@
  *              less the same program without look-up. Ours includes the flow's id, since a hash map hashes its keys, too
  *     two      all of it on two processors at once, beside a program that does nothing
  *
- * Two machines: `tcp` with the defaults of `attach`, whose established flows stay what they are, so that a packet
+ * Two machines: `tcp` with the defaults of `attach`, in which established flows keep their state, so that a packet
  * writes only if the flow's age changes; and `ring`, 15 states, one age bit, an error of .1 %, where each packet moves
  * its flow.
  * A wrong answer about a live flow ends the benchmark with 1. Times decide nothing.

@@ -53,7 +53,7 @@ struct bench_set {
 	uint8_t frame[BENCH_FRAME];
 };
 
-/* The machine alone, for those who do not need more. NULL with errno. */
+/* The machine alone, without a set in the kernel. NULL with errno. */
 struct ink_machines *bench_machines_make(const struct bench_machine *m);
 struct ink_kernel *bench_kernel_make(const struct bench_machine *m, struct ink_machines *machines,
 				     uint32_t flows, int xdp_alone, struct ink_why *why);
