@@ -160,15 +160,9 @@ static void print_look(const struct look *l, uint64_t packets, uint64_t ns)
 
 static struct ink_kernel *make_kernel(struct ink_machines *machines)
 {
-	struct ink_options plan = {.size = sizeof plan, .flows = flows, .age_bits = 2, .seed = 1};
-	struct ink_kernel_options o = {.machines = machines, .tables = &plan, .test_clock = 1, .unpinned = 1};
-	struct ink_why why = {""};
-	struct ink_kernel *k = ink_kernel_make(&o, &why);
+	const struct ink_options plan = {.size = sizeof plan, .flows = flows, .age_bits = 2, .seed = 1};
 
-	if (k)
-		return k;
-	fprintf(stderr, "%s\n", why.text);
-	exit(errno == EPERM || errno == EACCES || errno == ENOSYS ? 77 : 1);
+	return drive_kernel(machines, &plan);
 }
 
 static void run_rounds(struct drive *d, struct ink_kernel *k)

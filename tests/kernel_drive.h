@@ -27,6 +27,21 @@ static inline void drive_fail(const char *what)
 	exit(errno == EPERM || errno == EACCES ? 77 : 1);
 }
 
+/* A set of one machine, attached nowhere, under the test clock. */
+static inline struct ink_kernel *drive_kernel(const struct ink_machines *machines,
+					      const struct ink_options *plan)
+{
+	const struct ink_kernel_options o = {
+		.machines = machines, .tables = plan, .test_clock = 1, .unpinned = 1};
+	struct ink_why why = {""};
+	struct ink_kernel *k = ink_kernel_make(&o, &why);
+
+	if (k)
+		return k;
+	fprintf(stderr, "%s\n", why.text);
+	exit(errno == EPERM || errno == EACCES || errno == ENOSYS ? 77 : 1);
+}
+
 /* Maps that the set has are the set's. */
 static inline void drive_share(struct drive *d, const struct ink_kernel *kernel)
 {

@@ -139,16 +139,10 @@ static uint64_t count_kept(const struct ink_table *t, const struct ink_machine_v
 
 static struct ink_kernel *make_kernel(struct ink_machines *machines)
 {
-	struct ink_options plan = {
+	const struct ink_options plan = {
 		.size = sizeof plan, .flows = parted(CONNECTIONS), .full = INK_REPLACE, .seed = 1};
-	struct ink_kernel_options o = {.machines = machines, .tables = &plan, .test_clock = 1, .unpinned = 1};
-	struct ink_why why = {""};
-	struct ink_kernel *k = ink_kernel_make(&o, &why);
 
-	if (k)
-		return k;
-	fprintf(stderr, "%s\n", why.text);
-	exit(errno == EPERM || errno == EACCES || errno == ENOSYS ? 77 : 1);
+	return drive_kernel(machines, &plan);
 }
 
 static void ask_kernel(struct ink_kernel *k, struct row *r)
