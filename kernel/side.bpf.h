@@ -150,15 +150,21 @@ static __always_inline uint32_t ink_home_of(const struct ink_kernel_table *t, ui
 
 /* -------------------------------------------------------------------------- walks */
 
+/* The word that a walk is at, with its table; 0: it is free, and the run ends. */
+static __always_inline uint64_t ink_walk_word(const void *number, struct ink_kernel_table **t,
+					      struct ink_side_walk **walk)
+{
+	*t = INK_AT(tables, *(const uint32_t *)number);
+	*walk = INK_AT(walks, *(const uint32_t *)number);
+	return *t && *walk ? ink_side_word(*t, (*walk)->at) : 0;
+}
+
 static long ink_find_next(uint32_t i, void *number)
 {
-	struct ink_kernel_table *t = INK_AT(tables, *(uint32_t *)number);
-	struct ink_side_walk *walk = INK_AT(walks, *(uint32_t *)number);
-	uint64_t word;
+	struct ink_kernel_table *t;
+	struct ink_side_walk *walk;
+	uint64_t word = ink_walk_word(number, &t, &walk);
 
-	if (!t || !walk)
-		return 1;
-	word = ink_side_word(t, walk->at);
 	if (!word)
 		return 1;
 	if (ink_side_word_key(t, word) == walk->key) {
@@ -186,13 +192,10 @@ static __always_inline uint32_t ink_side_find(uint32_t number, uint64_t id)
 
 static long ink_classes_next(uint32_t i, void *number)
 {
-	struct ink_kernel_table *t = INK_AT(tables, *(uint32_t *)number);
-	struct ink_side_walk *walk = INK_AT(walks, *(uint32_t *)number);
-	uint64_t word;
+	struct ink_kernel_table *t;
+	struct ink_side_walk *walk;
+	uint64_t word = ink_walk_word(number, &t, &walk);
 
-	if (!t || !walk)
-		return 1;
-	word = ink_side_word(t, walk->at);
 	if (!word)
 		return 1;
 	if (ink_side_word_home(t, word) == walk->home)
@@ -226,14 +229,11 @@ static __always_inline void ink_side_flag(uint32_t number, uint32_t home)
 
 static long ink_shift_next(uint32_t i, void *number)
 {
-	struct ink_kernel_table *t = INK_AT(tables, *(uint32_t *)number);
-	struct ink_side_walk *walk = INK_AT(walks, *(uint32_t *)number);
+	struct ink_kernel_table *t;
+	struct ink_side_walk *walk;
+	uint64_t word = ink_walk_word(number, &t, &walk);
 	uint32_t start;
-	uint64_t word;
 
-	if (!t || !walk)
-		return 1;
-	word = ink_side_word(t, walk->at);
 	if (!word)
 		return 1;
 	start = ink_side_start(t, ink_side_word_home(t, word));
