@@ -135,6 +135,7 @@ enum ink_kernel_map_name {
 	INK_MAP_WEIGHED,
 	INK_MAP_CLAIMS,
 	INK_MAP_REPORTS,
+	INK_MAP_COMMON,
 	INK_KERNEL_MAPS
 };
 
@@ -151,8 +152,8 @@ struct ink_kernel_map {
 	size_t mapped;
 };
 
-/* The programs, by hook, and the one that starts a table's timer. */
-enum { INK_PROGRAM_START = INK_KERNEL_HOOKS, INK_KERNEL_PROGRAMS };
+/* The programs, by hook, the one that starts a table's timer, and the one that both directions at tc have in common. */
+enum { INK_PROGRAM_START = INK_KERNEL_HOOKS, INK_PROGRAM_TC, INK_KERNEL_PROGRAMS };
 extern const char *const ink_kernel_program_names[INK_KERNEL_PROGRAMS];
 
 /* How a program got to its hook. */

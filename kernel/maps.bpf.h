@@ -68,6 +68,14 @@ struct {
 
 INK_ARRAY(text, 1, struct ink_kernel_text);
 
+/* The program of both directions at tc; the tool puts it in. The kernel empties such a map when its last pin goes. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, uint32_t);
+} common SEC(".maps");
+
 /* ---------------------------------------------------------------- looking in */
 
 /* The entry of that number, or NULL. The verifier wants to see the key in memory. */

@@ -29,7 +29,7 @@ const char *const ink_kernel_map_names[INK_KERNEL_MAPS] = {
 	[INK_MAP_CONTROL] = "control",     [INK_MAP_TABLES] = "tables",   [INK_MAP_BODY] = "body",
 	[INK_MAP_TICKS] = "ticks",         [INK_MAP_TIMERS] = "timers",   [INK_MAP_COUNTS] = "counts",
 	[INK_MAP_COUNTERS] = "counters",   [INK_MAP_WEIGHED] = "weighed", [INK_MAP_CLAIMS] = "claims",
-	[INK_MAP_REPORTS] = "reports",
+	[INK_MAP_REPORTS] = "reports",     [INK_MAP_COMMON] = "common",
 };
 
 const char *const ink_kernel_program_names[INK_KERNEL_PROGRAMS] = {
@@ -37,6 +37,7 @@ const char *const ink_kernel_program_names[INK_KERNEL_PROGRAMS] = {
 	[INK_KERNEL_INGRESS] = "ink_ingress",
 	[INK_KERNEL_EGRESS] = "ink_egress",
 	[INK_PROGRAM_START] = "ink_start",
+	[INK_PROGRAM_TC] = "ink_tc",
 };
 
 /* ------------------------------------------------------------------ a map */
@@ -185,12 +186,24 @@ static int open_object(struct ink_kernel *k)
 /* The program of a hook where nothing is attached would only cost time. */
 static void choose_programs(struct bpf_object *object, unsigned hooks)
 {
-	for (unsigned i = 0; i < INK_KERNEL_HOOKS; i++) {
+	const unsigned tc = 1u << INK_KERNEL_INGRESS | 1u << INK_KERNEL_EGRESS;
+	unsigned wanted = hooks | 1u << INK_PROGRAM_START | (hooks & tc ? 1u << INK_PROGRAM_TC : 0);
+
+	for (unsigned i = 0; i < INK_KERNEL_PROGRAMS; i++) {
 		struct bpf_program *p = bpf_object__find_program_by_name(object, ink_kernel_program_names[i]);
 
 		if (p)
-			bpf_program__set_autoload(p, hooks >> i & 1);
+			bpf_program__set_autoload(p, wanted >> i & 1);
 	}
+}
+
+/* The tail call of both directions at tc. */
+static int lead_to_common(struct ink_kernel *k)
+{
+	const uint32_t first = 0;
+	int fd = k->program[INK_PROGRAM_TC];
+
+	return fd >= 0 && bpf_map_update_elem(k->map[INK_MAP_COMMON].fd, &first, &fd, BPF_ANY) ? -errno : 0;
 }
 
 int ink_kernel_load_object(struct ink_kernel *k, const uint32_t entries[INK_KERNEL_MAPS], unsigned hooks,
@@ -211,6 +224,8 @@ int ink_kernel_load_object(struct ink_kernel *k, const uint32_t entries[INK_KERN
 		error = take_maps(k);
 	if (!error)
 		error = take_programs(k);
+	if (!error)
+		error = lead_to_common(k);
 	libbpf_set_print(before);
 	return error ? fail_to_load(error, why) : 0;
 }

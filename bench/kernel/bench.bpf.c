@@ -106,9 +106,12 @@ __noinline uint64_t bench_step(struct ink_work *w, uint32_t machine, uint32_t ev
 static __always_inline struct ink_work *bench_parsed(struct xdp_md *ctx)
 {
 	struct ink_kernel_control *o = INK_AT(control, 0);
-	struct ink_work *w = o ? ink_arrive(o, INK_KERNEL_XDP, ctx->ingress_ifindex) : NULL;
+	struct ink_work *w = INK_AT(works, 0);
 
-	if (!w || ink_parse_xdp(w, ctx))
+	if (!o || !w)
+		return NULL;
+	ink_arrive(w, o, INK_KERNEL_XDP, ctx->ingress_ifindex);
+	if (ink_parse_xdp(w, ctx))
 		return NULL;
 	ink_begin_packet(w, o);
 	return w;
