@@ -238,7 +238,7 @@ static inline int ink_holds_payload(struct ink_work *w, const struct ink_kernel_
 }
 
 /* A field that has no case here would hold for no packet, and nobody would notice. */
-_Static_assert(INK_FIELD_FILTER == 27, "a new field has a case here, and in reads_payload of kernel/nodes.c");
+_Static_assert(INK_FIELD_FILTER == 30, "a new field has a case here, and in reads_payload of kernel/nodes.c");
 
 /* --------------------------------------------------------------------- tests */
 

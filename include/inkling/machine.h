@@ -223,6 +223,15 @@ struct ink_text_piece {
 	int field;        /* enum ink_text_field */
 };
 
+/* `limit 1mbit`: a token bucket of all packets of the rows that say so, or one for each flow, which flows may share. */
+struct ink_limit {
+	uint64_t rate;  /* bits a second, of whole frames */
+	uint32_t burst; /* bytes that may pass at once */
+	int each_flow;
+};
+
+enum ink_priority { INK_NO_PRIORITY = 0, INK_PRIORITY = 1, INK_CLASS = 2 };
+
 /* What a row does, continued. */
 struct ink_action_more {
 	const struct ink_tell *tells; /* in the order of the row */
@@ -231,6 +240,9 @@ struct ink_action_more {
 	const char *id;                      /* of the report, or NULL */
 	const struct ink_text_piece *pieces; /* of the report, in order; no two literals follow each other */
 	unsigned n_pieces;
+	uint32_t priority; /* of the packet; of `class N:M`: N in the upper 16 bits, M in the lower */
+	int prioritizes;   /* enum ink_priority: which of them it is */
+	unsigned limit;    /* 1 + its number among the machine's limits; 0: none */
 };
 
 /* Nanoseconds; 0: none. A state has a time-out or a window, not both. */
@@ -284,6 +296,9 @@ struct ink_machine_view {
 	const struct ink_written_time *state_time; /* by written state */
 	const uint8_t *
 		counter_global; /* by counter: non-zero = a condition compares it; all flows share its value */
+	const struct ink_limit *limit;
+	unsigned limits;
+	int queues; /* non-zero: conditions depend on the queue of the device that packets leave by */
 };
 
 /* Valid as long as the machine. */

@@ -32,6 +32,9 @@ enum ink_field {
 	INK_FIELD_BEGINS,
 	INK_FIELD_CHANCE,
 	INK_FIELD_COUNTER,
+	INK_FIELD_QUEUE_PACKETS, /* of the device that the packet leaves by, before it joins; saturated at UINT32_MAX */
+	INK_FIELD_QUEUE_BYTES,
+	INK_FIELD_QUEUE_TIME, /* microseconds until those bytes are sent */
 	INK_FIELD_FILTER
 };
 
