@@ -65,6 +65,12 @@ static inline int ink_bucket_passes(uint64_t empty, uint64_t now, uint64_t cost,
 	return ink_queue_wait(empty, now) + need <= burst;
 }
 
+/* The burst of a bucket in ns; up to 2^31 bytes. */
+static inline uint64_t ink_bucket_burst(uint64_t bits_per_second, uint32_t bytes)
+{
+	return bytes * 8000000000ull / bits_per_second;
+}
+
 /* The mean length of the last packets, in units of 2^-4 bytes: a sixteenth of each. 0: there was none. */
 static inline uint32_t ink_queue_mean(uint32_t mean, uint32_t bytes)
 {
