@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/rate.h"
 #include "cli/cli.h"
 #include "sim/text.h"
 
@@ -112,6 +113,24 @@ static void put_globals(const struct ink_machine_view *v)
 		putchar('\n');
 }
 
+/* What the machine needs besides packets, and what it holds them to. */
+static void put_queue(const struct ink_machine_view *v)
+{
+	char rate[INK_RATE_TEXT];
+
+	if (v->queues)
+		puts("  queue: its conditions need egress, or --queue-rate in a run");
+	for (unsigned i = 0; i < v->limits; i++) {
+		const struct ink_limit *l = &v->limit[i];
+
+		ink_rate_show(l->rate, rate);
+		printf("%s%s%s (burst %u bytes)", i ? ", " : "  limits: ", rate,
+		       l->each_flow ? " each flow" : "", l->burst);
+	}
+	if (v->limits)
+		putchar('\n');
+}
+
 /* The machine's name, if the file has several. */
 static void put_machine(const char *name, const struct ink_machines *set, const struct ink_machine_view *v)
 {
@@ -125,6 +144,7 @@ static void put_machine(const char *name, const struct ink_machines *set, const 
 	       cli_plural(v->events), v->rules->events, (double)v->tick / 1e9, v->key_text);
 	put_tells(set, v);
 	put_globals(v);
+	put_queue(v);
 	cli_put_times(v, (struct cli_ages){INK_KIND_DEFAULT, CLI_AGE_BITS}, (struct cli_lines){"  ", "  "},
 		      stdout);
 }

@@ -60,8 +60,11 @@ TEST_THAT(settings_that_do_not_fit_are_told)
 	} cases[] = {
 		{{"lwo", "1"}, 1, 1, "no param 'lwo' to set; did you mean 'low'?"},
 		{{"", "1"}, 1, 1, "no param '' to set"},
-		{{"low", ""}, 3, 7, "'low' is set to '', which is no number, time or share"},
-		{{"low", "1 2"}, 3, 7, "'low' is set to '1 2', which is no number, time or share"},
+		{{"low", ""}, 3, 7, "'low' is set to '', which is no number, time, share, rate or class"},
+		{{"low", "1 2"},
+		 3,
+		 7,
+		 "'low' is set to '1 2', which is no number, time, share, rate or class"},
 		{{"low", "-1"}, 3, 7, "'low' is set to '-1'"},
 		{{"low", "x"}, 3, 7, "'low' is set to 'x'"},
 		{{"low", "70000"}, 8, 17, "'port' is 0 to 65535; 'low' is set to 70000"},
@@ -105,8 +108,8 @@ TEST_THAT(mistakes_about_parameters_are_told_with_their_place)
 {
 	assert_error("param ^7 = 1", "expected the parameter's name");
 	assert_error("param n ^7", "expected '=', found '7'");
-	assert_error("param n = ^x", "expected a number, a time or a share");
-	assert_error("param n = ^12x", "'12x' is no number, time or share");
+	assert_error("param n = ^x", "expected a number, a time, a share, a rate or a class");
+	assert_error("param n = ^12x", "'12x' is no number, time, share, rate or class");
 	assert_error("param n = 1\nparam ^n = 2", "n was already given in line 6");
 	assert_error("param doors = 5\nevent f = port ^dorrs", "found 'dorrs'; did you mean 'doors'?");
 	assert_error("param doors = 5\nrepeat ^dors s : e", "found 'dors'; did you mean 'doors'?");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a row does besides its move: reports, counters, verdicts, marks, saving, the initiator.
+ * What a row does besides its move: reports, counters, verdicts, marks, saving, the initiator. Priorities and limits
+ * are in limit.c.
  *
  * With "leaving" before it, an action is for the states from which the row leaves its repetition. There the row does
  * that and what it does elsewhere.
@@ -9,11 +10,18 @@
 
 #include "machine/parse.h"
 
-const char *const ink_packet_action_words[INK_PACKET_ACTIONS] = {
-	[INK_DOES_REPORT] = "report", [INK_DOES_DROP] = "drop",
-	[INK_DOES_PASS] = "pass",     [INK_DOES_MARK] = "mark",
-	[INK_DOES_SAVE] = "save",     [INK_DOES_NEW_INITIATOR] = "new",
-	[INK_DOES_TELL] = "tell",     [INK_DOES_MEASURE] = "counting by what a packet has"};
+const char *const ink_packet_action_words[INK_PACKET_ACTIONS] = {[INK_DOES_REPORT] = "report",
+								 [INK_DOES_DROP] = "drop",
+								 [INK_DOES_PASS] = "pass",
+								 [INK_DOES_MARK] = "mark",
+								 [INK_DOES_PRIORITY] = "priority",
+								 [INK_DOES_CLASS] = "class",
+								 [INK_DOES_LIMIT] = "limit",
+								 [INK_DOES_SAVE] = "save",
+								 [INK_DOES_NEW_INITIATOR] = "new",
+								 [INK_DOES_TELL] = "tell",
+								 [INK_DOES_MEASURE] =
+									 "counting by what a packet has"};
 
 static int parse_amount(struct ink_parser *p, struct ink_counting *c)
 {
@@ -161,6 +169,19 @@ static int parse_new(struct ink_parser *p, struct ink_written_row *row, const st
 	return ink_parser_wants(p, "initiator");
 }
 
+static int no_action(struct ink_parser *p)
+{
+	struct ink_suggest near = ink_parser_near(p);
+
+	ink_suggest_offer(&near, "count");
+	for (unsigned i = INK_DOES_REPORT; i <= INK_DOES_TELL; i++)
+		ink_suggest_offer(&near, ink_packet_action_words[i]);
+	return ink_parser_expected_near(p,
+					"an action: report, count, drop, pass, mark, priority, class, limit, "
+					"save, tell or new initiator",
+					&near);
+}
+
 /* An action that needs a packet. */
 static int parse_packet_action(struct ink_parser *p, struct ink_written_row *row, struct ink_deed *d)
 {
@@ -170,8 +191,7 @@ static int parse_packet_action(struct ink_parser *p, struct ink_written_row *row
 	while (which <= INK_DOES_TELL && !ink_parser_sees(p, ink_packet_action_words[which]))
 		which++;
 	if (which > INK_DOES_TELL)
-		return ink_parser_expected(
-			p, "an action: report, count, drop, pass, mark, save, tell or new initiator");
+		return no_action(p);
 	row->packet_action = (uint8_t)which;
 	row->packet_action_at = p->now.at;
 	ink_parser_next(p);
@@ -184,6 +204,12 @@ static int parse_packet_action(struct ink_parser *p, struct ink_written_row *row
 		return set_verdict(p, row, a, INK_PASS);
 	case INK_DOES_MARK:
 		return parse_mark(p, a);
+	case INK_DOES_PRIORITY:
+		return ink_parse_priority(p, d, INK_PRIORITY, row->packet_action_at);
+	case INK_DOES_CLASS:
+		return ink_parse_priority(p, d, INK_CLASS, row->packet_action_at);
+	case INK_DOES_LIMIT:
+		return ink_parse_limit(p, d, row->packet_action_at);
 	case INK_DOES_SAVE:
 		return a->saves = 1, 0;
 	case INK_DOES_TELL:
@@ -241,11 +267,15 @@ static int merge_tells(struct ink_parser *p, struct ink_deed *d, const struct in
 /* The report of the row is also that of leaving. */
 static int take_report(struct ink_parser *p, struct ink_written_row *row)
 {
+	const struct ink_action_more *also = &row->does.more->out;
 	struct ink_more *more = ink_deed_more(p, row->leaving);
 
 	if (!more)
 		return -1;
-	more->out = row->does.more->out;
+	more->out.severity = also->severity;
+	more->out.id = also->id;
+	more->out.pieces = also->pieces;
+	more->out.n_pieces = also->n_pieces;
 	row->leaving->action.report = row->does.action.report;
 	return 0;
 }
@@ -258,6 +288,8 @@ static int complete_leaving(struct ink_parser *p, struct ink_written_row *row)
 
 	if (row->does.more && merge_tells(p, row->leaving, row->does.more))
 		return -1;
+	if (row->does.more)
+		ink_take_priority(row->leaving->more, row->does.more);
 	for (unsigned i = 0; i < also->n_countings; i++)
 		if (add_counting(p, a, &also->countings[i]))
 			return -1;
@@ -272,6 +304,15 @@ static int complete_leaving(struct ink_parser *p, struct ink_written_row *row)
 	return also->verdict ? set_verdict(p, row, a, also->verdict) : 0;
 }
 
+/* Of what is dropped, nothing is left to limit. */
+static int check_limit(struct ink_parser *p, const struct ink_deed *d)
+{
+	if (!d || !d->more || !d->more->out.limit || d->action.verdict != INK_DROP)
+		return 0;
+	ink_text_error(p->text, d->more->limit_at, "'drop' and 'limit' in one row");
+	return -1;
+}
+
 int ink_parse_actions(struct ink_parser *p, struct ink_written_row *row)
 {
 	int error;
@@ -279,5 +320,7 @@ int ink_parse_actions(struct ink_parser *p, struct ink_written_row *row)
 	do
 		error = parse_action(p, row);
 	while (!error && ink_parser_takes(p, ","));
+	if (!error && (check_limit(p, &row->does) || check_limit(p, row->leaving)))
+		return -1;
 	return !error && row->leaving ? complete_leaving(p, row) : error;
 }

@@ -31,7 +31,7 @@ static int does_something(const struct ink_deed *d)
 	const struct ink_action *a = &d->action;
 
 	return a->report || a->n_countings || a->verdict || a->marks || a->saves ||
-	       (d->more && d->more->out.n_tells);
+	       (d->more && (d->more->out.n_tells || d->more->out.prioritizes || d->more->out.limit));
 }
 
 /* Both are NULL while they are counted. */
@@ -464,6 +464,14 @@ static int weighs(const struct ink_machine *m)
 	return 0;
 }
 
+const char *ink_asks_queue(const struct ink_machine *m)
+{
+	for (unsigned i = 0; i < m->n_tests; i++)
+		if (m->tests[i].field >= INK_FIELD_QUEUE_PACKETS && m->tests[i].field <= INK_FIELD_QUEUE_TIME)
+			return m->tests[i].place;
+	return NULL;
+}
+
 int ink_compile(struct ink_machine *m, struct ink_text *text)
 {
 	int error;
@@ -477,6 +485,9 @@ int ink_compile(struct ink_machine *m, struct ink_text *text)
 	m->view.on_timeout = actions_on(m, INK_ON_TIMEOUT);
 	m->view.on_end = actions_on(m, INK_ON_END);
 	m->view.weighs = weighs(m);
-	m->one_by_one = m->view.weighs || m->tails > 1;
+	m->view.queues = ink_asks_queue(m) != NULL;
+	m->view.limit = m->limits;
+	m->view.limits = m->n_limits;
+	m->one_by_one = m->view.weighs || m->view.queues || m->tails > 1;
 	return m->view.on_timeout && m->view.on_end ? 0 : -ENOMEM;
 }

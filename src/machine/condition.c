@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Conditions: the words of tests, and what joins them. */
-#include <stdio.h>
 #include <string.h>
 
 #include "machine/parse.h"
@@ -68,27 +67,28 @@ static const char *first_word(size_t i)
 	return i < COUNT(others) ? others[i] : NULL;
 }
 
+enum follows { NUMBERS, ADDRESSES, AMOUNT };
+
 /*
- * Words of tcpdump's language. They are younger than the first machines: where a file defines such a name, as a
- * `let` or a counter, that is what it means.
+ * Words that are younger than the first machines: where a file defines such a name, as a `let` or a counter, that is
+ * what it means. All but the last are of tcpdump's language.
  */
 static const struct {
 	const char *word;
-	const struct ink_number_test *numbers; /* NULL: addresses follow */
-} aliases[] = {
-	{"sport", &source_port},
-	{"dport", &destination_port},
-	{"portrange", &any_port},
-	{"proto", &protocol_number},
-	{"net", NULL},
+	enum follows follows;
+	const struct ink_number_test *numbers;
+} younger[] = {
+	{"sport", NUMBERS, &source_port},  {"dport", NUMBERS, &destination_port},
+	{"portrange", NUMBERS, &any_port}, {"proto", NUMBERS, &protocol_number},
+	{"net", ADDRESSES, NULL},          {"queue", AMOUNT, NULL},
 };
 
 void ink_offer_tests(struct ink_suggest *near)
 {
 	for (size_t i = 0; first_word(i); i++)
 		ink_suggest_offer(near, first_word(i));
-	for (size_t i = 0; i < COUNT(aliases); i++)
-		ink_suggest_offer(near, aliases[i].word);
+	for (size_t i = 0; i < COUNT(younger); i++)
+		ink_suggest_offer(near, younger[i].word);
 }
 
 int ink_begins_condition(const char *name)
@@ -213,19 +213,6 @@ static int parse_bytes(struct ink_parser *p, const char *what, struct ink_test *
 	return -1;
 }
 
-/* Errors that depend on the link appear only when a capture is opened. The text is gone then. */
-static const char *place_of(struct ink_parser *p, uint32_t at)
-{
-	enum { MOST = 250 }; /* of a long path, its end */
-	const char *file = p->text->file;
-	size_t length = strlen(file);
-	char place[MOST + 32];
-	int n = snprintf(place, sizeof place, "%s:%u:%u", file + (length > MOST ? length - MOST : 0),
-			 ink_text_line(p->text, at), ink_text_column(p->text, at));
-
-	return ink_arena_string(p->m->arena, place, (size_t)n);
-}
-
 int ink_check_filter_length(struct ink_parser *p, uint32_t at, const struct ink_test *test)
 {
 	p->m->unit->filter_bytes += test->length;
@@ -266,7 +253,7 @@ static const struct ink_condition *parse_filter(struct ink_parser *p)
 	if (ink_find_test(p->m, &test) == p->m->n_tests) {
 		if (check_filter(p, at, &test))
 			return NULL;
-		test.place = place_of(p, at);
+		test.place = ink_parser_place(p, at);
 	}
 	return ink_condition_test(p, &test);
 }
@@ -335,17 +322,17 @@ static int is_compared(const struct ink_parser *p)
 	return behind.kind == TOKEN_SIGN && memchr("=!<>", p->text->bytes[behind.at], 4);
 }
 
-static size_t alias_of(const struct ink_text *text, const struct ink_token *token)
+static size_t younger_at(const struct ink_text *text, const struct ink_token *token)
 {
 	size_t i = 0;
 
-	while (i < COUNT(aliases) && !ink_token_is(text, token, aliases[i].word))
+	while (i < COUNT(younger) && !ink_token_is(text, token, younger[i].word))
 		i++;
 	return i;
 }
 
-/* Counters may be defined behind their use: which aliases does the text count, as bits? It is read once. */
-static unsigned counted_aliases(struct ink_parser *p)
+/* Counters may be defined behind their use: which of the words does the text count, as bits? It is read once. */
+static unsigned counted_words(struct ink_parser *p)
 {
 	struct ink_token t = ink_token_at(p->text, 0);
 	int counts = 0;
@@ -355,35 +342,42 @@ static unsigned counted_aliases(struct ink_parser *p)
 	p->knows_counted = 1;
 	for (; t.kind != TOKEN_END; t = ink_token_at(p->text, t.at + t.length)) {
 		if (counts)
-			p->counted |= 1u << alias_of(p->text, &t);
+			p->counted |= 1u << younger_at(p->text, &t);
 		counts = ink_token_is(p->text, &t, "count");
 	}
 	return p->counted;
 }
 
-/* Does the file define the alias as a name of its own? */
-static int is_taken(struct ink_parser *p, size_t alias)
+/* Does the file define the word as a name of its own? */
+static int is_taken(struct ink_parser *p, size_t word)
 {
 	if (ink_let_named(p, &p->now))
 		return 1;
-	return is_compared(p) && (!aliases[alias].numbers || (counted_aliases(p) >> alias & 1));
+	return is_compared(p) && (younger[word].follows == ADDRESSES || (counted_words(p) >> word & 1));
 }
 
-static const struct ink_condition *parse_alias(struct ink_parser *p, size_t alias)
+static const struct ink_condition *parse_younger(struct ink_parser *p, size_t word)
 {
-	const struct ink_number_test *numbers = aliases[alias].numbers;
+	uint32_t at = p->now.at;
 
 	ink_parser_next(p);
-	return numbers ? ink_parse_numbers(p, numbers) : parse_hosts(p, INK_FIELD_HOST);
+	switch (younger[word].follows) {
+	case NUMBERS:
+		return ink_parse_numbers(p, younger[word].numbers);
+	case ADDRESSES:
+		return parse_hosts(p, INK_FIELD_HOST);
+	default:
+		return ink_parse_queue(p, at);
+	}
 }
 
 static const struct ink_condition *parse_let_name(struct ink_parser *p)
 {
-	size_t alias = alias_of(p->text, &p->now);
+	size_t word = younger_at(p->text, &p->now);
 	const struct ink_let *let;
 
-	if (alias < COUNT(aliases) && !is_taken(p, alias))
-		return parse_alias(p, alias);
+	if (word < COUNT(younger) && !is_taken(p, word))
+		return parse_younger(p, word);
 	if (is_compared(p))
 		return parse_counter(p);
 	let = ink_let_named(p, &p->now);

@@ -164,6 +164,9 @@ static int has_one_value(enum ink_field field)
 	case INK_FIELD_FROM_HIGH:
 	case INK_FIELD_RTP_TYPE:
 	case INK_FIELD_PICTURE:
+	case INK_FIELD_QUEUE_PACKETS:
+	case INK_FIELD_QUEUE_BYTES:
+	case INK_FIELD_QUEUE_TIME:
 		return 1;
 	default:
 		return 0;

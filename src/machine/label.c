@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/rate.h"
 #include "base/utf8.h"
 
 /* Characters in a line of a label: four labels beside each other fit 800 pixels, the width of a README. */
@@ -206,6 +207,35 @@ static void put_tells(struct lines *l, const struct ink_deed *d)
 	}
 }
 
+static void put_limit(struct lines *l, const struct ink_limit *limit)
+{
+	char text[INK_RATE_TEXT];
+
+	ink_rate_show(limit->rate, text);
+	put_action(l, "limit", text);
+	if (limit->each_flow)
+		put_words(l, "each flow");
+	snprintf(text, sizeof text, "burst %u", limit->burst);
+	if (limit->burst != ink_limit_burst(limit->rate))
+		put_words(l, text);
+}
+
+/* What needs the kernel to be done, besides marks. */
+static void put_enforced(struct lines *l, const struct ink_machine *m, const struct ink_deed *d)
+{
+	const struct ink_action_more *more = d->more ? &d->more->out : NULL;
+	char text[24];
+
+	if (more && more->prioritizes == INK_CLASS)
+		snprintf(text, sizeof text, "%x:%x", more->priority >> 16, more->priority & 0xffff);
+	else if (more)
+		snprintf(text, sizeof text, "%u", more->priority);
+	if (more && more->prioritizes)
+		put_action(l, more->prioritizes == INK_CLASS ? "class" : "priority", text);
+	if (more && more->limit)
+		put_limit(l, &m->limits[more->limit - 1]);
+}
+
 static void put_actions(struct lines *l, const struct ink_machine *m, const struct ink_deed *d)
 {
 	const struct ink_action *a = &d->action;
@@ -222,6 +252,7 @@ static void put_actions(struct lines *l, const struct ink_machine *m, const stru
 		put_action(l, "mark", number);
 	if (a->saves)
 		put_action(l, "save", "");
+	put_enforced(l, m, d);
 	put_tells(l, d);
 }
 

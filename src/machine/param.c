@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Parameters: "param doors = 10" names a number, a time or a share, which the caller of the compiler may set.
+ * Parameters: "param doors = 10" names a value, which the caller of the compiler may set.
  *
  * A parameter stands where its value could: value.c reads its characters in place of the token's. So it has no type
  * of its own, and a value that does not fit is reported where it is used, which is where its range is known.
@@ -47,8 +47,8 @@ static int set(struct ink_parser *p, struct ink_param *param)
 	param->value = NULL;
 	if (!ink_is_value(value, strlen(value))) {
 		ink_text_error(p->text, param->at,
-			       "'%s' is set to '%.40s', which is no number, time or share", param->name,
-			       value);
+			       "'%s' is set to '%.40s', which is no number, time, share, rate or class",
+			       param->name, value);
 		return -1;
 	}
 	param->set = 1;
@@ -59,11 +59,14 @@ static int set(struct ink_parser *p, struct ink_param *param)
 static int parse_value(struct ink_parser *p, struct ink_param *param)
 {
 	const char *written = p->text->bytes + p->now.at;
+	struct ink_token class;
 
+	if (ink_parser_sees_class(p, &class))
+		p->now = class;
 	if (p->now.kind != TOKEN_NUMBER)
-		return ink_parser_expected(p, "a number, a time or a share");
+		return ink_parser_expected(p, "a number, a time, a share, a rate or a class");
 	if (!ink_is_value(written, p->now.length)) {
-		ink_text_error(p->text, p->now.at, "'%.*s' is no number, time or share",
+		ink_text_error(p->text, p->now.at, "'%.*s' is no number, time, share, rate or class",
 			       (int)(p->now.length < 40 ? p->now.length : 40), written);
 		return -1;
 	}

@@ -46,6 +46,9 @@ int ink_parser_expected(struct ink_parser *p, const char *expected);
 struct ink_suggest ink_parser_near(const struct ink_parser *p);
 int ink_parser_expected_near(struct ink_parser *p, const char *expected, const struct ink_suggest *near);
 
+/* A place as "file:line:column", for errors that appear when the text is gone; NULL without memory. */
+const char *ink_parser_place(struct ink_parser *p, uint32_t at);
+
 /* Complains that something was given before, at `first`. -1. */
 int ink_parser_twice(struct ink_parser *p, uint32_t at, const char *what, uint32_t first);
 
@@ -72,16 +75,22 @@ void ink_offer_params(const struct ink_parser *p, struct ink_suggest *near);
 /* Are this filter and all before it short enough for libpcap? 0, or -1 after a complaint. */
 int ink_check_filter_length(struct ink_parser *p, uint32_t at, const struct ink_test *test);
 
+/* Begins the "1:2a" of a class here? It is several tokens of the language; `class` is all of it. */
+int ink_parser_sees_class(const struct ink_parser *p, struct ink_token *class);
+
 /* Complains that a value was expected, with a hint at a parameter that may be meant. -1. */
 int ink_parser_expected_value(struct ink_parser *p, const char *expected);
 
-/* Is it a number, a time or a share? */
+/* Is it a number, a time, a share, a rate or a class? */
 int ink_is_value(const char *bytes, size_t length);
 
 int ink_parse_name(struct ink_parser *p, const char *what, struct ink_name **name);
 int ink_parse_number(struct ink_parser *p, const char *what, uint64_t *number);
 int ink_parse_share(struct ink_parser *p, double *share);
 int ink_parse_time(struct ink_parser *p, uint64_t *nanoseconds);
+int ink_parse_number_or_time(struct ink_parser *p, const char *what, uint64_t *value, int *is_time);
+int ink_parse_rate(struct ink_parser *p, uint64_t *rate); /* bits a second */
+int ink_parse_class(struct ink_parser *p, uint32_t *class);
 int ink_parse_string(struct ink_parser *p, const char *what, const char **bytes, unsigned *length);
 int ink_parse_prefix(struct ink_parser *p, struct ink_prefix *prefix);
 
@@ -100,6 +109,12 @@ const struct ink_condition *ink_parse_numbers(struct ink_parser *p, const struct
 /* The test whether a field is in one of these ranges. */
 const struct ink_condition *ink_range_test(struct ink_parser *p, enum ink_field field,
 					   const struct ink_range *ranges, unsigned n);
+
+/* The numbers up to `most` for which the comparison holds, as at most two ranges. */
+unsigned ink_compare_ranges(enum ink_compare compare, uint64_t number, uint64_t most, struct ink_range r[2]);
+
+/* After "queue", which stands at `at`. */
+const struct ink_condition *ink_parse_queue(struct ink_parser *p, uint32_t at);
 
 /* 1: a sign of comparison was read; 0: there is none. */
 int ink_parse_compare(struct ink_parser *p, enum ink_compare *compare);
@@ -128,6 +143,13 @@ struct ink_state *ink_state_named(struct ink_parser *p, struct ink_name *name, u
 
 /* After "report": its text, and what may follow it. */
 int ink_parse_report(struct ink_parser *p, const struct ink_written_row *row, struct ink_deed *d);
+
+/* After "priority", "class" and "limit", which stand at `at`. */
+int ink_parse_priority(struct ink_parser *p, struct ink_deed *d, enum ink_priority kind, uint32_t at);
+int ink_parse_limit(struct ink_parser *p, struct ink_deed *d, uint32_t at);
+
+/* Where a row leaves, it has the priority and the limit that it has elsewhere, unless it has others. */
+void ink_take_priority(struct ink_more *leaving, const struct ink_more *also);
 
 /* What an action does besides struct ink_action; NULL without memory. */
 struct ink_more *ink_deed_more(struct ink_parser *p, struct ink_deed *d);

@@ -82,8 +82,7 @@ int ink_parse_compare(struct ink_parser *p, enum ink_compare *compare)
 	return 0;
 }
 
-/* The numbers up to `most` for which the comparison holds, as at most two ranges. */
-static unsigned ranges_of(enum ink_compare compare, uint64_t number, uint64_t most, struct ink_range r[2])
+unsigned ink_compare_ranges(enum ink_compare compare, uint64_t number, uint64_t most, struct ink_range r[2])
 {
 	unsigned n = 0;
 
@@ -112,7 +111,7 @@ static const struct ink_condition *parse_compared(struct ink_parser *p, const st
 		return NULL;
 	if (parse_limited(p, t, &number))
 		return NULL;
-	n = ranges_of(compare, number, t->most, ranges);
+	n = ink_compare_ranges(compare, number, t->most, ranges);
 	if (n)
 		return ink_range_test(p, t->field, ranges, n);
 	ink_text_error(p->text, at, "no value satisfies this: '%s' is 0 to %llu", t->word,

@@ -24,6 +24,7 @@ enum {
 	INK_COUNTERS_MAX = 64,
 	INK_LETS_MAX = 4096,
 	INK_PARAMS_MAX = 256,       /* of a file */
+	INK_LIMITS_MAX = 64,        /* different ones; each is a bucket, or one for each flow */
 	INK_STEPS_OF_PACKET = 1024, /* that rows may tell other machines to make, for one packet */
 
 	INK_DEPTH_MAX = 1000, /* conditions joined in one; bounds recursion */
@@ -72,8 +73,8 @@ struct ink_test {
 	unsigned n_ranges, n_prefixes, length;
 	const struct ink_range *ranges; /* sorted, apart from each other */
 	const struct ink_prefix *prefixes;
-	const char *bytes;  /* INK_FIELD_BEGINS, INK_FIELD_FILTER; a 0 behind them */
-	const char *place;  /* INK_FIELD_FILTER: "file:line:column", for errors when the link is known */
+	const char *bytes; /* INK_FIELD_BEGINS, INK_FIELD_FILTER; a 0 behind them */
+	const char *place; /* filters, queues: "file:line:column", for errors when it is known what runs it */
 	uint64_t threshold; /* INK_FIELD_CHANCE: of 2^64; UINT64_MAX: always. Its number is in length */
 	struct ink_against against; /* INK_FIELD_COUNTER */
 };
@@ -165,6 +166,7 @@ struct ink_more {
 	struct ink_action_more out; /* its tells are made when all machines are known */
 	struct ink_written_tell **tells;
 	unsigned n_tells;
+	uint32_t priority_at, limit_at; /* where they are written, if it has them */
 };
 
 struct ink_deed {
@@ -181,6 +183,9 @@ enum ink_packet_action {
 	INK_DOES_DROP,
 	INK_DOES_PASS,
 	INK_DOES_MARK,
+	INK_DOES_PRIORITY,
+	INK_DOES_CLASS,
+	INK_DOES_LIMIT,
 	INK_DOES_SAVE,
 	INK_DOES_NEW_INITIATOR,
 	INK_DOES_TELL,
@@ -304,6 +309,8 @@ struct ink_machine {
 	unsigned n_expendables;
 	struct ink_named *counters;
 	unsigned n_counters;
+	struct ink_limit *limits;
+	unsigned n_limits;
 
 	/* compiled */
 	struct ink_decision decision;
@@ -311,7 +318,7 @@ struct ink_machine {
 	uint8_t *event_sides; /* 1, or 2: from the low end, from the high end */
 	int all_sides;        /* every event has 2 */
 	unsigned tails;       /* 1, or INK_TAILS: compiled events for each side */
-	int one_by_one;       /* classifying needs the state or the counters: no batches */
+	int one_by_one;       /* classifying needs the state, the counters or the queue: no batches */
 	uint8_t *tail_of;     /* compiled states: what they remember */
 };
 
@@ -390,6 +397,12 @@ int ink_compile(struct ink_machine *m, struct ink_text *text);
 
 /* Warns of states that no flow reaches or leaves, of events and rows without effect, and of names that are hidden. */
 void ink_check_flow(struct ink_machine *m, struct ink_text *text, const uint8_t *happens);
+
+/* Where the machine's first condition about the queue is written, "file:line:column"; NULL: it has none. */
+const char *ink_asks_queue(const struct ink_machine *m);
+
+/* The burst of a limit that is written without one, in bytes. */
+uint32_t ink_limit_burst(uint64_t rate);
 
 /* Offers the words that conditions are made of. */
 void ink_offer_tests(struct ink_suggest *near);

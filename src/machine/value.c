@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names, numbers, shares, times, strings and addresses, as docs/machine-language.md has them. A parameter stands for its value. */
+/* Names, numbers, shares, times, rates, classes, strings and addresses, as docs/machine-language.md has them. A parameter stands for its value. */
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rate.h"
 #include "machine/parse.h"
 
 /* ------------------------------------------------------------------ tokens */
@@ -75,6 +77,19 @@ int ink_parser_expected_near(struct ink_parser *p, const char *expected, const s
 int ink_parser_expected(struct ink_parser *p, const char *expected)
 {
 	return ink_parser_expected_near(p, expected, NULL);
+}
+
+/* The text is gone when errors appear that depend on where the machine runs. */
+const char *ink_parser_place(struct ink_parser *p, uint32_t at)
+{
+	enum { MOST = 250 }; /* of a long path, its end */
+	const char *file = p->text->file;
+	size_t length = strlen(file);
+	char place[MOST + 32];
+	int n = snprintf(place, sizeof place, "%s:%u:%u", file + (length > MOST ? length - MOST : 0),
+			 ink_text_line(p->text, at), ink_text_column(p->text, at));
+
+	return ink_arena_string(p->m->arena, place, (size_t)n);
 }
 
 int ink_parser_twice(struct ink_parser *p, uint32_t at, const char *what, uint32_t first)
@@ -227,32 +242,18 @@ int ink_parse_number(struct ink_parser *p, const char *what, uint64_t *number)
 	return 0;
 }
 
-/* Digits with at most one decimal point, and the rest of the token. */
-static double decimal(const char *text, const char **rest)
-{
-	double value = 0, place = 1;
-
-	for (; *text >= '0' && *text <= '9'; text++)
-		value = value * 10 + (*text - '0');
-	if (*text == '.')
-		for (text++; *text >= '0' && *text <= '9'; text++)
-			value += (*text - '0') * (place /= 10);
-	*rest = text;
-	return value;
-}
-
 /* 0; -EINVAL: it is none; -ERANGE: it is not 0 to 1. */
 static int share_of(const char *text, double *share)
 {
 	const char *rest;
 	double whole = 1;
 
-	*share = decimal(text, &rest);
+	*share = ink_decimal(text, &rest);
 	if (*rest == '%') {
 		whole = 100;
 		rest++;
 	} else if (*rest == '/') {
-		whole = decimal(rest + 1, &rest);
+		whole = ink_decimal(rest + 1, &rest);
 	}
 	if (*rest || !text[0])
 		return -EINVAL;
@@ -296,7 +297,7 @@ static int time_of(const char *text, uint64_t *nanoseconds)
 {
 	static const double ten_years = 3652 * 86400e9;
 	const char *rest;
-	double value = decimal(text, &rest), unit = unit_of(rest);
+	double value = ink_decimal(text, &rest), unit = unit_of(rest);
 
 	if (unit <= 0)
 		return -EINVAL;
@@ -323,18 +324,33 @@ int ink_parse_time(struct ink_parser *p, uint64_t *nanoseconds)
 	return 0;
 }
 
-int ink_is_value(const char *bytes, size_t length)
+int ink_parse_rate(struct ink_parser *p, uint64_t *rate)
 {
 	char text[DIGITS_MOST];
-	uint64_t whole;
-	double share;
+	int error;
 
-	plain(bytes, length, text);
-	return text[0] >= '0' && text[0] <= '9' &&
-	       (!whole_of(text, &whole) || !share_of(text, &share) || !time_of(text, &whole));
+	if (find_value(p, "a rate such as 500kbit, 1mbit, 1.5gbit", text))
+		return -1;
+	error = ink_rate_read(text, rate);
+	if (error == -EINVAL)
+		return no_number(p, "a rate (500kbit, 1mbit, 1.5gbit)");
+	if (error)
+		return ink_parser_misfit(p, p->now.at, "rates are 1kbit to 1tbit");
+	ink_parser_next(p);
+	return 0;
 }
 
-/* ---------------------------------------------------------------- strings */
+int ink_parse_number_or_time(struct ink_parser *p, const char *what, uint64_t *value, int *is_time)
+{
+	char text[DIGITS_MOST];
+
+	if (find_value(p, what, text))
+		return -1;
+	*is_time = time_of(text, value) != -EINVAL;
+	return *is_time ? ink_parse_time(p, value) : ink_parse_number(p, what, value);
+}
+
+/* ---------------------------------------------------------------- classes */
 
 static int hex_of(char c)
 {
@@ -343,6 +359,65 @@ static int hex_of(char c)
 	c |= 32;
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
+
+/* Up to four hexadecimal digits. 0: there are none, or more. */
+static int part_of(const char **text, uint32_t *part)
+{
+	unsigned n = 0;
+
+	for (*part = 0; isxdigit((unsigned char)**text) && n <= 4; n++, ++*text)
+		*part = *part << 4 | (uint32_t)hex_of(**text);
+	return n > 0 && n <= 4;
+}
+
+/* "1:2a": what tc calls major and minor. 0, or -EINVAL. */
+static int class_of(const char *text, uint32_t *class)
+{
+	uint32_t major, minor;
+
+	if (!part_of(&text, &major) || *text++ != ':' || !part_of(&text, &minor) || *text || !major)
+		return -EINVAL;
+	*class = major << 16 | minor;
+	return 0;
+}
+
+int ink_parser_sees_class(const struct ink_parser *p, struct ink_token *class)
+{
+	*class = ink_token_address(p->text, p->now.at);
+	return class->kind != TOKEN_END && memchr(p->text->bytes + class->at, ':', class->length) != NULL;
+}
+
+int ink_parse_class(struct ink_parser *p, uint32_t *class)
+{
+	char text[DIGITS_MOST];
+	struct ink_token token;
+
+	if (ink_parser_sees_class(p, &token))
+		p->now = token;
+	if (find_value(p, "a class such as 1:10", text))
+		return -1;
+	if (class_of(text, class))
+		return no_number(p, "a class (1:10, as tc writes it: hexadecimal, 1:0 to ffff:ffff)");
+	ink_parser_next(p);
+	return 0;
+}
+
+int ink_is_value(const char *bytes, size_t length)
+{
+	char text[DIGITS_MOST];
+	uint64_t whole;
+	uint32_t class;
+	double share;
+
+	plain(bytes, length, text);
+	if (!class_of(text, &class))
+		return 1;
+	return text[0] >= '0' && text[0] <= '9' &&
+	       (!whole_of(text, &whole) || !share_of(text, &share) || !time_of(text, &whole) ||
+		!ink_rate_read(text, &whole));
+}
+
+/* ---------------------------------------------------------------- strings */
 
 /* The character of an escape, and the length of the escape; 0: there is no such escape. */
 static unsigned escape(const char *text, unsigned left, char *c)

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * "queue > 50 packets", "queue > 64k bytes", "queue > 20ms": what waits where the packet leaves, before it joins.
+ *
+ * Each unit is a field of its own, whose values are 32 bits wide: packets, bytes, and microseconds.
+ */
+#include <string.h>
+
+#include "machine/parse.h"
+
+#define LONGEST 3600000000000ull /* ns; in microseconds it fits 32 bits */
+
+enum { NS_OF_TIME = 1000 }; /* in a unit of INK_FIELD_QUEUE_TIME */
+
+struct amount {
+	enum ink_field field;
+	uint64_t value;
+};
+
+static const char expected[] = "'packets' or 'bytes' (or a time: 'queue > 20ms')";
+
+/* The unit of a number. It is missing where a state of such a name begins a line. */
+static int parse_unit(struct ink_parser *p, enum ink_field *field)
+{
+	struct ink_suggest near = ink_parser_near(p);
+
+	*field = INK_FIELD_QUEUE_PACKETS;
+	if (ink_parser_begins_states(p))
+		return ink_parser_expected(p, expected);
+	if (ink_parser_takes(p, "packets") || ink_parser_takes(p, "packet"))
+		return 0;
+	*field = INK_FIELD_QUEUE_BYTES;
+	if (ink_parser_takes(p, "bytes") || ink_parser_takes(p, "byte"))
+		return 0;
+	ink_suggest_offer(&near, "packets");
+	ink_suggest_offer(&near, "bytes");
+	return ink_parser_expected_near(p, expected, &near);
+}
+
+static int parse_amount(struct ink_parser *p, struct amount *a)
+{
+	uint32_t at = p->now.at;
+	int is_time;
+
+	if (ink_parse_number_or_time(p, "an amount such as '50 packets', '64k bytes' or '20ms'", &a->value,
+				     &is_time))
+		return -1;
+	if (is_time && a->value > LONGEST)
+		return ink_parser_misfit(p, at, "a queue's time is 1ms to 1h");
+	if (!is_time && a->value > UINT32_MAX)
+		return ink_parser_misfit(p, at, "'queue' is 0 to %u", UINT32_MAX);
+	if (!is_time)
+		return parse_unit(p, &a->field);
+	a->field = INK_FIELD_QUEUE_TIME;
+	a->value /= NS_OF_TIME;
+	return 0;
+}
+
+/* Equal tests are one: the place of the first is reported. */
+static const struct ink_condition *test_at(struct ink_parser *p, uint32_t at, const struct ink_range *ranges,
+					   unsigned n, enum ink_field field)
+{
+	struct ink_range *copy = ink_arena_get(p->m->arena, n * sizeof *copy);
+	struct ink_test test = {.field = field, .ranges = copy, .n_ranges = n};
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, ranges, n * sizeof *copy);
+	if (ink_find_test(p->m, &test) == p->m->n_tests && !(test.place = ink_parser_place(p, at)))
+		return NULL;
+	return ink_condition_test(p, &test);
+}
+
+const struct ink_condition *ink_parse_queue(struct ink_parser *p, uint32_t at)
+{
+	struct ink_range ranges[2];
+	enum ink_compare compare;
+	struct amount amount;
+	unsigned n;
+
+	if (ink_parser_foreign(p))
+		return NULL;
+	if (!ink_parse_compare(p, &compare))
+		return ink_parser_expected(p, "a comparison such as 'queue > 50 packets'"), NULL;
+	if (ink_parser_foreign(p) || parse_amount(p, &amount))
+		return NULL;
+	n = ink_compare_ranges(compare, amount.value, UINT32_MAX, ranges);
+	if (n)
+		return test_at(p, at, ranges, n, amount.field);
+	ink_text_error(p->text, at, "no value satisfies this: a queue has 0 or more");
+	return NULL;
+}
