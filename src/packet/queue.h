@@ -22,7 +22,12 @@
 
 #define INK_QUEUE_MOST 1000000000ull /* ns of waiting */
 
-enum { INK_PACE_SHIFT = 20, INK_QUEUE_MEAN_SHIFT = 4 };
+enum {
+	INK_PACE_SHIFT = 20,
+	INK_QUEUE_MEAN_SHIFT = 4,
+	INK_FLOW_BUCKETS_BITS = 12,
+	INK_FLOW_BUCKETS = 1 << INK_FLOW_BUCKETS_BITS, /* of a limit for each flow: 32 KiB */
+};
 
 /* ns for a byte, in units of 2^-20: a shift and a product instead of a division for each packet. */
 static inline uint64_t ink_pace(uint64_t bits_per_second)
@@ -46,12 +51,16 @@ static inline uint64_t ink_queue_wait(uint64_t empty, uint64_t now)
 	return empty > now ? empty - now : 0;
 }
 
-/* `empty` after a packet that takes `cost` ns; as it was if the packet finds no room. */
+/* Does a packet that takes `cost` ns find no room? */
+static inline int ink_queue_is_full(uint64_t empty, uint64_t now, uint64_t cost)
+{
+	return ink_queue_wait(empty, now) + cost > INK_QUEUE_MOST;
+}
+
+/* `empty` after such a packet; as it was if the packet finds no room. */
 static inline uint64_t ink_queue_join(uint64_t empty, uint64_t now, uint64_t cost)
 {
-	uint64_t wait = ink_queue_wait(empty, now);
-
-	return wait + cost > INK_QUEUE_MOST ? empty : now + wait + cost;
+	return ink_queue_is_full(empty, now, cost) ? empty : now + ink_queue_wait(empty, now) + cost;
 }
 
 /*
@@ -63,6 +72,18 @@ static inline int ink_bucket_passes(uint64_t empty, uint64_t now, uint64_t cost,
 	uint64_t need = cost < burst ? cost : burst;
 
 	return ink_queue_wait(empty, now) + need <= burst;
+}
+
+/* `empty` after a packet that passes. Slow buckets hold more than INK_QUEUE_MOST: 16 KiB at 1 kbit/s are 131 s. */
+static inline uint64_t ink_bucket_join(uint64_t empty, uint64_t now, uint64_t cost)
+{
+	return now + ink_queue_wait(empty, now) + cost;
+}
+
+/* Of a limit for each flow, the bucket of the flow with this id: the same here and in the kernel. */
+static inline uint32_t ink_bucket_of(uint64_t id)
+{
+	return (uint32_t)(id >> (64 - INK_FLOW_BUCKETS_BITS));
 }
 
 /* The burst of a bucket in ns; up to 2^31 bytes. */
