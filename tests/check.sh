@@ -103,7 +103,7 @@ each exits <<'table'
 0 "step7" | draw --set doors=7 p.fsm
 1 no param 'dors' to set; did you mean 'doors'? | check p.fsm --set dors=5
 1 p.fsm:7:8: error: a repeat has 1 to 255 states; 'doors' is set to 256 | check p.fsm --set doors=256
-1 'pause' is set to 'soon', which is no number, time, share, rate or class | draw p.fsm --set pause=soon
+1 'pause' is set to 'soon', which is no number, time, share, rate, amount or class | draw p.fsm --set pause=soon
 1 no param 'doors' to set: the machine has none | check tcp --set doors=5
 1 no param 'doors' to set | run tcp -r nowhere.pcap --set doors=5
 1 nowhere.pcap | run p.fsm -r nowhere.pcap --set doors=5

@@ -60,11 +60,11 @@ TEST_THAT(settings_that_do_not_fit_are_told)
 	} cases[] = {
 		{{"lwo", "1"}, 1, 1, "no param 'lwo' to set; did you mean 'low'?"},
 		{{"", "1"}, 1, 1, "no param '' to set"},
-		{{"low", ""}, 3, 7, "'low' is set to '', which is no number, time, share, rate or class"},
+		{{"low", ""}, 3, 7, "'low' is set to '', which is no number, time, share, rate, amount or class"},
 		{{"low", "1 2"},
 		 3,
 		 7,
-		 "'low' is set to '1 2', which is no number, time, share, rate or class"},
+		 "'low' is set to '1 2', which is no number, time, share, rate, amount or class"},
 		{{"low", "-1"}, 3, 7, "'low' is set to '-1'"},
 		{{"low", "x"}, 3, 7, "'low' is set to 'x'"},
 		{{"low", "70000"}, 8, 17, "'port' is 0 to 65535; 'low' is set to 70000"},
@@ -84,6 +84,42 @@ TEST_THAT(settings_that_do_not_fit_are_told)
 			fail_msg("case %u: expected %u:%u '%s', got %s", i, cases[i].line, cases[i].column,
 				 cases[i].words, n_told ? told[0].shown : "nothing");
 	}
+}
+
+/* A queue's amount as a parameter, and written out. */
+static void assert_amount(const char *param, const char *set, const char *written)
+{
+	char with[200], without[200];
+	const struct ink_setting settings[] = {{"many", set}};
+	struct ink_machine *m, *same;
+
+	snprintf(with, sizeof with, HEAD "param many = %s\nevent lots = queue > many and queue < 1h\n", param);
+	snprintf(without, sizeof without, HEAD "event lots = queue > %s and queue < 1h\n", written);
+	m = make_with(with, settings, set != NULL);
+	same = made(without);
+	if (!m)
+		fail_msg("%s set to %s: %s", param, set ? set : "nothing", told[0].shown);
+	assert_same_rules(m, same);
+	ink_machine_free(m);
+	ink_machine_free(same);
+}
+
+TEST_THAT(an_amount_of_a_queue_can_be_a_parameter_with_its_unit)
+{
+	assert_amount("50 packets", NULL, "50 packets");
+	assert_amount("64k bytes", NULL, "64000 bytes");
+	assert_amount("1_000  packet", NULL, "1000 packets");
+	assert_amount("20ms", NULL, "20ms");
+}
+
+TEST_THAT(a_setting_without_a_unit_has_that_of_the_parameter)
+{
+	assert_amount("50 packets", "100", "100 packets");
+	assert_amount("50 packets", "0x10", "16 packets");
+	assert_amount("64k bytes", "5k", "5000 bytes");
+	assert_amount("50 packets", "5k bytes", "5000 bytes");
+	assert_amount("50 packets", "1.5s", "1500ms");
+	assert_amount("20ms", "7 packets", "7 packets");
 }
 
 TEST_THAT(a_machine_without_parameters_takes_no_settings)
@@ -108,8 +144,8 @@ TEST_THAT(mistakes_about_parameters_are_told_with_their_place)
 {
 	assert_error("param ^7 = 1", "expected the parameter's name");
 	assert_error("param n ^7", "expected '=', found '7'");
-	assert_error("param n = ^x", "expected a number, a time, a share, a rate or a class");
-	assert_error("param n = ^12x", "'12x' is no number, time, share, rate or class");
+	assert_error("param n = ^x", "expected a number, a time, a share, a rate, an amount or a class");
+	assert_error("param n = ^12x", "'12x' is no number, time, share, rate, amount or class");
 	assert_error("param n = 1\nparam ^n = 2", "n was already given in line 6");
 	assert_error("param doors = 5\nevent f = port ^dorrs", "found 'dorrs'; did you mean 'doors'?");
 	assert_error("param doors = 5\nrepeat ^dors s : e", "found 'dors'; did you mean 'doors'?");

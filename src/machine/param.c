@@ -5,6 +5,7 @@
  * A parameter stands where its value could: value.c reads its characters in place of the token's. So it has no type
  * of its own, and a value that does not fit is reported where it is used, which is where its range is known.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "machine/parse.h"
@@ -37,23 +38,54 @@ static const char *setting_of(const struct ink_parser *p, const char *name)
 	return NULL;
 }
 
+static const char *joined(struct ink_parser *p, const char *number, size_t length, const char *unit)
+{
+	char text[64];
+	int n = snprintf(text, sizeof text, "%.*s%s", (int)length, number, unit);
+
+	return ink_arena_string(p->m->arena, text, (size_t)n);
+}
+
+/* A number alone has the unit that is written: "congested=100" means packets where "50 packets" stands. */
+static const char *value_set(struct ink_parser *p, const char *written, const char *value)
+{
+	const char *unit = ink_unit_in(written);
+	size_t length = strlen(value);
+
+	if (unit && ink_is_whole(value, length))
+		return joined(p, value, length, unit);
+	return ink_arena_string(p->m->arena, value, length);
+}
+
 /* Takes the caller's value in place of the written one. */
 static int set(struct ink_parser *p, struct ink_param *param)
 {
-	const char *value = setting_of(p, param->name);
+	const char *value = setting_of(p, param->name), *written = param->value;
 
 	if (!value)
 		return 0;
 	param->value = NULL;
 	if (!ink_is_value(value, strlen(value))) {
 		ink_text_error(p->text, param->at,
-			       "'%s' is set to '%.40s', which is no number, time, share, rate or class",
+			       "'%s' is set to '%.40s', which is no number, time, share, rate, amount or class",
 			       param->name, value);
 		return -1;
 	}
 	param->set = 1;
-	param->value = ink_arena_string(p->m->arena, value, strlen(value));
+	param->value = value_set(p, written, value);
 	return param->value ? 0 : -1;
+}
+
+/* "50", and "packets" if that follows. */
+static const char *written_value(struct ink_parser *p)
+{
+	const char *number = p->text->bytes + p->now.at;
+	size_t length = p->now.length;
+	enum ink_unit_of unit;
+
+	ink_parser_next(p);
+	unit = ink_is_whole(number, length) ? ink_parser_takes_unit(p) : INK_OF_NOTHING;
+	return joined(p, number, length, unit == INK_OF_PACKETS ? " packets" : unit ? " bytes" : "");
 }
 
 static int parse_value(struct ink_parser *p, struct ink_param *param)
@@ -64,14 +96,13 @@ static int parse_value(struct ink_parser *p, struct ink_param *param)
 	if (ink_parser_sees_class(p, &class))
 		p->now = class;
 	if (p->now.kind != TOKEN_NUMBER)
-		return ink_parser_expected(p, "a number, a time, a share, a rate or a class");
+		return ink_parser_expected(p, "a number, a time, a share, a rate, an amount or a class");
 	if (!ink_is_value(written, p->now.length)) {
-		ink_text_error(p->text, p->now.at, "'%.*s' is no number, time, share, rate or class",
+		ink_text_error(p->text, p->now.at, "'%.*s' is no number, time, share, rate, amount or class",
 			       (int)(p->now.length < 40 ? p->now.length : 40), written);
 		return -1;
 	}
-	param->value = ink_arena_string(p->m->arena, written, p->now.length);
-	ink_parser_next(p);
+	param->value = written_value(p);
 	return param->value ? set(p, param) : -1;
 }
 

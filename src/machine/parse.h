@@ -81,14 +81,26 @@ int ink_parser_sees_class(const struct ink_parser *p, struct ink_token *class);
 /* Complains that a value was expected, with a hint at a parameter that may be meant. -1. */
 int ink_parser_expected_value(struct ink_parser *p, const char *expected);
 
-/* Is it a number, a time, a share, a rate or a class? */
+/* Is it a number, a time, a share, a rate, an amount or a class? */
 int ink_is_value(const char *bytes, size_t length);
+int ink_is_whole(const char *bytes, size_t length); /* a number */
+
+/* The unit of a queue's amount. */
+enum ink_unit_of { INK_OF_NOTHING, INK_OF_PACKETS, INK_OF_BYTES, INK_OF_TIME };
+
+/* A time, or a number, which has its unit if it is a parameter's that has one: else INK_OF_NOTHING. */
+int ink_parse_amount(struct ink_parser *p, const char *what, uint64_t *value, enum ink_unit_of *unit);
+
+/* Goes on behind "packets" or "bytes". */
+enum ink_unit_of ink_parser_takes_unit(struct ink_parser *p);
+
+/* The " packets" in "50 packets"; NULL: there is no unit. */
+const char *ink_unit_in(const char *value);
 
 int ink_parse_name(struct ink_parser *p, const char *what, struct ink_name **name);
 int ink_parse_number(struct ink_parser *p, const char *what, uint64_t *number);
 int ink_parse_share(struct ink_parser *p, double *share);
 int ink_parse_time(struct ink_parser *p, uint64_t *nanoseconds);
-int ink_parse_number_or_time(struct ink_parser *p, const char *what, uint64_t *value, int *is_time);
 int ink_parse_rate(struct ink_parser *p, uint64_t *rate); /* bits a second */
 int ink_parse_class(struct ink_parser *p, uint32_t *class);
 int ink_parse_string(struct ink_parser *p, const char *what, const char **bytes, unsigned *length);

@@ -19,19 +19,15 @@ struct amount {
 
 static const char expected[] = "'packets' or 'bytes' (or a time: 'queue > 20ms')";
 
-/* The unit of a number. It is missing where a state of such a name begins a line. */
-static int parse_unit(struct ink_parser *p, enum ink_field *field)
+static int parse_unit(struct ink_parser *p, enum ink_unit_of *unit)
 {
 	struct ink_suggest near = ink_parser_near(p);
 
-	*field = INK_FIELD_QUEUE_PACKETS;
+	*unit = ink_parser_takes_unit(p);
+	if (*unit)
+		return 0;
 	if (ink_parser_begins_states(p))
 		return ink_parser_expected(p, expected);
-	if (ink_parser_takes(p, "packets") || ink_parser_takes(p, "packet"))
-		return 0;
-	*field = INK_FIELD_QUEUE_BYTES;
-	if (ink_parser_takes(p, "bytes") || ink_parser_takes(p, "byte"))
-		return 0;
 	ink_suggest_offer(&near, "packets");
 	ink_suggest_offer(&near, "bytes");
 	return ink_parser_expected_near(p, expected, &near);
@@ -39,20 +35,21 @@ static int parse_unit(struct ink_parser *p, enum ink_field *field)
 
 static int parse_amount(struct ink_parser *p, struct amount *a)
 {
+	enum ink_unit_of unit;
 	uint32_t at = p->now.at;
-	int is_time;
 
-	if (ink_parse_number_or_time(p, "an amount such as '50 packets', '64k bytes' or '20ms'", &a->value,
-				     &is_time))
+	if (ink_parse_amount(p, "an amount such as '50 packets', '64k bytes' or '20ms'", &a->value, &unit))
 		return -1;
-	if (is_time && a->value > LONGEST)
+	if (unit == INK_OF_TIME && a->value > LONGEST)
 		return ink_parser_misfit(p, at, "a queue's time is 1ms to 1h");
-	if (!is_time && a->value > UINT32_MAX)
+	if (unit != INK_OF_TIME && a->value > UINT32_MAX)
 		return ink_parser_misfit(p, at, "'queue' is 0 to %u", UINT32_MAX);
-	if (!is_time)
-		return parse_unit(p, &a->field);
-	a->field = INK_FIELD_QUEUE_TIME;
-	a->value /= NS_OF_TIME;
+	if (!unit && parse_unit(p, &unit))
+		return -1;
+	a->field = unit == INK_OF_TIME	  ? INK_FIELD_QUEUE_TIME
+		   : unit == INK_OF_BYTES ? INK_FIELD_QUEUE_BYTES
+					  : INK_FIELD_QUEUE_PACKETS;
+	a->value /= unit == INK_OF_TIME ? NS_OF_TIME : 1;
 	return 0;
 }
 

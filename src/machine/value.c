@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names, numbers, shares, times, rates, classes, strings and addresses, as docs/machine-language.md has them. A parameter stands for its value. */
+/* Names, numbers, shares, times, rates, amounts, classes, strings and addresses, as docs/machine-language.md has them. A parameter stands for its value. */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
@@ -340,14 +340,91 @@ int ink_parse_rate(struct ink_parser *p, uint64_t *rate)
 	return 0;
 }
 
-int ink_parse_number_or_time(struct ink_parser *p, const char *what, uint64_t *value, int *is_time)
+/* ---------------------------------------------------------------- amounts */
+
+static const struct {
+	const char *word;
+	enum ink_unit_of unit;
+} amount_units[] = {{"packets", INK_OF_PACKETS},
+		    {"packet", INK_OF_PACKETS},
+		    {"bytes", INK_OF_BYTES},
+		    {"byte", INK_OF_BYTES}};
+
+enum { AMOUNT_UNITS = sizeof amount_units / sizeof amount_units[0] };
+
+/* Cuts " packets" or " bytes" off the number before it. */
+static enum ink_unit_of cut_unit(char *text)
+{
+	char *space = strchr(text, ' ');
+	unsigned i = 0;
+
+	if (!space)
+		return INK_OF_NOTHING;
+	while (i < AMOUNT_UNITS && strcmp(space + strspn(space, " "), amount_units[i].word))
+		i++;
+	if (i == AMOUNT_UNITS)
+		return INK_OF_NOTHING;
+	*space = 0;
+	return amount_units[i].unit;
+}
+
+/* A state of such a name may begin a line. */
+enum ink_unit_of ink_parser_takes_unit(struct ink_parser *p)
+{
+	if (ink_parser_begins_states(p))
+		return INK_OF_NOTHING;
+	for (unsigned i = 0; i < AMOUNT_UNITS; i++)
+		if (ink_parser_takes(p, amount_units[i].word))
+			return amount_units[i].unit;
+	return INK_OF_NOTHING;
+}
+
+static int unit_twice(struct ink_parser *p, uint32_t at)
+{
+	return ink_parser_takes_unit(p) ? ink_parser_misfit(p, at, "the unit is there twice") : 0;
+}
+
+/* The number of a parameter that has a unit, too. */
+static int parse_whole_amount(struct ink_parser *p, const char *number, uint64_t *value)
+{
+	uint32_t at = p->now.at;
+
+	if (whole_of(number, value))
+		return ink_parser_misfit(p, at, "a number that large cannot be used");
+	ink_parser_next(p);
+	return unit_twice(p, at);
+}
+
+int ink_parse_amount(struct ink_parser *p, const char *what, uint64_t *value, enum ink_unit_of *unit)
 {
 	char text[DIGITS_MOST];
 
 	if (find_value(p, what, text))
 		return -1;
-	*is_time = time_of(text, value) != -EINVAL;
-	return *is_time ? ink_parse_time(p, value) : ink_parse_number(p, what, value);
+	*unit = cut_unit(text);
+	if (*unit)
+		return parse_whole_amount(p, text, value);
+	if (time_of(text, value) == -EINVAL)
+		return ink_parse_number(p, what, value);
+	*unit = INK_OF_TIME;
+	return ink_parse_time(p, value);
+}
+
+int ink_is_whole(const char *bytes, size_t length)
+{
+	char text[DIGITS_MOST];
+	uint64_t whole;
+
+	plain(bytes, length, text);
+	return !whole_of(text, &whole);
+}
+
+const char *ink_unit_in(const char *value)
+{
+	char text[DIGITS_MOST];
+
+	plain(value, strlen(value), text);
+	return cut_unit(text) ? strchr(value, ' ') : NULL;
 }
 
 /* ---------------------------------------------------------------- classes */
@@ -412,6 +489,8 @@ int ink_is_value(const char *bytes, size_t length)
 	plain(bytes, length, text);
 	if (!class_of(text, &class))
 		return 1;
+	if (cut_unit(text))
+		return text[0] >= '0' && text[0] <= '9' && !whole_of(text, &whole);
 	return text[0] >= '0' && text[0] <= '9' &&
 	       (!whole_of(text, &whole) || !share_of(text, &share) || !time_of(text, &whole) ||
 		!ink_rate_read(text, &whole));
