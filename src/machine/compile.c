@@ -485,7 +485,8 @@ int ink_compile(struct ink_machine *m, struct ink_text *text)
 	m->view.on_timeout = actions_on(m, INK_ON_TIMEOUT);
 	m->view.on_end = actions_on(m, INK_ON_END);
 	m->view.weighs = weighs(m);
-	m->view.queues = ink_asks_queue(m) != NULL;
+	m->view.queue_at = ink_asks_queue(m);
+	m->view.queues = m->view.queue_at != NULL;
 	m->view.limit = m->limits;
 	m->view.limits = m->n_limits;
 	m->one_by_one = m->view.weighs || m->view.queues || m->tails > 1;
