@@ -383,7 +383,8 @@ TEST_THAT(a_tracker_is_made_or_nothing_is_left_of_it)
 	struct ink_track *track;
 
 	EACH_REQUEST(n, track, ink_track_open(&k, &why), why, before);
-	assert_int_equal(given.requests, 12); /* sensor, classifier, 2 maps of ports, tracker, 7 for steps */
+	assert_int_equal(given.requests,
+			 13); /* sensor, classifier, 2 maps of ports, limits, tracker, 7 for steps */
 	fail_never();
 	ink_track_close(track);
 	assert_held(before);

@@ -64,6 +64,8 @@ struct ink_moved {
 	 * table made this step, 2 = only the one beside; the other move is from absent to absent. 0: both.
 	 */
 	int alone;
+	/* Non-zero: the row that the table took has a limit, and that refused the packet; the same of the one beside. */
+	int limited, beside_limited;
 };
 
 struct ink_track_options {
@@ -93,6 +95,12 @@ struct ink_track_options {
 	 */
 	const struct ink_machines *machines;
 	struct ink_table *const *tables, *const *besides, *const *slows;
+	/*
+	 * Bits a second, 1e3 to 1e12, of the queue that packets join where they leave, unless a row drops them or a
+	 * limit refuses them; a second of it is all that can wait. Needed by machines whose conditions look at it
+	 * (view.queues), which makes packets be taken one by one. 0: there is none.
+	 */
+	uint64_t queue_rate;
 };
 
 /*
@@ -101,8 +109,8 @@ struct ink_track_options {
  * The result belongs to the caller: ink_track_close it. NULL with errno: EINVAL
  * (the options contradict themselves; a table's rules are not the machine's; a
  * filter of the machine is invalid on that link; `machine` tells other machines
- * of its set), ENOTSUP (the libraries inkling
- * and inkling-packet have different versions), ENOMEM.
+ * of its set; conditions look at a queue without a rate), ENOTSUP (the libraries
+ * inkling and inkling-packet have different versions), ENOMEM.
  */
 struct ink_track *ink_track_open(const struct ink_track_options *options, struct ink_why *why);
 
@@ -128,7 +136,9 @@ int ink_track_time(struct ink_track *track, uint64_t clock);
  * options.like. Flows keep their states, and counters of the same name keep
  * their values. The old machine is no longer needed; the new one must outlive
  * the tracker. -EINVAL (it was made without `like`, has another key, or needs
- * more states than a table has; a filter is invalid), -ENOMEM: nothing changes.
+ * more states than a table has; a filter is invalid; it looks at a queue and
+ * there is none), -ENOMEM: nothing changes. Limits that both have keep what their
+ * buckets hold.
  */
 int ink_track_exchange(struct ink_track *track, const struct ink_machine *machine, struct ink_why *why);
 
@@ -171,6 +181,22 @@ struct ink_track_stats {
 	uint64_t ticks;              /* passed */
 	uint64_t expired;            /* flows that timed out */
 	uint64_t told;               /* of the steps, those that another machine told */
+	/* Packets of which rows of the table's moves say so; each is counted once, whatever the tracker's user does. */
+	uint64_t dropped; /* by `drop` */
+	uint64_t limited; /* refused by a limit; those that an earlier step drops do not ask it */
+	uint64_t passed, marked;
+	uint64_t prioritized, classed; /* by `priority`, by `class` */
+};
+
+/* The queue of a tracker, which all its machines see. */
+struct ink_queue_stats {
+	size_t size;
+	uint64_t rate;   /* bits a second; 0: there is no queue, and nothing else is counted */
+	uint64_t joined; /* packets; whether a machine looks at them or not */
+	uint64_t bytes;  /* of these, on the wire */
+	uint64_t lost;   /* packets that would have waited for longer than a second: they did not join */
+	uint64_t wait;   /* nanoseconds that those that joined had to wait, all together */
+	uint64_t worst;  /* the longest wait of one */
 };
 
 /* Fills in the stats; stats->size must be set. 0, or -EINVAL: it is no size of the struct; nothing is written. */
@@ -178,6 +204,9 @@ int ink_track_stats(const struct ink_track *track, struct ink_track_stats *stats
 
 /* The same for a machine of the set, by its number; also -EINVAL: there is none. */
 int ink_track_stats_of(const struct ink_track *track, unsigned machine, struct ink_track_stats *stats);
+
+/* Fills in the figures of the queue; stats->size must be set. 0, or -EINVAL as above. */
+int ink_track_queue_stats(const struct ink_track *track, struct ink_queue_stats *stats);
 
 /* ---------------------------------------------------------------- sensing */
 
@@ -204,8 +233,8 @@ struct ink_sensed {
 /*
  * Makes a sensor. The machine remains the caller's and must outlive it. The
  * result belongs to the caller: ink_sensor_close it. NULL with errno as for
- * ink_track_open; also ENOTSUP: the machine's events depend on counters or on
- * states (`remember tail`), so they need a table.
+ * ink_track_open; also ENOTSUP: the machine's events depend on counters, on
+ * states (`remember tail`) or on a queue, so they need a tracker.
  */
 struct ink_sensor *ink_sensor_open(const struct ink_sensor_options *options, struct ink_why *why);
 

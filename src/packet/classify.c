@@ -190,6 +190,12 @@ __attribute__((noinline)) static int holds_rare(const struct ink_classifier *c, 
 		return by_chance(t->test, c->seed, look->sight->number);
 	case INK_FIELD_COUNTER:
 		return counter_compares(&t->test->against, look->sight->counters);
+	case INK_FIELD_QUEUE_PACKETS:
+		return has_value(t, look->sight->waiting.packets);
+	case INK_FIELD_QUEUE_BYTES:
+		return has_value(t, look->sight->waiting.bytes);
+	case INK_FIELD_QUEUE_TIME:
+		return has_value(t, look->sight->waiting.time);
 	case INK_FIELD_FILTER:
 		return ink_filter_match(t->filter, p);
 	default: /* a field that has no case here holds for no packet */

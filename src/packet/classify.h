@@ -14,11 +14,17 @@
 
 struct ink_classifier;
 
+/* What waits where packets leave, before this one joins. */
+struct ink_waiting {
+	uint32_t packets, bytes, time; /* of INK_FIELD_QUEUE_PACKETS, _BYTES and _TIME; saturated */
+};
+
 /* What a test may depend on besides the packet. */
 struct ink_sight {
 	uint64_t number;          /* of the packet, for `chance` */
 	const uint64_t *counters; /* the machine's */
 	unsigned tail;            /* left by the flow's previous packet, if the state remembers it */
+	struct ink_waiting waiting;
 };
 
 /* NULL with errno: EINVAL (a filter is wrong, or impossible on that link), ENOMEM. The machine has to outlive it. */

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #define INK_QUEUE_MOST 1000000000ull /* ns of waiting */
+#define INK_QUEUE_LONGEST 0xfffffu   /* bytes of a packet */
 
 enum {
 	INK_PACE_SHIFT = 20,
@@ -28,6 +29,12 @@ enum {
 	INK_FLOW_BUCKETS_BITS = 12,
 	INK_FLOW_BUCKETS = 1 << INK_FLOW_BUCKETS_BITS, /* of a limit for each flow: 32 KiB */
 };
+
+/* Of a packet that claims to have more, as damaged captures can, these. */
+static inline uint32_t ink_queue_length(uint32_t bytes)
+{
+	return bytes < INK_QUEUE_LONGEST ? bytes : INK_QUEUE_LONGEST;
+}
 
 /* ns for a byte, in units of 2^-20: a shift and a product instead of a division for each packet. */
 static inline uint64_t ink_pace(uint64_t bits_per_second)

@@ -5,8 +5,9 @@
  *     packet --> event, key --> id      a sensor
  *     id, event --> table --> move      a tracker, or a receiver elsewhere
  *
- * A machine whose conditions look at counters or at the tail of the flow's last
- * packet needs the table to find an event, and only a tracker can run it.
+ * A machine whose conditions look at counters, at the tail of the flow's last
+ * packet or at a queue needs what other packets did to find an event, and only a
+ * tracker can run it.
  */
 #include "packet/sensor.h"
 
@@ -123,8 +124,8 @@ static int check(const struct ink_sensor_options *o, struct ink_why *why)
 	if (o->machine->one_by_one)
 		return ink_fail(
 			why, -ENOTSUP,
-			"sensor: the events of machine %s depend on counters or on states: they need a "
-			"table",
+			"sensor: the events of machine %s depend on counters, on states or on a queue: they "
+			"need a tracker",
 			ink_machine_view(o->machine)->name);
 	return 0;
 }

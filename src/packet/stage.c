@@ -12,8 +12,8 @@
  *     moves       m   m m     m m      ink_step_batch
  *
  * A tick that falls due between two packets of a block first flushes the queued
- * steps. If events depend on earlier packets (counters in conditions) or on the
- * state (`remember tail`), packets are processed one by one.
+ * steps. If events depend on earlier packets (counters and queues in conditions) or on
+ * the state (`remember tail`), packets are processed one by one.
  */
 #include "packet/stage.h"
 
@@ -70,6 +70,78 @@ static void count_states(const struct ink_stage *s, uint64_t *counters, const ui
 		count_flows(counters, &s->v->action[on[states]], flows->unsure);
 }
 
+/* ----------------------------------------------------------------- judging */
+
+/* Several steps of a packet can say the same. */
+static void count_once(uint64_t *n, uint64_t *latest, uint64_t number)
+{
+	*n += *latest != number;
+	*latest = number;
+}
+
+static void count_verdict(struct ink_stage *s, const struct ink_action *a, const struct ink_step *step)
+{
+	uint64_t number = s->before + step->place + 1;
+
+	if (a->verdict == INK_DROP)
+		count_once(&s->stats.dropped, &s->judged.dropped, number);
+	if (a->verdict == INK_PASS)
+		count_once(&s->stats.passed, &s->judged.passed, number);
+	if (step->limited)
+		count_once(&s->stats.limited, &s->judged.limited, number);
+	if (a->marks)
+		count_once(&s->stats.marked, &s->judged.marked, number);
+}
+
+static void count_priority(struct ink_stage *s, const struct ink_action_more *more,
+			   const struct ink_step *step)
+{
+	uint64_t number = s->before + step->place + 1;
+
+	if (more->prioritizes == INK_PRIORITY)
+		count_once(&s->stats.prioritized, &s->judged.prioritized, number);
+	if (more->prioritizes == INK_CLASS)
+		count_once(&s->stats.classed, &s->judged.classed, number);
+}
+
+/* A packet that is to be dropped already takes nothing of the limit. */
+static int is_refused(const struct ink_stage *s, const struct ink_lane *l, size_t i, unsigned limit)
+{
+	unsigned place = l->steps[i].place, lane = (unsigned)(l - s->lane);
+	const struct ink_asker asker = {.id = l->ids[i],
+					.now = s->outlet->clock[place],
+					.packet = s->before + place + 1,
+					.bytes = s->block->at[place].wire,
+					.beside = lane != 0};
+
+	return limit && !(s->outlet->dropped[place] >> lane & 1) &&
+	       !ink_limits_pass(s->limits, limit - 1, &asker);
+}
+
+/* A stage without a table beside decides for both lanes. */
+static void drop(const struct ink_stage *s, const struct ink_lane *l, unsigned place)
+{
+	s->outlet->dropped[place] |= (uint8_t)(s->lane[1].table ? 1u << (l - s->lane) : 3);
+}
+
+/* What a step says of its packet. */
+static void judge(struct ink_stage *s, struct ink_lane *l, size_t i)
+{
+	const struct ink_action *a = &s->v->action[l->moves[i].action];
+	const struct ink_action_more *more = &s->v->action_more[l->moves[i].action];
+	struct ink_step *step = &l->steps[i];
+
+	if (a->verdict == INK_DROP)
+		drop(s, l, step->place);
+	step->limited = (uint8_t)is_refused(s, l, i, more->limit);
+	if (step->limited)
+		drop(s, l, step->place);
+	if (l != s->lane)
+		return;
+	count_verdict(s, a, step);
+	count_priority(s, more, step);
+}
+
 /* ----------------------------------------------------------------- telling */
 
 /* -EINVAL: more than the machine's rows can tell, so the table's rules are others. */
@@ -89,7 +161,8 @@ static int append_told(struct ink_lane *l, uint32_t place, const struct ink_told
 }
 
 /* The lanes of a told stage: that of the teller, and both if the teller has only one. */
-static int tell_lanes(struct ink_stage *to, size_t lane, int both, uint32_t place, const struct ink_told *told)
+static int tell_lanes(struct ink_stage *to, size_t lane, int both, uint32_t place,
+		      const struct ink_told *told)
 {
 	int error = 0;
 
@@ -172,6 +245,8 @@ static int note_move(struct ink_stage *s, struct ink_lane *l, size_t i)
 	if (!action)
 		return 0;
 	count_packet(s, l, &s->v->action[action], &l->steps[i]);
+	if (s->judges)
+		judge(s, l, i);
 	return l->errors[i] ? 0 : tell(s, l, i);
 }
 
@@ -301,6 +376,7 @@ static inline void append(struct ink_lane *l, struct ink_step step, uint64_t id,
 	to->tail = step.tail;
 	to->reversed = step.reversed;
 	to->slowly = 0;
+	to->limited = 0;
 	l->ids[l->n] = id;
 	l->events[l->n++] = event;
 }
@@ -419,7 +495,7 @@ static int pass_block(struct ink_stage *s, const uint64_t *ids, const uint16_t *
 static int pass_alone(struct ink_stage *s, uint16_t place, uint64_t id)
 {
 	const struct ink_packet *p = &s->block->at[place];
-	struct ink_sight sight = {.counters = s->lane[0].counters};
+	struct ink_sight sight = {.counters = s->lane[0].counters, .waiting = s->outlet->waiting};
 	uint16_t event;
 	int error = pass_time(s, p->clock);
 
@@ -521,12 +597,25 @@ int ink_stage_end(struct ink_stage *s)
 
 /* ------------------------------------------------------------------- making */
 
-void ink_stage_use(struct ink_stage *s, struct ink_sensor *sensor)
+static int decides(const struct ink_machine_view *v)
+{
+	int any = 0;
+
+	for (unsigned i = 0; i < v->actions; i++)
+		any |= v->action[i].verdict || v->action[i].marks || v->action_more[i].prioritizes ||
+		       v->action_more[i].limit;
+	return any;
+}
+
+void ink_stage_use(struct ink_stage *s, struct ink_sensor *sensor, struct ink_limits *limits)
 {
 	ink_sensor_close(s->sensor);
+	ink_limits_free(s->limits);
 	s->sensor = sensor;
+	s->limits = limits;
 	s->m = sensor->machine;
 	s->v = sensor->view;
+	s->judges = decides(s->v);
 	s->deaf = 1;
 	for (unsigned i = 0; i < s->v->events; i++)
 		s->deaf &= s->v->event_told[i] != 0;
@@ -593,5 +682,6 @@ void ink_stage_release(struct ink_stage *s)
 {
 	for (unsigned i = 0; i < INK_STAGE_LANES; i++)
 		free_lane(&s->lane[i]);
+	ink_limits_free(s->limits);
 	ink_sensor_close(s->sensor);
 }

@@ -20,12 +20,11 @@
 #include <inkling/track.h>
 
 #include "machine/tree.h"
+#include "packet/limits.h"
+#include "packet/outlet.h"
 #include "packet/sensor.h"
 
-enum {
-	INK_PACKET_BLOCK = 256, /* packets: 32 KiB of them, and about as much for the steps of a lane */
-	INK_STAGE_LANES = 2
-};
+enum { INK_STAGE_LANES = 2 };
 
 /* A step, besides what the table gets and gives. Small: with 40 bytes each, a run took a tenth longer. */
 struct ink_step {
@@ -34,6 +33,7 @@ struct ink_step {
 	uint8_t tail;    /* left by the flow's previous packet */
 	uint8_t reversed;
 	uint8_t slowly;
+	uint8_t limited; /* a limit refused the packet */
 };
 
 /* An event that another machine told, in the list of its packet. */
@@ -58,6 +58,11 @@ struct ink_lane {
 	uint64_t counters[INK_COUNTERS_MAX];
 };
 
+/* The latest packets for which the machine's rows said so, by number: each is counted once. */
+struct ink_judged {
+	uint64_t dropped, limited, passed, marked, prioritized, classed;
+};
+
 struct ink_stage {
 	const struct ink_track_options *o;
 	struct ink_stage *all; /* the stages of the tracker */
@@ -66,6 +71,10 @@ struct ink_stage {
 	const struct ink_machine_view *v;
 	struct ink_sensor *sensor;
 	struct ink_table *slow;
+	struct ink_outlet *outlet; /* the tracker's */
+	struct ink_limits *limits;
+	struct ink_judged judged;
+	int judges;      /* rows decide about packets */
 	int deaf;        /* no packet has an event of this machine: all are told */
 	int plain;       /* own steps need nothing but the table: the common case, which is fast */
 	int started;     /* the first packet has arrived */
@@ -84,8 +93,8 @@ struct ink_stage {
 int ink_stage_reserve(struct ink_stage *stage, size_t packets, size_t told);
 void ink_stage_release(struct ink_stage *stage);
 
-/* The sensor becomes the stage's, with its machine. */
-void ink_stage_use(struct ink_stage *stage, struct ink_sensor *sensor);
+/* The sensor and the limits become the stage's, with the machine. */
+void ink_stage_use(struct ink_stage *stage, struct ink_sensor *sensor, struct ink_limits *limits);
 
 /* Makes the steps of a block. They remain readable until ink_stage_clear. 0 or -EINVAL. */
 int ink_stage_block(struct ink_stage *stage, const struct ink_packets *block);

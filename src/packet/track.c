@@ -25,6 +25,7 @@ enum { TOLD_OF_BLOCK = 8 * INK_PACKET_BLOCK };
 
 struct ink_track {
 	struct ink_track_options o;
+	struct ink_outlet outlet;
 	size_t block; /* packets that pass the stages together */
 	size_t told;  /* steps that a packet can cause by what machines tell each other */
 	unsigned n;
@@ -91,10 +92,12 @@ static struct ink_moved moved_of(const struct ink_stage *s, unsigned lanes)
 		m.move = l->moves[i];
 		m.error = l->errors[i];
 		m.slowly = l->steps[i].slowly;
+		m.limited = l->steps[i].limited;
 	}
 	if (lanes & 2) {
 		m.beside = beside->moves[beside->shown];
 		m.beside_error = beside->errors[beside->shown];
+		m.beside_limited = beside->steps[beside->shown].limited;
 	}
 	m.action = &s->v->action[m.move.action];
 	return m;
@@ -156,8 +159,10 @@ static int track_block(struct ink_track *k, const struct ink_packets *block)
 {
 	int error = 0;
 
+	ink_outlet_begin(&k->outlet, block);
 	for (unsigned i = 0; i < k->n && !error; i++)
 		error = ink_stage_block(&k->stages[i], block);
+	ink_outlet_end(&k->outlet, block);
 	report(k, block->n);
 	for (unsigned i = 0; i < k->n; i++)
 		ink_stage_clear(&k->stages[i]);
@@ -278,6 +283,22 @@ static size_t told_of_packet(struct choice c)
 }
 
 /*
+ * The queue is as it is before each packet if all packets before it have passed all machines. And the lane beside finds
+ * the buckets of limits as they were before the packet if no later one has filled them.
+ */
+static int needs_one_by_one(const struct ink_track *k, struct choice c)
+{
+	int any = 0;
+
+	for (unsigned i = 0; i < count_of(c); i++) {
+		const struct ink_machine_view *v = ink_machine_view(machine_at(c, i));
+
+		any |= v->queues || (v->limits && k->stages[i].lane[1].table);
+	}
+	return any;
+}
+
+/*
  * Memory for what these machines tell each other, which is never less than before: an exchange that fails later leaves
  * the old machines with room enough. If it fails here, stages have arrays for blocks of either length, so the shorter
  * one is used.
@@ -286,7 +307,7 @@ static int reserve(struct ink_track *k, struct choice c, struct ink_why *why)
 {
 	size_t told = told_of_packet(c) > k->told ? told_of_packet(c) : k->told;
 	size_t most = told > TOLD_OF_BLOCK / INK_PACKET_BLOCK ? TOLD_OF_BLOCK / told : INK_PACKET_BLOCK;
-	size_t block = most ? most : 1;
+	size_t block = most && !needs_one_by_one(k, c) ? most : 1;
 	int error = 0;
 
 	for (unsigned i = 0; i < k->n && !error; i++)
@@ -296,6 +317,23 @@ static int reserve(struct ink_track *k, struct choice c, struct ink_why *why)
 	if (error)
 		return ink_fail(why, error, "track: no memory");
 	k->told = told;
+	return 0;
+}
+
+enum { SLOWEST = 1000 }; /* bits a second; those of base/rate.h */
+#define FASTEST 1000000000000ull
+
+static int check_queue(const struct ink_track_options *o, struct choice c, struct ink_why *why)
+{
+	if (o->queue_rate && (o->queue_rate < SLOWEST || o->queue_rate > FASTEST))
+		return ink_fail(why, -EINVAL, "track: the rate of a queue is 1 kbit/s to 1 Tbit/s");
+	for (unsigned i = 0; i < count_of(c) && !o->queue_rate; i++) {
+		const struct ink_machine_view *v = ink_machine_view(machine_at(c, i));
+
+		if (v->queues)
+			return ink_fail(why, -EINVAL, "%s: a condition on the queue, whose rate is not given",
+					v->queue_at);
+	}
 	return 0;
 }
 
@@ -318,13 +356,36 @@ static int check_same(const struct ink_track *k, struct choice c, struct ink_why
 	return error;
 }
 
-static int make_sensors(const struct ink_track *k, struct choice c, struct ink_sensor **sensors,
-			struct ink_why *why)
+/* What a stage has for its machine. */
+struct parts {
+	struct ink_sensor *sensor;
+	struct ink_limits *limits;
+};
+
+static int make_parts(const struct ink_track_options *o, const struct ink_machine *machine, struct parts *p,
+		      struct ink_why *why)
 {
-	for (unsigned i = 0; i < k->n; i++)
-		if (!(sensors[i] = sensor_for(&k->o, machine_at(c, i), why)))
-			return -errno;
-	return 0;
+	p->sensor = sensor_for(o, machine, why);
+	if (!p->sensor)
+		return -errno;
+	p->limits = ink_limits_make(ink_machine_view(machine));
+	return p->limits ? 0 : ink_fail(why, -ENOMEM, "track: no memory");
+}
+
+static void free_parts(const struct parts *p)
+{
+	ink_sensor_close(p->sensor);
+	ink_limits_free(p->limits);
+}
+
+static int make_all_parts(const struct ink_track *k, struct choice c, struct parts *parts,
+			  struct ink_why *why)
+{
+	int error = 0;
+
+	for (unsigned i = 0; i < k->n && !error; i++)
+		error = make_parts(&k->o, machine_at(c, i), &parts[i], why);
+	return error;
 }
 
 /* The rules of all machines or of none. */
@@ -340,18 +401,18 @@ static int exchange_all_rules(struct ink_track *k, struct choice c, struct ink_w
 	return error;
 }
 
-static void exchange_stage(struct ink_stage *s, struct ink_sensor *sensor)
+static void exchange_stage(struct ink_stage *s, const struct parts *p)
 {
 	for (unsigned i = 0; i < INK_STAGE_LANES; i++)
-		keep_counters(s->v, sensor->view, s->lane[i].counters);
-	ink_stage_use(s, sensor);
+		keep_counters(s->v, p->sensor->view, s->lane[i].counters);
+	ink_limits_inherit(p->limits, s->limits);
+	ink_stage_use(s, p->sensor, p->limits);
 	ink_stage_restart(s);
 }
 
-static int exchange_with(struct ink_track *k, struct choice c, struct ink_sensor **sensors,
-			 struct ink_why *why)
+static int exchange_with(struct ink_track *k, struct choice c, struct parts *parts, struct ink_why *why)
 {
-	int error = make_sensors(k, c, sensors, why);
+	int error = make_all_parts(k, c, parts, why);
 
 	if (!error)
 		error = reserve(k, c, why);
@@ -359,25 +420,27 @@ static int exchange_with(struct ink_track *k, struct choice c, struct ink_sensor
 		error = exchange_all_rules(k, c, why);
 	for (unsigned i = 0; i < k->n; i++) {
 		if (error)
-			ink_sensor_close(sensors[i]);
+			free_parts(&parts[i]);
 		else
-			exchange_stage(&k->stages[i], sensors[i]);
+			exchange_stage(&k->stages[i], &parts[i]);
 	}
 	return error;
 }
 
 static int exchange(struct ink_track *k, struct choice c, struct ink_why *why)
 {
-	struct ink_sensor **sensors;
+	struct parts *parts;
 	int error = check_same(k, c, why);
 
+	if (!error)
+		error = check_queue(&k->o, c, why);
 	if (error)
 		return error;
-	sensors = calloc(k->n, sizeof *sensors);
-	if (!sensors)
+	parts = calloc(k->n, sizeof *parts);
+	if (!parts)
 		return ink_fail(why, -ENOMEM, "track: no memory");
-	error = exchange_with(k, c, sensors, why);
-	free(sensors);
+	error = exchange_with(k, c, parts, why);
+	free(parts);
 	return error;
 }
 
@@ -424,14 +487,21 @@ const uint64_t *ink_track_counters_beside(const struct ink_track *k)
 	return ink_track_counters_beside_of(k, 0);
 }
 
-/* Bytes of the first struct ink_track_options and the first struct ink_track_stats. */
-enum { OPTIONS_FIRST = 88, STATS_FIRST = 168 };
+/* Bytes of the first struct ink_track_options, struct ink_track_stats and struct ink_queue_stats. */
+enum { OPTIONS_FIRST = 88, STATS_FIRST = 168, QUEUE_STATS_FIRST = 56 };
 
 int ink_track_stats_of(const struct ink_track *k, unsigned machine, struct ink_track_stats *stats)
 {
 	static const struct ink_struct known = {"track stats", STATS_FIRST, sizeof *stats};
 
 	return machine < k->n ? ink_struct_write(&known, stats, &k->stages[machine].stats, NULL) : -EINVAL;
+}
+
+int ink_track_queue_stats(const struct ink_track *k, struct ink_queue_stats *stats)
+{
+	static const struct ink_struct known = {"queue stats", QUEUE_STATS_FIRST, sizeof *stats};
+
+	return ink_struct_write(&known, stats, &k->outlet.stats, NULL);
 }
 
 int ink_track_stats(const struct ink_track *k, struct ink_track_stats *stats)
@@ -514,6 +584,8 @@ static int check(const struct ink_track_options *o, struct ink_why *why)
 
 	if (!error)
 		error = ink_check_version(why);
+	if (!error)
+		error = check_queue(o, choice_of(o), why);
 	for (unsigned i = 0; !error && i < count_of(choice_of(o)); i++)
 		error = check_tables(o, i, why);
 	return error;
@@ -522,19 +594,23 @@ static int check(const struct ink_track_options *o, struct ink_why *why)
 static int open_stage(struct ink_track *k, unsigned i, struct ink_why *why)
 {
 	struct ink_stage *s = &k->stages[i];
-	struct ink_sensor *sensor = sensor_for(&k->o, machine_at(choice_of(&k->o), i), why);
+	struct parts parts = {NULL};
 	struct ink_table *tables[3];
+	int error = make_parts(&k->o, machine_at(choice_of(&k->o), i), &parts, why);
 
-	if (!sensor)
-		return -errno;
+	if (error) {
+		free_parts(&parts);
+		return error;
+	}
 	tables_of(&k->o, i, tables);
 	s->o = &k->o;
 	s->all = k->stages;
+	s->outlet = &k->outlet;
 	s->number = i;
 	s->lane[0].table = tables[0];
 	s->lane[1].table = tables[1];
 	s->slow = tables[2];
-	ink_stage_use(s, sensor);
+	ink_stage_use(s, parts.sensor, parts.limits);
 	return 0;
 }
 
@@ -563,6 +639,7 @@ struct ink_track *ink_track_open(const struct ink_track_options *options, struct
 		return errno = -ink_fail(why, -ENOMEM, "track: no memory"), NULL;
 	k->o = o;
 	k->n = count_of(choice_of(&o));
+	ink_outlet_open(&k->outlet, o.queue_rate);
 	error = open_all(k, why);
 	if (!error)
 		return k;
