@@ -214,6 +214,14 @@ static inline int ink_has_nal(struct ink_work *w, const struct ink_kernel_node *
 	return 0;
 }
 
+/* `low` has the types of the test, `span` the values of nal_ref_idc: a bit for each. */
+static inline int ink_has_nal_ref(struct ink_work *w, const struct ink_kernel_node *n)
+{
+	struct payload *p = ink_payload(w);
+
+	return p && payload_nals(p) && ink_payload_nals_of(&p->video, n->span) & n->low;
+}
+
 static inline int ink_holds_payload(struct ink_work *w, const struct ink_kernel_node *n)
 {
 	int type;
@@ -228,6 +236,8 @@ static inline int ink_holds_payload(struct ink_work *w, const struct ink_kernel_
 		return payload_is_ts(ink_payload(w));
 	case INK_FIELD_NAL:
 		return ink_has_nal(w, n);
+	case INK_FIELD_NAL_REF:
+		return ink_has_nal_ref(w, n);
 	case INK_FIELD_PICTURE:
 		return ink_has_value(w, n, ink_picture(w));
 	case INK_FIELD_BEGINS:
@@ -238,7 +248,7 @@ static inline int ink_holds_payload(struct ink_work *w, const struct ink_kernel_
 }
 
 /* A field that has no case here would hold for no packet, and nobody would notice. */
-_Static_assert(INK_FIELD_FILTER == 30, "a new field has a case here, and in reads_payload of kernel/nodes.c");
+_Static_assert(INK_FIELD_FILTER == 31, "a new field has a case here, and in reads_payload of kernel/nodes.c");
 
 /* --------------------------------------------------------------------- tests */
 

@@ -125,6 +125,17 @@ static int put_chance(const struct ink_test *t, struct ink_kernel_node *node)
 	return 0;
 }
 
+/* The types of a test and the values of nal_ref_idc, a bit for each: it holds for all pairs of them. */
+static int put_nal_ref(const struct ink_test *t, struct ink_kernel_node *node)
+{
+	for (unsigned i = 0; i < t->n_ranges; i++)
+		for (uint64_t value = t->ranges[i].low; value <= t->ranges[i].high; value++) {
+			node->low |= 1u << value % INK_NAL_TYPES;
+			node->span |= 1u << value / INK_NAL_TYPES;
+		}
+	return 0;
+}
+
 static int put_test(const struct ink_kernel_compiling *c, const struct ink_test *t,
 		    struct ink_kernel_node *node)
 {
@@ -137,6 +148,8 @@ static int put_test(const struct ink_kernel_compiling *c, const struct ink_test 
 		return put_chance(t, node);
 	if (t->field == INK_FIELD_BEGINS)
 		return put_bytes(c, t, node);
+	if (t->field == INK_FIELD_NAL_REF)
+		return put_nal_ref(t, node);
 	if (t->n_prefixes)
 		return put_prefixes(c, t, node);
 	return t->n_ranges ? put_ranges(c, t, node) : 0;
@@ -218,7 +231,8 @@ unsigned ink_kernel_depth(const struct ink_machine *m)
 static int reads_payload(const struct ink_test *t)
 {
 	return t->field == INK_FIELD_BEGINS || t->field == INK_FIELD_PICTURE || t->field == INK_FIELD_NAL ||
-	       t->field == INK_FIELD_RTP || t->field == INK_FIELD_RTP_TYPE || t->field == INK_FIELD_TS;
+	       t->field == INK_FIELD_NAL_REF || t->field == INK_FIELD_RTP || t->field == INK_FIELD_RTP_TYPE ||
+	       t->field == INK_FIELD_TS;
 }
 
 int ink_kernel_decide(const struct ink_kernel_compiling *c, struct ink_kernel_machine *out)

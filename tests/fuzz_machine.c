@@ -244,7 +244,7 @@ static uint64_t track(const struct ink_machines *set, const uint8_t *data, size_
 static void make_seed(struct seed *s, const struct ink_packet *p, enum ink_link link)
 {
 	struct ink_pictures pictures = ink_video_pictures(p, 0);
-	uint32_t nals = ink_video_nals(p);
+	uint32_t nals = ink_video_nals(p, ~0u);
 
 	(void)link;
 	if (p->skip != INK_NOT_SKIPPED || p->protocol != INK_PROTOCOL_UDP || (!pictures.last && !nals))
@@ -285,7 +285,7 @@ static void look_through(const uint8_t *data, size_t size)
 	make_packet(&p, 0, data, size);
 	p.protocol = INK_PROTOCOL_UDP;
 	insist(ink_video_pictures(&p, size % INK_TAILS).tail < INK_TAILS);
-	ink_video_nals(&p);
+	ink_video_nals(&p, ~0u);
 	ink_video_ts(&p);
 }
 

@@ -46,8 +46,10 @@ static inline void answer(struct talk *talk, struct payload *p)
 		answered->last = payload_pictures(p, asked->tail);
 		answered->pictures = p->video.pictures;
 	}
-	if (asked->what & ASK_NALS)
+	if (asked->what & ASK_NALS) {
 		answered->nals = (uint32_t)payload_nals(p);
+		answered->unneeded = ink_payload_nals_of(&p->video, 1);
+	}
 	if (asked->what & ASK_RTP)
 		answered->rtp_type = payload_rtp_type(p);
 	if (asked->what & ASK_TS)

@@ -17,7 +17,7 @@ struct asked {
 
 struct answered {
 	struct ink_pictures pictures;
-	uint32_t runs, loaded, nals, begins, is_ts;
+	uint32_t runs, loaded, nals, unneeded, begins, is_ts; /* unneeded: units with nal_ref_idc 0 */
 	int32_t last, rtp_type;
 };
 

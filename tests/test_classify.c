@@ -159,6 +159,13 @@ TEST_THAT(rtp_and_ts_and_what_they_carry_are_known)
 		{UDP RTP "657a7a7a", "nal 5", "nal 1"},
 		{UDP RTP "78 0002677a 0003687a7a 000165", "nal 7 and nal 8 and nal 5", "nal {1-4, 24}"}, /* STAP-A */
 		{UDP RTP "7c857a7a", "nal 5", "nal 1"},  /* FU-A, the first */
+		{UDP RTP "657a7a7a", "nal 5 ref 3", "nal 5 ref 0-2"},
+		{UDP RTP "017a7a7a", "nal 1-4 ref 0", "nal 1 ref > 0"},
+		{UDP RTP "417a7a7a", "nal 1 ref {0, 2} and nal < 5 ref 2", "nal 1 ref 0 or nal 5 ref 2"},
+		{UDP RTP "78 0002067a 0003617a7a", "nal 6 ref 0 and nal 1 ref 3", "nal 1 ref 0"}, /* STAP-A */
+		{UDP RTP "3c817a7a", "nal 1 ref 1", "nal 1 ref 0"},                               /* FU-A */
+		{UDP RTP "1c017a7a", "any", "nal 1 ref 0-3"},                                     /* a later one */
+		{UDP "017a7a7a", "any", "nal 1 ref 0"},                                           /* not RTP */
 		{UDP RTP "7c057a7a", "any", "nal 0-31"}, /* a later one */
 		{UDP RTP "78ffff", "any", "nal 0-31"},
 		{UDP "657a7a7a", "any", "nal 5"}, /* not RTP */

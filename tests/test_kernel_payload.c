@@ -132,7 +132,8 @@ static void compare(int fd)
 	assert_int_equal(a->pictures.last, pictures.last);
 	assert_int_equal(a->pictures.tail, pictures.tail);
 	assert_int_equal(a->last, pictures.last);
-	assert_int_equal(a->nals, ink_video_nals(&p));
+	assert_int_equal(a->nals, ink_video_nals(&p, ~0u));
+	assert_int_equal(a->unneeded, ink_video_nals(&p, 1));
 	assert_int_equal(a->rtp_type, ink_video_rtp(&p));
 	assert_int_equal(a->is_ts, ink_video_ts(&p));
 	assert_int_equal(a->begins,

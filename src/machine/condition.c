@@ -31,15 +31,10 @@ static const struct {
 
 /* A word that is followed by numbers. */
 static const struct ink_number_test number_tests[] = {
-	{"protocol", INK_FIELD_PROTOCOL, 255},
-	{"length", INK_FIELD_LENGTH, UINT32_MAX},
-	{"ttl", INK_FIELD_TTL, 255},
-	{"tos", INK_FIELD_TOS, 255},
-	{"vlan", INK_FIELD_VLAN, 4095},
-	{"depth", INK_FIELD_DEPTH, 255},
-	{"nal", INK_FIELD_NAL, 31},
-	{"port", INK_FIELD_PORT, 65535},
-	{"payload", INK_FIELD_PAYLOAD, UINT32_MAX},
+	{"protocol", INK_FIELD_PROTOCOL, 255}, {"length", INK_FIELD_LENGTH, UINT32_MAX},
+	{"ttl", INK_FIELD_TTL, 255},           {"tos", INK_FIELD_TOS, 255},
+	{"vlan", INK_FIELD_VLAN, 4095},        {"depth", INK_FIELD_DEPTH, 255},
+	{"port", INK_FIELD_PORT, 65535},       {"payload", INK_FIELD_PAYLOAD, UINT32_MAX},
 };
 
 static const struct ink_number_test source_port = {"src port", INK_FIELD_SPORT, 65535},
@@ -56,7 +51,7 @@ static const struct ink_number_test source_port = {"src port", INK_FIELD_SPORT, 
 static const char *first_word(size_t i)
 {
 	static const char *const others[] = {"any",  "icmp",   "rtp",    "src",     "dst", "host",
-					     "from", "chance", "filter", "picture", "not"};
+					     "from", "chance", "filter", "picture", "nal", "not"};
 
 	if (i < COUNT(plain_tests))
 		return plain_tests[i].word;
@@ -415,6 +410,8 @@ static const struct ink_condition *parse_word(struct ink_parser *p)
 		return parse_hosts(p, INK_FIELD_HOST);
 	if (ink_parser_takes(p, "picture"))
 		return parse_picture(p);
+	if (ink_parser_takes(p, "nal"))
+		return ink_parse_nal(p);
 	if (ink_parser_takes(p, "from"))
 		return parse_from(p);
 	if (ink_parser_takes(p, "chance"))

@@ -136,6 +136,7 @@ static struct ink_test protocols_of(const struct ink_test *t)
 	case INK_FIELD_RTP_TYPE:
 	case INK_FIELD_TS:
 	case INK_FIELD_NAL:
+	case INK_FIELD_NAL_REF:
 	case INK_FIELD_PICTURE:
 		p.ranges = udp;
 		break;
@@ -175,7 +176,8 @@ static int has_one_value(enum ink_field field)
 
 static int has_ranges(enum ink_field field)
 {
-	return has_one_value(field) || field == INK_FIELD_PORT || field == INK_FIELD_NAL;
+	return has_one_value(field) || field == INK_FIELD_PORT || field == INK_FIELD_NAL ||
+	       field == INK_FIELD_NAL_REF;
 }
 
 /* Exactly one of the two holds. */

@@ -28,6 +28,7 @@ enum ink_field {
 	INK_FIELD_RTP_TYPE,
 	INK_FIELD_TS,
 	INK_FIELD_NAL,
+	INK_FIELD_NAL_REF, /* nal_ref_idc * 32 + type; the values of a test are all pairs of some of each */
 	INK_FIELD_PICTURE, /* 1 I, 2 P, 3 B; 0: none starts */
 	INK_FIELD_BEGINS,
 	INK_FIELD_CHANCE,
@@ -37,6 +38,8 @@ enum ink_field {
 	INK_FIELD_QUEUE_TIME, /* microseconds until those bytes are sent */
 	INK_FIELD_FILTER
 };
+
+enum { INK_NAL_TYPES = 32, INK_NAL_REFS = 4 }; /* values of nal_unit_type and of nal_ref_idc */
 
 enum ink_compare { INK_EQ, INK_NE, INK_LT, INK_LE, INK_GT, INK_GE };
 

@@ -66,9 +66,10 @@ static int set(struct ink_parser *p, struct ink_param *param)
 		return 0;
 	param->value = NULL;
 	if (!ink_is_value(value, strlen(value))) {
-		ink_text_error(p->text, param->at,
-			       "'%s' is set to '%.40s', which is no number, time, share, rate, amount or class",
-			       param->name, value);
+		ink_text_error(
+			p->text, param->at,
+			"'%s' is set to '%.40s', which is no number, time, share, rate, amount or class",
+			param->name, value);
 		return -1;
 	}
 	param->set = 1;

@@ -118,6 +118,9 @@ struct ink_number_test {
 /* A number, a range, a set or a comparison. NULL after a complaint. */
 const struct ink_condition *ink_parse_numbers(struct ink_parser *p, const struct ink_number_test *t);
 
+/* After "nal": the types of units, and what their nal_ref_idc may be. */
+const struct ink_condition *ink_parse_nal(struct ink_parser *p);
+
 /* The test whether a field is in one of these ranges. */
 const struct ink_condition *ink_range_test(struct ink_parser *p, enum ink_field field,
 					   const struct ink_range *ranges, unsigned n);

@@ -46,7 +46,7 @@ static int parse_amount(struct ink_parser *p, struct amount *a)
 		return ink_parser_misfit(p, at, "'queue' is 0 to %u", UINT32_MAX);
 	if (!unit && parse_unit(p, &unit))
 		return -1;
-	a->field = unit == INK_OF_TIME	  ? INK_FIELD_QUEUE_TIME
+	a->field = unit == INK_OF_TIME    ? INK_FIELD_QUEUE_TIME
 		   : unit == INK_OF_BYTES ? INK_FIELD_QUEUE_BYTES
 					  : INK_FIELD_QUEUE_PACKETS;
 	a->value /= unit == INK_OF_TIME ? NS_OF_TIME : 1;

@@ -99,52 +99,99 @@ unsigned ink_compare_ranges(enum ink_compare compare, uint64_t number, uint64_t 
 	return n;
 }
 
-static const struct ink_condition *parse_compared(struct ink_parser *p, const struct ink_number_test *t,
-						  enum ink_compare compare)
+/* The ranges of a set, in the arena. */
+struct numbers {
+	struct ink_range *ranges;
+	unsigned n;
+};
+
+static int parse_compared(struct ink_parser *p, const struct ink_number_test *t, enum ink_compare compare,
+			  struct numbers *into)
 {
 	struct ink_range ranges[2];
 	uint32_t at = p->now.at;
 	uint64_t number;
-	unsigned n;
 
-	if (ink_parser_foreign(p))
-		return NULL;
-	if (parse_limited(p, t, &number))
-		return NULL;
-	n = ink_compare_ranges(compare, number, t->most, ranges);
-	if (n)
-		return ink_range_test(p, t->field, ranges, n);
-	ink_text_error(p->text, at, "no value satisfies this: '%s' is 0 to %llu", t->word,
-		       (unsigned long long)t->most);
-	return NULL;
+	if (ink_parser_foreign(p) || parse_limited(p, t, &number))
+		return -1;
+	into->n = ink_compare_ranges(compare, number, t->most, ranges);
+	if (!into->n) {
+		ink_text_error(p->text, at, "no value satisfies this: '%s' is 0 to %llu", t->word,
+			       (unsigned long long)t->most);
+		return -1;
+	}
+	into->ranges = ink_arena_get(p->m->arena, into->n * sizeof *ranges);
+	if (into->ranges)
+		memcpy(into->ranges, ranges, into->n * sizeof *ranges);
+	return into->ranges ? 0 : -1;
 }
 
-static const struct ink_condition *parse_set(struct ink_parser *p, const struct ink_number_test *t)
+static int add_range(struct ink_parser *p, const struct ink_number_test *t, struct numbers *into)
 {
-	struct ink_range *ranges = NULL;
-	unsigned n = 0;
+	into->ranges = ink_arena_grow(p->m->arena, into->ranges, into->n, sizeof *into->ranges);
+	return into->ranges ? parse_range(p, t, &into->ranges[into->n++]) : -1;
+}
 
+static int parse_set(struct ink_parser *p, const struct ink_number_test *t, struct numbers *into)
+{
 	do {
-		ranges = ink_arena_grow(p->m->arena, ranges, n, sizeof *ranges);
-		if (!ranges || parse_range(p, t, &ranges[n++]))
-			return NULL;
+		if (add_range(p, t, into))
+			return -1;
 	} while (ink_parser_takes(p, ","));
-	if (!ink_parser_takes(p, "}"))
-		return ink_parser_expected(p, "',' or '}'"), NULL;
-	return ink_range_test(p, t->field, ranges, n);
+	return ink_parser_takes(p, "}") ? 0 : ink_parser_expected(p, "',' or '}'");
+}
+
+static int parse_numbers(struct ink_parser *p, const struct ink_number_test *t, struct numbers *into)
+{
+	enum ink_compare compare;
+
+	if (ink_parse_compare(p, &compare))
+		return parse_compared(p, t, compare, into);
+	if (ink_parser_takes(p, "{"))
+		return parse_set(p, t, into);
+	if (p->now.kind != TOKEN_NUMBER && !ink_parser_param(p))
+		return ink_parser_expected_value(p, "a number, a range, a set in braces, or a comparison");
+	return add_range(p, t, into);
 }
 
 const struct ink_condition *ink_parse_numbers(struct ink_parser *p, const struct ink_number_test *t)
 {
-	enum ink_compare compare;
-	struct ink_range range;
+	struct numbers numbers = {0};
 
-	if (ink_parse_compare(p, &compare))
-		return parse_compared(p, t, compare);
-	if (ink_parser_takes(p, "{"))
-		return parse_set(p, t);
-	if (p->now.kind != TOKEN_NUMBER && !ink_parser_param(p))
-		return ink_parser_expected_value(p, "a number, a range, a set in braces, or a comparison"),
-		       NULL;
-	return parse_range(p, t, &range) ? NULL : ink_range_test(p, t->field, &range, 1);
+	return parse_numbers(p, t, &numbers) ? NULL : ink_range_test(p, t->field, numbers.ranges, numbers.n);
+}
+
+/* --------------------------------------------------------------- NAL units */
+
+/* All pairs of these types and these values of nal_ref_idc. */
+static const struct ink_condition *pair_test(struct ink_parser *p, const struct numbers *types,
+					     const struct numbers *refs)
+{
+	struct numbers pairs = {0};
+
+	for (unsigned i = 0; i < refs->n; i++)
+		for (uint64_t ref = refs->ranges[i].low; ref <= refs->ranges[i].high; ref++)
+			for (unsigned j = 0; j < types->n; j++) {
+				pairs.ranges = ink_arena_grow(p->m->arena, pairs.ranges, pairs.n,
+							      sizeof *pairs.ranges);
+				if (!pairs.ranges)
+					return NULL;
+				pairs.ranges[pairs.n++] =
+					(struct ink_range){ref * INK_NAL_TYPES + types->ranges[j].low,
+							   ref * INK_NAL_TYPES + types->ranges[j].high};
+			}
+	return ink_range_test(p, INK_FIELD_NAL_REF, pairs.ranges, pairs.n);
+}
+
+const struct ink_condition *ink_parse_nal(struct ink_parser *p)
+{
+	static const struct ink_number_test type = {"nal", INK_FIELD_NAL, INK_NAL_TYPES - 1},
+					    ref = {"ref", INK_FIELD_NAL_REF, INK_NAL_REFS - 1};
+	struct numbers types = {0}, refs = {0};
+
+	if (parse_numbers(p, &type, &types))
+		return NULL;
+	if (ink_parser_begins_states(p) || !ink_parser_takes(p, "ref"))
+		return ink_range_test(p, INK_FIELD_NAL, types.ranges, types.n);
+	return parse_numbers(p, &ref, &refs) ? NULL : pair_test(p, &types, &refs);
 }

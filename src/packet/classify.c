@@ -107,12 +107,23 @@ static int begins(const struct ink_test *t, const struct ink_packet *p)
 	return p->payload_captured >= t->length && !memcmp(p->payload, t->bytes, t->length);
 }
 
+static int has_type(const struct probe *t, uint32_t types, uint32_t first)
+{
+	for (unsigned type = 0; types; type++, types >>= 1)
+		if (types & 1 && has_value(t, first + type))
+			return 1;
+	return 0;
+}
+
 static int has_nal(const struct probe *t, const struct ink_packet *p)
 {
-	uint32_t types = ink_video_nals(p);
+	return has_type(t, ink_video_nals(p, ~0u), 0);
+}
 
-	for (unsigned type = 0; types; type++, types >>= 1)
-		if (types & 1 && has_value(t, type))
+static int has_nal_ref(const struct probe *t, const struct ink_packet *p)
+{
+	for (unsigned ref = 0; ref < INK_NAL_REFS; ref++)
+		if (has_type(t, ink_video_nals(p, 1u << ref), ref * INK_NAL_TYPES))
 			return 1;
 	return 0;
 }
@@ -182,6 +193,8 @@ __attribute__((noinline)) static int holds_rare(const struct ink_classifier *c, 
 		return ink_video_ts(p);
 	case INK_FIELD_NAL:
 		return has_nal(t, p);
+	case INK_FIELD_NAL_REF:
+		return has_nal_ref(t, p);
 	case INK_FIELD_PICTURE:
 		return has_value(t, pictures_of(p, look)->last);
 	case INK_FIELD_BEGINS:

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/loop.h"
+#include "machine/field.h"
 
 #define INK_RTP_HEADER 12u /* RFC 3550, without sources and extension */
 #define INK_RTP_MPV 32     /* RFC 3551: MPEG video */
@@ -68,7 +69,7 @@ struct ink_payload {
 	uint32_t pids;    /* met so far */
 	uint32_t current; /* the one that is read */
 	struct ink_pid pid[INK_TS_PIDS];
-	uint32_t nals; /* types of NAL units, a bit for each */
+	uint32_t nals[INK_NAL_REFS]; /* types of NAL units, a bit for each, by nal_ref_idc */
 	struct ink_pictures pictures;
 };
 
@@ -163,6 +164,12 @@ enum {
 	INK_NAL_FU_START = 0x80
 };
 
+/* A unit of this type starts; `head` has its nal_ref_idc: 0 says that no other picture is made of it. */
+static inline void ink_payload_starts(struct ink_payload *p, uint8_t head, uint32_t type)
+{
+	p->nals[head >> 5 & (INK_NAL_REFS - 1)] |= 1u << type;
+}
+
 /* One of several units, each behind its length. */
 static inline long ink_payload_stap_step(uint64_t turn, void *context)
 {
@@ -172,34 +179,53 @@ static inline long ink_payload_stap_step(uint64_t turn, void *context)
 	(void)turn;
 	if (p->length - p->at <= 2)
 		return 1;
-	p->nals |= 1u << (unit[2] & 31);
+	ink_payload_starts(p, unit[2], unit[2] & 31);
 	p->at = ink_payload_behind(p, p->at, 2 + ((uint32_t)unit[0] << 8 | unit[1]));
 	return 0;
 }
 
 /* STAP-B begins with a number of two bytes. RFC 6184, 5.7.1. */
-static inline uint32_t ink_payload_stap(struct ink_payload *p, uint32_t at, uint32_t head)
+static inline void ink_payload_stap(struct ink_payload *p, uint32_t at, uint32_t head)
 {
-	p->nals = 0;
 	p->at = ink_payload_behind(p, at, head);
 	ink_loop(INK_PAYLOAD_MOST, ink_payload_stap_step, p);
-	return p->nals;
 }
 
-/* The types of the NAL units that start in it: a bit for each. */
+/* Finds the units that start in the packet that has a unit, or several, at this place. */
+static inline void ink_payload_find_nals(struct ink_payload *p, uint32_t at)
+{
+	const uint8_t *unit = ink_payload_at(p, at);
+	uint32_t type = unit[0] & 31;
+
+	if (type == INK_NAL_STAP_A || type == INK_NAL_STAP_B)
+		ink_payload_stap(p, at, type == INK_NAL_STAP_B ? 3 : 1);
+	else if ((type == INK_NAL_FU_A || type == INK_NAL_FU_B) && p->length - at > 1) {
+		if (unit[1] & INK_NAL_FU_START)
+			ink_payload_starts(p, unit[0], unit[1] & 31);
+	} else if (type && type <= INK_NAL_LAST)
+		ink_payload_starts(p, unit[0], type);
+}
+
+/* The types of those with one of these nal_ref_idc (a bit for each), once they are found. */
+static inline uint32_t ink_payload_nals_of(const struct ink_payload *p, uint32_t refs)
+{
+	uint32_t types = 0;
+
+	for (uint32_t ref = 0; ref < INK_NAL_REFS; ref++)
+		types |= refs >> ref & 1 ? p->nals[ref] : 0;
+	return types;
+}
+
+/* Finds the NAL units that start in it; their types, a bit for each. */
 static inline uint32_t ink_payload_nals(struct ink_payload *p)
 {
-	uint32_t at = ink_payload_rtp(p), type;
-	const uint8_t *unit = ink_payload_at(p, at);
+	uint32_t at = ink_payload_rtp(p);
 
-	if (!at || at == p->length)
-		return 0;
-	type = unit[0] & 31;
-	if (type == INK_NAL_STAP_A || type == INK_NAL_STAP_B)
-		return ink_payload_stap(p, at, type == INK_NAL_STAP_B ? 3 : 1);
-	if ((type == INK_NAL_FU_A || type == INK_NAL_FU_B) && p->length - at > 1)
-		return unit[1] & INK_NAL_FU_START ? 1u << (unit[1] & 31) : 0;
-	return type && type <= INK_NAL_LAST ? 1u << type : 0;
+	for (uint32_t ref = 0; ref < INK_NAL_REFS; ref++)
+		p->nals[ref] = 0;
+	if (at && at != p->length)
+		ink_payload_find_nals(p, at);
+	return ink_payload_nals_of(p, ~0u);
 }
 
 #endif

@@ -38,10 +38,11 @@ struct ink_pictures ink_video_pictures(const struct ink_packet *p, unsigned tail
 	return payload.pictures;
 }
 
-uint32_t ink_video_nals(const struct ink_packet *p)
+uint32_t ink_video_nals(const struct ink_packet *p, uint32_t refs)
 {
 	struct ink_payload payload;
 
 	take_payload(&payload, p);
-	return ink_payload_nals(&payload);
+	ink_payload_nals(&payload);
+	return ink_payload_nals_of(&payload, refs);
 }

@@ -20,7 +20,7 @@ int ink_video_rtp(const struct ink_packet *packet);
 /* Is it MPEG-TS, bare or in RTP of type 33? */
 int ink_video_ts(const struct ink_packet *packet);
 
-/* The types of the NAL units that start in it: a bit for each. */
-uint32_t ink_video_nals(const struct ink_packet *packet);
+/* The types of the NAL units that start in it and have one of these nal_ref_idc: a bit for each. */
+uint32_t ink_video_nals(const struct ink_packet *packet, uint32_t refs);
 
 #endif
