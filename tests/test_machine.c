@@ -836,7 +836,7 @@ TEST_THAT(every_bundled_machine_is_right)
 							    : 63);
 		ink_machines_free(set);
 	}
-	assert_int_equal(n, 20);
+	assert_int_equal(n, 21);
 }
 
 TEST_THAT(a_name_with_a_slash_or_fsm_is_a_file)
