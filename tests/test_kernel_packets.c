@@ -598,6 +598,7 @@ TEST_THAT(conditions_hold_there_as_they_do_here)
 		"tcp and (src port 1234 or ttl < 10) and not (vlan 100 or depth 1)",
 		"udp and (length > 700 or dst port < 80 and tos {0, 40} or from high and ip6)",
 		"payload begins \"hello\"", "payload begins \"hell\" or payload begins \"\\x07\"", "rtp", "rtp type {0-50}", "ts", "nal {1, 5, 7}",
+		"nal {1, 5, 7} ref 0-2", "nal 1-31 ref {0, 3}",
 	};
 	/* clang-format on */
 
