@@ -201,13 +201,13 @@ int ink_kernel_pins_begin(struct ink_kernel *k, struct ink_why *why)
 	return error ? fail_to_lock(k, path, error, why) : 0;
 }
 
-/* Two seconds: a copy or a reload takes less. */
+/* Ten seconds: on a busy machine a copy or a reload takes half a second, and several tools may wait for each other. */
 static int wait_for_folder(const char *path, int *lock)
 {
 	const struct timespec pause = {.tv_nsec = 5000000};
 	int error;
 
-	for (unsigned tries = 0; (error = lock_folder(path, lock)) == -EAGAIN && tries < 400; tries++)
+	for (unsigned tries = 0; (error = lock_folder(path, lock)) == -EAGAIN && tries < 2000; tries++)
 		nanosleep(&pause, NULL);
 	return error;
 }
