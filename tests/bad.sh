@@ -101,6 +101,20 @@ absent : many -> b / report "many" | any -> a / count seen
 a : many -> b / report "many" | any / count seen | timeout 1s -> absent
 b : many, any | timeout 1s -> absent
 fsm
+cat >queues.fsm <<'fsm'
+machine queues
+key connection
+event any = tcp
+absent : any -> a
+a : any | timeout 1s -> absent
+machine later
+key connection
+event some = udp
+event long = tcp and queue > 20ms
+absent, b : some, long -> b / report "long"
+b : timeout 1s -> absent
+fsm
+sed 1,5d queues.fsm >queue.fsm
 each exits <<'table'
 1 wrong.fsm:3:11: error: no condition 'tpc'; did you mean 'tcp'? | run ./wrong.fsm -r x.pcap
 1 ./filter.fsm:3:18: error: filter: 'no' (character 1) | run ./filter.fsm -r x.pcap
@@ -110,6 +124,11 @@ each exits <<'table'
 1 no machine 'nobody' | run nobody -r x.pcap
 1 did you mean 'tcp'? | run tpc -r x.pcap
 1 ./endless.fsm: has no time-outs, so --age-bits has no effect | run ./endless.fsm -r x.pcap --age-bits 1
+1 inkling: ./queues.fsm:9:22: depends on the queue of a link: --queue-rate RATE says how fast that is | run ./queues.fsm -r x.pcap
+1 inkling: ./queue.fsm:4:22: depends on the queue of a link | run tcp,./queue.fsm -r x.pcap
+1 inkling: ./queue.fsm:4:22: depends on the queue, and the second pass of --two-pass | run ./queue.fsm -r x.pcap --two-pass --queue-rate 1mbit
+1 inkling: tcp,scan: no condition depends on the queue, so --queue-rate has no effect | run tcp,scan -r x.pcap --queue-rate 1mbit
+0 at 1500kbit, waits | run ./queue.fsm,tcp -r x.pcap --queue-rate 1.5mbit
 1 conditions depend on counters | run ./weighs.fsm -r x.pcap --two-pass
 1 makes no reports | run tcp -r x.pcap --two-pass
 1 expires cells, not flows | run tcp -r x.pcap --kind stateful

@@ -78,6 +78,18 @@ run tcp x.pcap incomplete.json --kind kbf --no-timeouts
 run tcp x.pcap nothing.json sctp
 run tcp - pipe.json <x.pcap
 
+cat >queue.fsm <<'fsm'
+machine queue
+key connection
+event long = queue > 5ms
+event any = any
+absent : long, any -> on
+on : long / limit 8kbit burst 1k | any / class 1:20 | timeout 1m -> absent
+fsm
+run queue.fsm x.pcap queue.json --queue-rate 50kbit --verify --flows 100 --seed 1
+grep -q '"limit":0' queue.json && fail "a limit that is far too low refuses nothing"
+grep -q '"missing_drops":0' queue.json && fail "a table that is far too small drops what an exact one does"
+
 # Several machines, each with its records; linked ones, too.
 run tcp,flags x.pcap several.json --verify
 same "summaries of two machines" "$(grep -c '"event_type":"summary"' several.json)" 2
@@ -129,6 +141,7 @@ interrupted() { # MACHINES CAPTURE OUTPUT OPTION...
 interrupted tcp many.pcap statistics.json
 interrupted tcp,flags x.pcap statistics-verify.json --kind exact --verify
 interrupted tcp x.pcap statistics-slow.json --exact-for unsure
+interrupted queue.fsm x.pcap statistics-queue.json --queue-rate 50kbit
 
 # An interface, where that is allowed (live.sh validates what it makes, too). USR1 before it is handled would end the run.
 cat >on_lo <<'end'

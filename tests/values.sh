@@ -73,6 +73,7 @@ mp4|--video-as|rtp, ts or es|generate -w y --video 1
 fin|--flood-as|syn, ack, handshake or rst|generate -w y --flood 1
 sometimes|--full|unsure, refuse or replace|run tcp -r x.pcap
 all|--exact-for|unsure|run tcp -r x.pcap
+"" 10 -1mbit 1mbi 1e3kbit .5mbit 999bit 1.1tbit 0kbit 1mbps infbit|--queue-rate|a rate such as 500kbit or 1.5mbit, at least 1kbit and at most 1tbit|run tcp -r x.pcap
 end
 
 # ------------------------------------------------------------------ valid values

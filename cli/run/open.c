@@ -12,6 +12,7 @@
 /* What the machines do, as far as options depend on it. */
 struct abilities {
 	int reports, saves, weighs, timeouts, counts_timeouts;
+	const char *queue_at;         /* the first condition on the queue, or NULL */
 	const struct ink_tell *tells; /* the first link, or NULL */
 	const char *teller;           /* its file */
 };
@@ -39,6 +40,7 @@ static struct abilities abilities_of(const struct session *s)
 
 		add_actions(&a, v);
 		a.weighs |= v->weighs;
+		a.queue_at = a.queue_at ? a.queue_at : v->queue_at;
 		a.timeouts |= v->timeouts;
 		for (unsigned i = 0; i <= v->rules->states; i++)
 			a.counts_timeouts |= v->on_timeout[i] != 0;
@@ -59,10 +61,30 @@ static int check_two_pass(const struct session *s, const struct abilities *a)
 		return cli_failed("%s: --two-pass is for one machine", name);
 	if (!a->reports)
 		return cli_failed("%s: makes no reports, so --two-pass has no effect", name);
+	if (a->queue_at)
+		return cli_failed(
+			"%s: depends on the queue, and the second pass of --two-pass does not see what "
+			"other flows drop",
+			a->queue_at);
 	if (a->weighs)
 		return cli_failed("%s: its conditions depend on counters, and --two-pass counts only "
 				  "candidates",
 				  name);
+	return CLI_DONE;
+}
+
+/* Who looks at a queue needs one, and for nobody there is none. */
+static int check_queue(const struct session *s, const struct abilities *a)
+{
+	const struct request *r = s->request;
+
+	if (a->queue_at && !r->queue_rate)
+		return cli_failed(
+			"%s: depends on the queue of a link: --queue-rate RATE says how fast that is",
+			a->queue_at);
+	if (r->queue_rate && !a->queue_at)
+		return cli_failed("%s: no condition depends on the queue, so --queue-rate has no effect",
+				  r->machine);
 	return CLI_DONE;
 }
 
@@ -75,6 +97,8 @@ static int check_machines(const struct session *s)
 	int filter = (kind.can & INK_CAN_TIME_OUT) && !(kind.can & INK_CAN_CENSUS);
 
 	if (r->two_pass && check_two_pass(s, &a))
+		return CLI_FAILED;
+	if (check_queue(s, &a))
 		return CLI_FAILED;
 	if (r->write && !a.saves)
 		return cli_failed("%s: saves no packets, so -w has no effect", r->machine);
@@ -260,6 +284,7 @@ static int open_track(struct session *s)
 				      .only = s->second ? is_candidate : NULL,
 				      .link = session_link(s),
 				      .seed = s->request->chance_seed,
+				      .queue_rate = s->request->queue_rate,
 				      .no_timeouts = s->request->no_timeouts,
 				      .every = s->request->verify || s->first_pass,
 				      .moved = session_moved,

@@ -53,6 +53,8 @@ static void put_verify(FILE *to, const struct results *r)
 		t->settled, t->lost, t->changed);
 	if (r->session->n > 1)
 		fprintf(to, ",\"extra_steps\":%" PRIu64 ",\"missing_steps\":%" PRIu64, t->extra, t->missing);
+	fprintf(to, ",\"extra_drops\":%" PRIu64 ",\"missing_drops\":%" PRIu64, t->extra_drops,
+		t->missing_drops);
 	record_counts(to, m->view, results_counters_beside(r));
 	putc('}', to);
 }
@@ -70,6 +72,24 @@ static void put_traffic(FILE *to, const struct results *r)
 		",\"flows\":%" PRIu64 ",\"expired\":%" PRIu64 ",\"unsure\":%" PRIu64 ",\"reports\":%" PRIu64
 		",\"saved\":%" PRIu64 ",\"dropped_by_kernel\":%" PRIu64,
 		k->begun, k->expired, k->unsure, m->reports, m->saved, c->dropped + c->dropped_by_interface);
+}
+
+/* What the machine says of packets, and the queue of those that it lets pass. */
+static void put_verdicts(FILE *to, const struct results *r)
+{
+	const struct ink_track_stats *k = &r->track;
+	const struct ink_queue_stats *q = &r->queue;
+
+	fprintf(to,
+		",\"verdicts\":{\"drop\":%" PRIu64 ",\"limit\":%" PRIu64 ",\"mark\":%" PRIu64
+		",\"pass\":%" PRIu64 ",\"priority\":%" PRIu64 ",\"class\":%" PRIu64 "}",
+		k->dropped, k->limited, k->marked, k->passed, k->prioritized, k->classed);
+	if (q->rate)
+		fprintf(to,
+			",\"queue\":{\"rate\":%" PRIu64 ",\"joined\":%" PRIu64 ",\"bytes\":%" PRIu64
+			",\"lost\":%" PRIu64 ",\"mean_wait\":%.9f,\"worst_wait\":%.9f}",
+			q->rate, q->joined, q->bytes, q->lost,
+			q->joined ? (double)q->wait / (double)q->joined / 1e9 : 0, (double)q->worst / 1e9);
 }
 
 /* The circumstances of the run. */
@@ -91,6 +111,7 @@ void record_summary(FILE *to, const char *type, const struct results *r)
 	record_machine(to, view);
 	put_run(to, s);
 	put_traffic(to, r);
+	put_verdicts(to, r);
 	record_states(to, view, r->census.known ? r->census.state : NULL, r->census.unsure);
 	record_counts(to, view, results_counters(r));
 	put_incomplete(to, r);

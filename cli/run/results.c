@@ -33,6 +33,7 @@ void results_read(struct results *r, const struct session *s, unsigned i, const 
 			      .first = first,
 			      .input = {.size = sizeof r->input},
 			      .track = {.size = sizeof r->track},
+			      .queue = {.size = sizeof r->queue},
 			      .table = stats_of(m->table),
 			      .first_table = stats_of(first ? first->members[i].table : NULL),
 			      .slow = stats_of(m->slow),
@@ -40,6 +41,7 @@ void results_read(struct results *r, const struct session *s, unsigned i, const 
 	if (s->capture)
 		ink_capture_stats(s->capture, &r->input);
 	ink_track_stats_of(s->track, i, &r->track);
+	ink_track_queue_stats(s->track, &r->queue);
 	read_census(&r->census, m);
 	if (s->candidates)
 		candidates_size(s->candidates, &r->candidates.flows, &r->candidates.bytes);

@@ -42,6 +42,7 @@ struct request {
 	uint64_t packets;              /* -c; 0: all */
 	uint64_t seed;                 /* --seed; 0: none */
 	uint64_t chance_seed;          /* of `chance` conditions */
+	uint64_t queue_rate;           /* --queue-rate, bits a second; 0: there is no queue */
 	struct ink_options table;      /* without flows and bytes; its seed makes the secret */
 	int verify;
 	int two_pass;
@@ -77,19 +78,21 @@ struct tally {
 	uint64_t events[DIFFERENCES], flows[DIFFERENCES];
 	uint64_t steps;
 	uint64_t all_flows;
-	uint64_t settled; /* times that a flow entered a state that is not expendable, in both tables */
-	uint64_t lost;    /* settled flows that the table then lacked while the exact one had them */
-	uint64_t changed; /* settled flows that it then had in another state */
-	uint64_t extra;   /* told steps that the exact machines did not make */
-	uint64_t missing; /* told steps that only they made */
+	uint64_t settled;       /* times that a flow entered a state that is not expendable, in both tables */
+	uint64_t lost;          /* settled flows that the table then lacked while the exact one had them */
+	uint64_t changed;       /* settled flows that it then had in another state */
+	uint64_t extra;         /* told steps that the exact machines did not make */
+	uint64_t missing;       /* told steps that only they made */
+	uint64_t extra_drops;   /* packets that the machine drops, or a limit refuses, with the table only */
+	uint64_t missing_drops; /* ... with the exact table only */
 };
 
 struct verifier;
 
 struct verifier *verifier_make(uint64_t seed, int timeouts, struct ink_why *why);
 void verifier_free(struct verifier *v);
-void verifier_see(struct verifier *v, const struct ink_moved *m, const struct ink_rules *rules);
-const struct tally *verifier_tally(const struct verifier *v);
+void verifier_see(struct verifier *v, const struct ink_moved *m, const struct ink_machine_view *view);
+const struct tally *verifier_tally(struct verifier *v);
 
 /* ------------------------------------------------------------------------ two passes */
 
@@ -127,10 +130,9 @@ struct member {
 	struct ink_table *beside; /* exact; --verify */
 	struct ink_table *slow;   /* exact; --exact-for unsure */
 	struct verifier *verifier;
-	uint64_t reports;                      /* made */
-	uint64_t saved;                        /* packets written */
-	uint64_t dropped;                      /* packets with that verdict */
-	uint64_t latest_saved, latest_dropped; /* the numbers of these packets; 0: none yet */
+	uint64_t reports;      /* made */
+	uint64_t saved;        /* packets written */
+	uint64_t latest_saved; /* the number of that packet; 0: none yet */
 };
 
 /* One pass over the input. Two passes have one machine. */
@@ -207,6 +209,7 @@ struct results {
 	const struct session *first; /* the first pass, if this is the second; or NULL */
 	struct ink_capture_stats input;
 	struct ink_track_stats track;
+	struct ink_queue_stats queue; /* which all machines share */
 	struct written census;
 	struct ink_stats table, first_table, slow, beside; /* zero where there is none */
 	struct held candidates;

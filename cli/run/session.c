@@ -112,8 +112,6 @@ static void act(struct session *s, struct member *by, const struct ink_moved *m)
 		report(s, by, m);
 	if (a->saves)
 		save_packet(s, by, m);
-	if (a->verdict == INK_DROP)
-		by->dropped += (unsigned)is_first(&by->latest_dropped, m);
 }
 
 static int is_lost(const struct ink_moved *m)
@@ -134,7 +132,7 @@ void session_moved(const struct ink_moved *m, void *user)
 	struct member *by = &s->members[m->machine];
 
 	if (by->verifier)
-		verifier_see(by->verifier, m, by->view->rules);
+		verifier_see(by->verifier, m, by->view);
 	if (s->first_pass)
 		find_candidates(s, m);
 	else

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/rate.h"
 #include "cli/figures.h"
 #include "cli/run/run.h"
 #include "sim/text.h"
@@ -36,6 +37,20 @@ static void show_packets(FILE *to, const struct results *r)
 		cli_line(to, "", "with time going back", c->backwards);
 	if (r->session->request->interface)
 		cli_line(to, "", "dropped by the kernel", c->dropped + c->dropped_by_interface);
+}
+
+static void show_queue(FILE *to, const struct ink_queue_stats *q)
+{
+	char rate[INK_RATE_TEXT];
+
+	if (!q->rate)
+		return;
+	ink_rate_show(q->rate, rate);
+	cli_line(to, "queue", "joined", q->joined);
+	cli_line(to, "", "lost at the tail", q->lost);
+	fprintf(to, "%-*s%s at %s, waits %.3f ms, at worst %.3f ms\n", CLI_LABEL_WIDTH, "",
+		cli_sized(q->bytes), rate, q->joined ? (double)q->wait / (double)q->joined / 1e6 : 0,
+		(double)q->worst / 1e6);
 }
 
 /* None without time-outs: the table then has no age bits. */
@@ -142,6 +157,24 @@ static void show_counters(FILE *to, const struct results *r)
 		show_lack_of_room(to, r);
 }
 
+/* Those that some packet got. */
+static void show_verdicts(FILE *to, const struct ink_track_stats *k)
+{
+	const struct {
+		const char *name;
+		uint64_t packets;
+	} all[] = {{"drop", k->dropped}, {"limit", k->limited},        {"mark", k->marked},
+		   {"pass", k->passed},  {"priority", k->prioritized}, {"class", k->classed}};
+	const char *label = "verdicts";
+
+	for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++) {
+		if (!all[i].packets)
+			continue;
+		cli_line(to, label, all[i].name, all[i].packets);
+		label = "";
+	}
+}
+
 static void show_outputs(FILE *to, const struct results *r)
 {
 	const struct session *s = r->session;
@@ -152,8 +185,7 @@ static void show_outputs(FILE *to, const struct results *r)
 		show_missing(to, r->first);
 	if (s->request->write)
 		cli_line(to, "written", s->request->write, m->saved);
-	if (m->dropped)
-		cli_line(to, "verdicts", "drop", m->dropped);
+	show_verdicts(to, &r->track);
 }
 
 static void show_held(FILE *to, const char *label, uint64_t bytes, uint64_t flows)
@@ -211,6 +243,15 @@ static void show_other_counts(FILE *to, const struct results *r)
 	}
 }
 
+/* Packets about which the machine decides otherwise with the exact table. */
+static void show_other_drops(FILE *to, const struct tally *t)
+{
+	if (!t->extra_drops && !t->missing_drops)
+		return;
+	cli_line(to, "drops", "by errors alone", t->extra_drops);
+	cli_line(to, "", "missing", t->missing_drops);
+}
+
 static void show_verify(FILE *to, const struct results *r)
 {
 	const struct tally *t = verifier_tally(r->member->verifier);
@@ -228,6 +269,7 @@ static void show_verify(FILE *to, const struct results *r)
 		cli_line(to, "told", "steps by errors alone", t->extra);
 		cli_line(to, "", "steps missing", t->missing);
 	}
+	show_other_drops(to, t);
 	show_other_counts(to, r);
 }
 
@@ -258,6 +300,7 @@ static void show_head(FILE *to, const struct results *r)
 	sim_put_visible(input_name(s->request), to);
 	fputs("\n\n", to);
 	show_packets(to, r);
+	show_queue(to, &r->queue);
 }
 
 /* Only among several does a machine need its name. */

@@ -12,6 +12,8 @@
  * tables makes, since an earlier machine erred. There is nothing to compare then:
  * they are counted.
  *
+ * A packet can make several steps, so what becomes of it is compared when the next one comes.
+ *
  * Under the policy `replace`, flows in expendable states may be replaced and the
  * others must not. So a second exact table holds the settled flows: both tables
  * had them in the same state, which is not expendable. It counts how many of these
@@ -26,10 +28,17 @@ enum { THERE_BEFORE = DIFFERENCES, LEDGER_BITS };
 /* The set of all marks is not a state. A flow that would get it keeps the marks it has, and is counted twice. */
 _Static_assert((1u << LEDGER_BITS) - 1 == INK_MAX_STATES, "any smaller set is a state of the ledger");
 
+/* What each table's steps did with the latest packet. */
+struct fate {
+	uint64_t number;
+	int dropped, beside;
+};
+
 struct verifier {
 	struct ink_table *ledger;
 	struct ink_table *settled;
 	struct tally tally;
+	struct fate fate;
 	int timeouts;
 };
 
@@ -110,6 +119,23 @@ static enum difference judge(const struct verifier *v, const struct ink_moved *m
 	return WRONG_STATE;
 }
 
+static void close_fate(struct verifier *v)
+{
+	v->tally.extra_drops += v->fate.dropped && !v->fate.beside;
+	v->tally.missing_drops += v->fate.beside && !v->fate.dropped;
+	v->fate = (struct fate){0};
+}
+
+/* A step that a table did not make has action 0, which drops nothing. */
+static void see_fate(struct verifier *v, const struct ink_moved *m, const struct ink_action *actions)
+{
+	if (m->number != v->fate.number)
+		close_fate(v);
+	v->fate.number = m->number;
+	v->fate.dropped |= m->limited || actions[m->move.action].verdict == INK_DROP;
+	v->fate.beside |= m->beside_limited || actions[m->beside.action].verdict == INK_DROP;
+}
+
 static int is_lasting(const struct ink_rules *rules, ink_answer state)
 {
 	return state >= 0 && !(rules->timings && rules->timings[state].expendable);
@@ -149,15 +175,17 @@ static void compare(struct verifier *v, const struct ink_moved *m, const struct 
 		ink_set(v->ledger, m->id, set);
 }
 
-void verifier_see(struct verifier *v, const struct ink_moved *m, const struct ink_rules *rules)
+void verifier_see(struct verifier *v, const struct ink_moved *m, const struct ink_machine_view *view)
 {
+	see_fate(v, m, view->action);
 	v->tally.extra += m->alone == 1;
 	v->tally.missing += m->alone == 2;
 	if (!m->alone)
-		compare(v, m, rules);
+		compare(v, m, view->rules);
 }
 
-const struct tally *verifier_tally(const struct verifier *v)
+const struct tally *verifier_tally(struct verifier *v)
 {
+	close_fate(v);
 	return &v->tally;
 }
