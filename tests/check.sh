@@ -112,6 +112,33 @@ each exits <<'table'
 2 '--set' needs a value: NAME=VALUE | check p.fsm --set
 table
 
+# What a machine needs of a queue, and what it holds packets to.
+cat >q.fsm <<'fsm'
+machine q
+key flow
+param congested = 50 packets
+param slow = 1.5mbit
+param bulk = 1:2A
+event crowd = queue > congested
+event e = any
+absent : crowd, e -> a
+a : crowd / class bulk, limit slow each flow | e / priority 6, limit 80kbit burst 3_000 | timeout 1s -> absent
+fsm
+each exits <<'table'
+0 queue: its conditions need egress, or --queue-rate in a run | check --strict q.fsm
+0   limits: 1500kbit each flow (burst 18750 bytes), 80kbit (burst 3000 bytes) | check q.fsm
+0   limits: 2mbit each flow (burst 25000 bytes), 80kbit (burst 3000 bytes) | check q.fsm --set slow=2mbit
+0   params: congested = 50 packets, slow = 1.5mbit, bulk = 1:2A | check q.fsm
+0   params: congested = 100 packets, slow = 1.5mbit, bulk = 2:1 | check q.fsm --set congested=100 --set bulk=2:1
+0   params: congested = 5ms, | check q.fsm --set congested=5ms
+0 / class 1:2a\n/ limit 1500kbit each flow | draw q.fsm
+0 / priority 6\n/ limit 80kbit burst 3000" | draw q.fsm
+0 / class ffff:0 | draw --set bulk=FFFF:0 q.fsm
+1 q.fsm:6:23: error: a queue's time is 1ms to 1h; 'congested' is set to 2h | check q.fsm --set congested=2h
+1 q.fsm:3:7: error: 'congested' is set to '5 cakes', which is no number, time, share, rate, amount or class | check q.fsm "--set=congested=5 cakes"
+1 q.fsm:9:19: error: 'bulk' is not a class | check q.fsm --set bulk=20
+table
+
 # The states of a repeat multiply its rows: a picture that Graphviz could not draw is refused, and not written.
 awk 'BEGIN {
 	print "machine large\nkey pair"

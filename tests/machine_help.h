@@ -116,6 +116,21 @@ static inline void assert_error(const char *more, const char *words)
 
 /* ----------------------------------------------------------------- rules */
 
+/* Both machines test the same of a packet. */
+static inline void assert_same_tests(const struct ink_machine *a, const struct ink_machine *b)
+{
+	assert_int_equal(a->n_tests, b->n_tests);
+	for (unsigned i = 0; i < a->n_tests; i++) {
+		const struct ink_test *t = &a->tests[i], *u = &b->tests[i];
+
+		assert_int_equal(t->field, u->field);
+		assert_int_equal(t->threshold, u->threshold);
+		assert_int_equal(t->n_ranges, u->n_ranges);
+		if (t->n_ranges)
+			assert_memory_equal(t->ranges, u->ranges, t->n_ranges * sizeof *t->ranges);
+	}
+}
+
 /* Both machines have the same states, events and actions, and the same rules, byte for byte. */
 static inline void assert_same_rules(const struct ink_machine *a, const struct ink_machine *b)
 {
@@ -135,6 +150,7 @@ static inline void assert_same_rules(const struct ink_machine *a, const struct i
 	assert_int_equal(a->decision.first, b->decision.first);
 	assert_memory_equal(a->decision.nodes, b->decision.nodes,
 			    a->decision.n_nodes * sizeof *a->decision.nodes);
+	assert_same_tests(a, b);
 }
 
 /* Two texts compile to the same rules. */

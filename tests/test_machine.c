@@ -94,8 +94,10 @@ TEST_THAT(numbers_out_of_range_are_told)
 	assert_error("event f = nal ^32", "'nal' is 0 to 31");
 	assert_error("event f = nal 5 ref ^4", "'ref' is 0 to 3");
 	assert_error("event f = nal 5 ref > ^3", "no value satisfies this: 'ref' is 0 to 3");
-	assert_error("event f = nal 5 ref^", "expected a number, a range, a set in braces, or a comparison, found the end");
-	assert_error("event f = nal ^ref 0", "expected a number, a range, a set in braces, or a comparison, found 'ref'");
+	assert_error("event f = nal 5 ref^",
+		     "expected a number, a range, a set in braces, or a comparison, found the end");
+	assert_error("event f = nal ^ref 0",
+		     "expected a number, a range, a set in braces, or a comparison, found 'ref'");
 	assert_error("event f = rtp type ^128", "'rtp type' is 0 to 127");
 	assert_error("event f = port ^10-5", "the range 10-5 is empty");
 	assert_error("event f = port < ^0", "no value satisfies this");

@@ -60,7 +60,10 @@ TEST_THAT(settings_that_do_not_fit_are_told)
 	} cases[] = {
 		{{"lwo", "1"}, 1, 1, "no param 'lwo' to set; did you mean 'low'?"},
 		{{"", "1"}, 1, 1, "no param '' to set"},
-		{{"low", ""}, 3, 7, "'low' is set to '', which is no number, time, share, rate, amount or class"},
+		{{"low", ""},
+		 3,
+		 7,
+		 "'low' is set to '', which is no number, time, share, rate, amount or class"},
 		{{"low", "1 2"},
 		 3,
 		 7,
@@ -93,7 +96,8 @@ static void assert_amount(const char *param, const char *set, const char *writte
 	const struct ink_setting settings[] = {{"many", set}};
 	struct ink_machine *m, *same;
 
-	snprintf(with, sizeof with, HEAD "param many = %s\nevent lots = queue > many and queue < 1h\n", param);
+	snprintf(with, sizeof with, HEAD "param many = %s\nevent lots = queue > many and queue < 1h\n",
+		 param);
 	snprintf(without, sizeof without, HEAD "event lots = queue > %s and queue < 1h\n", written);
 	m = make_with(with, settings, set != NULL);
 	same = made(without);
