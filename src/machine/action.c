@@ -304,10 +304,11 @@ static int complete_leaving(struct ink_parser *p, struct ink_written_row *row)
 	return also->verdict ? set_verdict(p, row, a, also->verdict) : 0;
 }
 
-/* Of what is dropped, nothing is left to limit. */
-static int check_limit(struct ink_parser *p, const struct ink_deed *d)
+/* Of what is dropped, nothing is left to limit. What the row drops everywhere, it drops where it leaves. */
+static int check_limit(struct ink_parser *p, const struct ink_written_row *row, const struct ink_deed *d)
 {
-	if (!d || !d->more || !d->more->out.limit || d->action.verdict != INK_DROP)
+	if (!d || !d->more || !d->more->out.limit ||
+	    (d->action.verdict != INK_DROP && row->does.action.verdict != INK_DROP))
 		return 0;
 	ink_text_error(p->text, d->more->limit_at, "'drop' and 'limit' in one row");
 	return -1;
@@ -320,7 +321,7 @@ int ink_parse_actions(struct ink_parser *p, struct ink_written_row *row)
 	do
 		error = parse_action(p, row);
 	while (!error && ink_parser_takes(p, ","));
-	if (!error && (check_limit(p, &row->does) || check_limit(p, row->leaving)))
+	if (!error && (check_limit(p, row, &row->does) || check_limit(p, row, row->leaving)))
 		return -1;
 	return !error && row->leaving ? complete_leaving(p, row) : error;
 }
