@@ -319,9 +319,8 @@ TEST_THAT(mistakes_about_limits_are_told_with_their_place)
 	assert_error(
 		"a: e / ^burst 5",
 		"expected an action: report, count, drop, pass, mark, priority, class, limit, save, tell or new initiator");
+	assert_error("repeat 2 s: e -> up / drop, leaving ^limit 1mbit\ntop: e",
 		     "'drop' and 'limit' in one row");
-		     assert_error("repeat 2 s: e -> up / drop, leaving ^limit 1mbit\ntop: e",
-				  "'drop' and 'limit' in one row");
 }
 
 int main(void)
