@@ -3,8 +3,9 @@
  * What a step does: it counts, tells later machines, says what happens to the packet, and is reported.
  *
  * Counters that conditions read are shared by all processors, the others are per processor. Verdicts of several
- * machines: one drop is enough; of marks the last one counts. As in `inkling run` a packet is counted once for each
- * machine that drops, marks or saves it, however many of its steps say so.
+ * machines: one drop is enough; of marks, and of priorities and classes, the last one counts. As in `inkling run` a packet
+ * is counted once for each machine that drops, marks or saves it, however many of its steps say so. A limit asks its
+ * bucket when the step acts; a packet that is to be dropped already takes nothing from it.
  *
  * Records are written when all steps of the packet are made (ink_report), because only the program itself, not a
  * function that is verified on its own for XDP and tc, can copy more of the frame.
@@ -122,6 +123,17 @@ static inline uint32_t ink_is_first(uint32_t *machines, uint32_t machine)
 	return !(before & bit);
 }
 
+static inline void ink_prioritize(struct ink_work *w, const struct ink_kernel_action *a,
+				  struct ink_kernel_counts *n)
+{
+	if (a->prioritizes == INK_CLASS)
+		n->classed += ink_is_first(&w->classed, w->machine);
+	else
+		n->prioritized += ink_is_first(&w->prioritized, w->machine);
+	w->prioritizes = 1;
+	w->priority = a->priority;
+}
+
 static inline void ink_judge(struct ink_work *w, const struct ink_kernel_action *a,
 			     struct ink_kernel_counts *n)
 {
@@ -130,6 +142,12 @@ static inline void ink_judge(struct ink_work *w, const struct ink_kernel_action 
 	if (a->verdict == INK_PASS)
 		n->passed += ink_is_first(&w->passed, w->machine);
 	w->drop |= a->verdict == INK_DROP;
+	if (a->prioritizes)
+		ink_prioritize(w, a, n);
+	if (a->limited && !w->drop && !ink_bucket_pass(w, a->limit, w->step.id)) {
+		n->limited++;
+		w->drop = 1;
+	}
 	if (!a->marks)
 		return;
 	n->marked += ink_is_first(&w->marked, w->machine);

@@ -3,7 +3,7 @@
  * What the kernel cannot do of machines, with the place in their text.
  *
  * What is wrong with an action is said with the place of its row, which the tree has as an offset in the text; so
- * it needs the text. Tests have no place but filters: others are said with the line of the machine's name.
+ * it needs the text. Tests of filters and queues have their place: others are said with the line of the machine's name.
  */
 #include "kernel/inside.h"
 
@@ -72,15 +72,24 @@ static unsigned leading_number(const char **text)
 	return n;
 }
 
+/* Line and column of "file:line:column". */
+static void read_place(const struct check *c, const char *place, unsigned *line, unsigned *column)
+{
+	const char *at = place ? place + strlen(c->m->view.file) : "";
+
+	*line = c->m->line;
+	*column = 1;
+	if (*at == ':' && at++)
+		*line = leading_number(&at);
+	if (*at == ':' && at++)
+		*column = leading_number(&at);
+}
+
 static int check_filter(const struct check *c, const struct ink_test *t)
 {
-	const char *at = t->place ? t->place + strlen(c->m->view.file) : "";
-	unsigned line = c->m->line, column = 1;
+	unsigned line, column;
 
-	if (*at == ':' && at++)
-		line = leading_number(&at);
-	if (*at == ':' && at++)
-		column = leading_number(&at);
+	read_place(c, t->place, &line, &column);
 	return refuse(c, line, column, "machine %s: a filter cannot run in the kernel; use conditions",
 		      c->m->name);
 }
@@ -158,11 +167,41 @@ __attribute__((format(printf, 3, 4))) static int refuse_action(const struct chec
 	return refuse(c, line, column, "machine %s: %s", c->m->name, text.text);
 }
 
-static int has_hook(const struct ink_kernel_options *o, int xdp)
+/* The same with the place of its priority or class. */
+static int refuse_priority(const struct check *c, unsigned action, const char *text)
+{
+	const struct ink_written_row *row = row_of(c->m, action);
+	const struct ink_deed *d = !row ? NULL : row->does.number == action ? &row->does : row->leaving;
+	unsigned line = c->m->line, column = 1;
+
+	if (d && d->more)
+		place_of(c, d->more->priority_at, &line, &column);
+	return refuse(c, line, column, "machine %s: %s", c->m->name, text);
+}
+
+static int has_hook(const struct ink_kernel_options *o, enum ink_kernel_hook hook)
 {
 	for (unsigned i = 0; i < o->n_places; i++)
-		if ((o->places[i].hook == INK_KERNEL_XDP) == xdp)
+		if (o->places[i].hook == hook)
 			return 1;
+	return 0;
+}
+
+/* At XDP there is no packet of the kernel yet that could have one; a class is one of the device that it leaves by. */
+static int check_priority(const struct check *c, unsigned i)
+{
+	int kind = c->m->view.action_more[i].prioritizes;
+
+	if (kind == INK_PRIORITY && has_hook(c->o, INK_KERNEL_XDP))
+		return refuse_priority(c, i,
+				       "XDP cannot give packets a priority; attach it at ingress or egress");
+	if (kind == INK_CLASS && has_hook(c->o, INK_KERNEL_XDP))
+		return refuse_priority(c, i, "XDP cannot give packets a class; attach it at egress alone");
+	if (kind == INK_CLASS && has_hook(c->o, INK_KERNEL_INGRESS))
+		return refuse_priority(
+			c, i,
+			"ingress cannot give packets a class: it is one of the device that they "
+			"leave by; attach it at egress alone");
 	return 0;
 }
 
@@ -177,9 +216,9 @@ static int check_action(const struct check *c, unsigned i)
 	if (tells > INK_KERNEL_TELLS)
 		return refuse_action(c, i, "a row that tells %u times; in the kernel %d", tells,
 				     INK_KERNEL_TELLS);
-	if (c->o->enforce && a->marks && has_hook(c->o, 1))
+	if (c->o->enforce && a->marks && has_hook(c->o, INK_KERNEL_XDP))
 		return refuse_action(c, i, "XDP cannot mark packets; attach it at ingress or egress");
-	return 0;
+	return c->o->enforce ? check_priority(c, i) : 0;
 }
 
 static int check_actions(const struct check *c)
@@ -193,6 +232,25 @@ static int check_actions(const struct check *c)
 			      "machine %s: its rows tell up to %u steps for one packet; in the kernel %d",
 			      c->m->name, c->m->chain, INK_KERNEL_TOLD);
 	return error;
+}
+
+/* ------------------------------------------------------------------- queues */
+
+/* Whether or not anything is enforced: elsewhere there is no queue to look at. */
+static int check_queues(const struct check *c)
+{
+	static const char *const names[INK_KERNEL_HOOKS] = {"XDP", "ingress", "egress"};
+	unsigned line, column;
+
+	for (unsigned i = 0; c->m->view.queues && i < c->o->n_places; i++)
+		if (c->o->places[i].hook != INK_KERNEL_EGRESS) {
+			read_place(c, ink_asks_queue(c->m), &line, &column);
+			return refuse(
+				c, line, column,
+				"machine %s: at %s no packet is about to join a queue; attach it at egress alone",
+				c->m->name, names[c->o->places[i].hook]);
+		}
+	return 0;
 }
 
 /* -------------------------------------------------------------------- all */
@@ -236,6 +294,8 @@ int ink_kernel_check(const struct ink_kernel_options *o, struct ink_why *why)
 		const struct check c = {.o = o, .m = m, .source = source_of(o, m), .why = why};
 
 		error = check_tests(&c);
+		if (!error)
+			error = check_queues(&c);
 		if (!error)
 			error = check_actions(&c);
 	}

@@ -13,6 +13,7 @@
 #define INKLING_KERNEL_CLASSIFY_BPF_H
 
 #include "kernel/payload.bpf.h"
+#include "kernel/queue.bpf.h"
 #include "kernel/work.bpf.h"
 #include "machine/field.h"
 
@@ -271,6 +272,10 @@ static inline int ink_holds_rare(struct ink_work *w, const struct ink_kernel_nod
 		return ink_by_chance(n);
 	case INK_FIELD_COUNTER:
 		return ink_counter_holds(n->at);
+	case INK_FIELD_QUEUE_PACKETS:
+	case INK_FIELD_QUEUE_BYTES:
+	case INK_FIELD_QUEUE_TIME:
+		return ink_has_value(w, n, ink_queued(w, n->field));
 	default:
 		return ink_holds_payload(w, n);
 	}

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "packet/key.h"
+#include "packet/queue.h"
 
 /* ------------------------------------------------------------ a half's arrays */
 
@@ -36,6 +37,8 @@ static const uint32_t elements[INK_KERNEL_PARTS] = {
 	[INK_PART_ACTIONS] = sizeof(struct ink_kernel_action),
 	[INK_PART_COUNTINGS] = sizeof(struct ink_kernel_counting),
 	[INK_PART_TELLS] = sizeof(struct ink_kernel_tell),
+	[INK_PART_LIMITS] = sizeof(struct ink_kernel_limit),
+	[INK_PART_BUCKETS] = sizeof(struct ink_kernel_bucket),
 	[INK_PART_TEXT] = sizeof(struct ink_kernel_text),
 };
 
@@ -226,6 +229,27 @@ static int put_tells(const struct ink_kernel_compiling *c, const struct ink_acti
 	return t ? 0 : -ENOMEM;
 }
 
+/* Buckets begin full: nothing waits in them. */
+static int put_limits(const struct ink_kernel_compiling *c, struct ink_kernel_machine *out)
+{
+	const struct ink_machine_view *v = &c->m->view;
+	struct ink_kernel_limit *to = ink_kernel_append(c->half, INK_PART_LIMITS, v->limits, &out->limits_at);
+	int error = to ? 0 : -ENOMEM;
+
+	for (unsigned i = 0; i < v->limits && !error; i++) {
+		const struct ink_limit *l = &v->limit[i];
+
+		to[i] = (struct ink_kernel_limit){.pace = ink_pace(l->rate),
+						  .burst = ink_bucket_burst(l->rate, l->burst),
+						  .each_flow = l->each_flow != 0};
+		if (!ink_kernel_append(c->half, INK_PART_BUCKETS, l->each_flow ? INK_FLOW_BUCKETS : 1,
+				       &to[i].buckets_at))
+			error = -ENOMEM;
+	}
+	out->limits = v->limits;
+	return error;
+}
+
 static int counts_pictures(const struct ink_action *a)
 {
 	for (unsigned i = 0; i < a->n_countings; i++)
@@ -243,15 +267,20 @@ static int put_actions(const struct ink_kernel_compiling *c, struct ink_kernel_m
 
 	for (unsigned i = 0; i < v->actions && !error; i++) {
 		const struct ink_action *a = &v->action[i];
+		const struct ink_action_more *more = &v->action_more[i];
 
 		to[i] = (struct ink_kernel_action){.mark = a->mark,
 						   .verdict = (uint8_t)a->verdict,
 						   .marks = a->marks,
 						   .saves = a->saves,
-						   .reports = a->report != NULL};
+						   .reports = a->report != NULL,
+						   .priority = more->priority,
+						   .prioritizes = (uint8_t)more->prioritizes,
+						   .limit = out->limits_at + more->limit - (more->limit > 0),
+						   .limited = more->limit > 0};
 		error = put_countings(c, a, &to[i]);
 		if (!error)
-			error = put_tells(c, &v->action_more[i], &to[i]);
+			error = put_tells(c, more, &to[i]);
 		out->payload |= (uint32_t)counts_pictures(a);
 	}
 	out->actions = v->actions;
@@ -276,7 +305,7 @@ int ink_kernel_compile(const struct ink_kernel_compiling *c)
 	out.key = *ink_key_rule_of(v->key_def, &room);
 	if ((error = ink_kernel_decide(c, &out)) || (error = put_events(c, &out)) ||
 	    (error = put_compiled(c, &out)) || (error = put_states(c, &out)) || (error = put_rows(c, &out)) ||
-	    (error = put_actions(c, &out)))
+	    (error = put_limits(c, &out)) || (error = put_actions(c, &out)))
 		return error;
 	to = ink_kernel_append(c->half, INK_PART_MACHINES, 1, &index);
 	if (!to)

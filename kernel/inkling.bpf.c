@@ -7,6 +7,7 @@
  *     run      run.bpf.h: events, ids, steps and what they do; the payload is copied on the way
  *     report   act.bpf.h: records, with the packet's bytes if it is saved
  *     verdict  carried out only if control.enforce says so
+ *     leave    queue.bpf.h: at egress, what is not dropped joins the virtual queue
  *
  * A packet is stepped at the first hook that it comes to. XDP leaves a word in front of it for tc (control.xdp_meta),
  * and tc a bit in its mark for the hooks of other interfaces (control.mark_bit).
@@ -31,13 +32,19 @@ static inline uint64_t ink_number(struct ink_work *w, struct ink_kernel_control 
 	return w->number + 1;
 }
 
+static inline void ink_read_clock(struct ink_work *w, const struct ink_kernel_control *o)
+{
+	w->tested = o->clock == INK_KERNEL_TEST;
+	w->clock = o->test_clock;
+	w->now = 0;
+}
+
 static inline void ink_arrive(struct ink_work *w, struct ink_kernel_control *o, uint32_t hook,
 			      uint32_t interface)
 {
 	w->hook = hook;
 	w->interface = interface;
-	w->tested = o->clock == INK_KERNEL_TEST;
-	w->clock = o->test_clock;
+	ink_read_clock(w, o);
 	w->number = ink_number(w, o);
 }
 
@@ -111,6 +118,7 @@ int ink_xdp(struct xdp_md *ctx)
 	if (!o || !w)
 		return XDP_PASS;
 	ink_arrive(w, o, INK_KERNEL_XDP, ctx->ingress_ifindex);
+	w->queue.number = 0;
 	if (ink_parse_xdp(w, ctx))
 		return XDP_PASS;
 	ink_begin_packet(w, o);
@@ -169,7 +177,21 @@ static inline int ink_enforce(const struct ink_work *w, struct __sk_buff *skb, c
 		return TC_ACT_UNSPEC;
 	if (w->marks)
 		skb->mark = (w->mark & ~o->mark_bit) | (skb->mark & o->mark_bit);
+	if (w->prioritizes)
+		skb->priority = w->priority;
 	return w->drop ? TC_ACT_SHOT : TC_ACT_UNSPEC;
+}
+
+/* Of a packet with a headroom for all its segments the kernel knows what they take on the wire. */
+static inline uint32_t ink_length_of(const struct ink_work *w, const struct __sk_buff *skb)
+{
+	return w->segments > 1 || !skb->gso_size ? (uint32_t)w->length : skb->wire_len + w->shift;
+}
+
+static inline void ink_leave_again(struct ink_work *w, const struct __sk_buff *skb, const struct ink_kernel_control *o)
+{
+	ink_read_clock(w, o);
+	ink_queue_leave(w, skb->wire_len + (skb->vlan_present ? INK_TAG : 0), 0);
 }
 
 /*
@@ -181,11 +203,14 @@ int ink_tc(struct __sk_buff *skb)
 {
 	struct ink_kernel_control *o = INK_AT(control, 0);
 	struct ink_work *w = INK_AT(works, 0);
+	int verdict;
 
 	if (!o || !w)
 		return TC_ACT_UNSPEC;
 	if (ink_was_stepped(skb, o, w->hook)) {
 		ink_count_again(o);
+		if (w->queue.number)
+			ink_leave_again(w, skb, o);
 		return TC_ACT_UNSPEC;
 	}
 	ink_arrive(w, o, w->hook, skb->ifindex);
@@ -195,28 +220,42 @@ int ink_tc(struct __sk_buff *skb)
 	ink_run_skb(w, skb);
 	ink_report_skb(w, skb, o);
 	ink_leave(w, o);
-	return ink_enforce(w, skb, o);
-}
-
-static __always_inline int ink_come_by(struct __sk_buff *skb, uint32_t hook)
-{
-	struct ink_work *w = INK_AT(works, 0);
-
-	if (!w)
-		return TC_ACT_UNSPEC;
-	w->hook = hook;
-	bpf_tail_call_static(skb, &common, 0);
-	return TC_ACT_UNSPEC;
+	verdict = ink_enforce(w, skb, o);
+	if (w->queue.number)
+		ink_queue_leave(w, ink_length_of(w, skb), verdict == TC_ACT_SHOT);
+	return verdict;
 }
 
 SEC("tc")
 int ink_ingress(struct __sk_buff *skb)
 {
-	return ink_come_by(skb, INK_KERNEL_INGRESS);
+	struct ink_work *w = INK_AT(works, 0);
+
+	if (!w)
+		return TC_ACT_UNSPEC;
+	w->hook = INK_KERNEL_INGRESS;
+	w->queue.number = 0;
+	bpf_tail_call_static(skb, &common, INK_COMMON_TC);
+	return TC_ACT_UNSPEC;
 }
 
+/* Its queue is read on the way, if a condition looks at it and this kernel shows it (device.bpf.c). */
 SEC("tc")
 int ink_egress(struct __sk_buff *skb)
 {
-	return ink_come_by(skb, INK_KERNEL_EGRESS);
+	const struct ink_kernel_control *o = INK_AT(control, 0);
+	struct ink_work *w = INK_AT(works, 0);
+
+	if (!w || !o)
+		return TC_ACT_UNSPEC;
+	w->hook = INK_KERNEL_EGRESS;
+	w->queue.number = 0;
+	if (o->queues) {
+		w->queue.number = (uint32_t)ink_queue_find(skb->ifindex);
+		w->queue.known = 0;
+		w->queue.from = o->virtual_for;
+		bpf_tail_call_static(skb, &common, INK_COMMON_QUEUE);
+	}
+	bpf_tail_call_static(skb, &common, INK_COMMON_TC);
+	return TC_ACT_UNSPEC;
 }

@@ -65,6 +65,8 @@ enum ink_kernel_part {
 	INK_PART_ACTIONS,
 	INK_PART_COUNTINGS,
 	INK_PART_TELLS,
+	INK_PART_LIMITS,
+	INK_PART_BUCKETS,
 	INK_PART_TEXT,
 	INK_KERNEL_PARTS
 };
@@ -124,6 +126,8 @@ enum ink_kernel_map_name {
 	INK_MAP_ACTIONS,
 	INK_MAP_COUNTINGS,
 	INK_MAP_TELLS,
+	INK_MAP_LIMITS,
+	INK_MAP_BUCKETS,
 	INK_MAP_TEXT,
 	INK_MAP_CONTROL,
 	INK_MAP_TABLES,
@@ -136,6 +140,9 @@ enum ink_kernel_map_name {
 	INK_MAP_CLAIMS,
 	INK_MAP_REPORTS,
 	INK_MAP_COMMON,
+	INK_MAP_QUEUES,
+	INK_MAP_WAITS,
+	INK_MAP_WORKS,
 	INK_KERNEL_MAPS
 };
 
@@ -221,15 +228,38 @@ int ink_kernel_hear(enum libbpf_print_level level, const char *format, va_list a
 int ink_kernel_load_object(struct ink_kernel *k, const uint32_t entries[INK_KERNEL_MAPS], unsigned hooks,
 			   struct ink_why *why);
 
+/*
+ * The programs of device.bpf.c over the maps of the set, for ink_kernel_device_ask; ink_queue stands behind ink_egress
+ * then. NULL with errno and the reason: this kernel has no such programs.
+ */
+struct bpf_object *ink_kernel_device_load(struct ink_kernel *k, struct ink_why *why);
+
+/* enum ink_kernel_wait of the interface as it is now; INK_KERNEL_WAITS: it cannot be said. */
+enum ink_kernel_wait ink_kernel_device_ask(const struct bpf_object *device, unsigned interface);
+
 /* Starts the timers. */
 int ink_kernel_start(struct ink_kernel *k, struct ink_why *why);
 
 struct ink_kernel_control *ink_kernel_controls(const struct ink_kernel *k);
 struct ink_kernel_table *ink_kernel_tables(const struct ink_kernel *k, unsigned machine);
 
-/* The embedded object. */
-extern const unsigned char ink_kernel_object[];
-extern const unsigned ink_kernel_object_bytes;
+/* The embedded objects. */
+extern const unsigned char ink_kernel_object[], ink_kernel_device_object[];
+extern const unsigned ink_kernel_object_bytes, ink_kernel_device_object_bytes;
+
+/* --- queue.c */
+
+/* The queues of the interfaces that packets leave by, before any packet comes. */
+void ink_kernel_queues_put(struct ink_kernel *k, const struct ink_kernel_options *o);
+
+/*
+ * What these machines ask of the queues: the program that reads them, rates. The queues are looked at from here on, by
+ * the machines that run and by these. -EINVAL: a rate is missing; the reason has the place of the condition.
+ */
+int ink_kernel_queues_prepare(struct ink_kernel *k, const struct ink_machines *machines, struct ink_why *why);
+
+/* Only by the machines that run. */
+void ink_kernel_queues_settle(struct ink_kernel *k);
 
 /* --- tables.c */
 

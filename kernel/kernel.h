@@ -9,6 +9,7 @@
  *     object.c     the programs and maps: loaded and mapped
  *     set.c        all of it in order; reload.c: other machines
  *     pins.c       /sys/fs/bpf/inkling/NAME/: names, rights, who is there
+ *     queue.c      the queues that packets leave by: which one is read, and rates
  *     hook.c       XDP, tcx and clsact: attaching and detaching; dispatcher.c: beside others at XDP
  *     text.c       what machines were made from, kept in a map
  *     reports.c    the ring buffer
@@ -61,6 +62,8 @@ struct ink_kernel_options {
 	uint32_t mark_bit; /* as a mask; 0: none */
 	uint32_t snap;     /* bytes of saved packets */
 	uint32_t ring;     /* bytes of the ring buffer, a power of two; 0: 1 MiB */
+	uint64_t queue_rate; /* of virtual queues, and of the time of real ones: bits a second; 0: not given */
+	int queue_virtual;   /* real ones are not read */
 	uint64_t chance_seed; /* with test_clock: `chance` of struct ink_kernel_control; else draws are the kernel's */
 	int enforce;
 	int no_timeouts;
@@ -97,6 +100,20 @@ int ink_kernel_is_attached(const struct ink_kernel *kernel);
 int ink_kernel_list(char names[][INK_KERNEL_PATH + 1], unsigned room, struct ink_why *why);
 
 /* -------------------------------------------------------------------- using */
+
+/* A queue that packets of the set leave by. */
+struct ink_kernel_queued {
+	unsigned interface;            /* index */
+	enum ink_kernel_wait expected; /* INK_KERNEL_WAITS: it could not be said */
+	uint64_t rate, speed;          /* bits a second; 0: not given, not known */
+	struct ink_kernel_waits waits; /* of all processors; the longest and the most of any */
+};
+
+/*
+ * The queues that conditions look at, at most INK_KERNEL_QUEUES; `n` receives how many: 0 if none does. A negative errno:
+ * the kernel does not hand out what packets found there.
+ */
+int ink_kernel_queues(const struct ink_kernel *kernel, struct ink_kernel_queued *queues, unsigned *n);
 
 /* The machines that run now, made again from the text in the maps; they belong to the set. */
 const struct ink_machines *ink_kernel_machines(struct ink_kernel *kernel);

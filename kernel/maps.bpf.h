@@ -56,6 +56,11 @@ INK_ARRAY(rows, INK_KERNEL_HALVES, struct ink_kernel_row);
 INK_ARRAY(actions, INK_KERNEL_HALVES, struct ink_kernel_action);
 INK_ARRAY(countings, INK_KERNEL_HALVES, struct ink_kernel_counting);
 INK_ARRAY(tells, INK_KERNEL_HALVES, struct ink_kernel_tell);
+INK_ARRAY(limits, INK_KERNEL_HALVES, struct ink_kernel_limit);
+INK_ARRAY(buckets, INK_KERNEL_HALVES, struct ink_kernel_bucket);
+
+INK_ARRAY(queues, INK_KERNEL_QUEUES, struct ink_kernel_queue);
+INK_PER_CPU(waits, INK_KERNEL_QUEUES, struct ink_kernel_waits);
 
 INK_PER_CPU(counts, INK_KERNEL_MACHINES, struct ink_kernel_counts);
 INK_PER_CPU(counters, INK_KERNEL_MACHINES *INK_KERNEL_COUNTERS, uint64_t);
@@ -68,10 +73,13 @@ struct {
 
 INK_ARRAY(text, 1, struct ink_kernel_text);
 
-/* The program of both directions at tc; the tool puts it in. The kernel empties such a map when its last pin goes. */
+/*
+ * The program of both directions at tc, and the one that reads the egress device's queue before it; the tool puts them in.
+ * The kernel empties such a map when its last pin goes.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, INK_COMMON_PROGRAMS);
 	__type(key, uint32_t);
 	__type(value, uint32_t);
 } common SEC(".maps");

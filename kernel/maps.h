@@ -22,7 +22,11 @@
  *     actions
  *     countings
  *     tells
+ *     limits     the rates of `limit`, and where their buckets stand
+ *     buckets    one for each limit, or as many as packet/queue.h says
  *
+ *     queues     16, shared: an interface that packets leave by, with its virtual queue
+ *     waits      16, for each processor: what packets found in these queues
  *     counts     16, for each processor: packets, skips, steps
  *     counters   16 x 64, for each processor: the machines' counters that no condition reads
  *     weighed    16 x 64, shared: those that conditions read
@@ -46,7 +50,7 @@
 #include "packet/key.h"
 
 enum {
-	INK_KERNEL_VERSION = 1,
+	INK_KERNEL_VERSION = 2,
 	INK_KERNEL_MACHINES = 16, /* INK_MACHINES_MAX of machine/tree.h */
 	INK_KERNEL_HALVES = 2,
 	INK_KERNEL_COUNTERS = 64, /* INK_COUNTERS_MAX */
@@ -58,6 +62,7 @@ enum {
 	INK_KERNEL_PREFIXES = 256, /* addresses of one test */
 	INK_KERNEL_COUNTINGS = 16, /* of one action */
 	INK_KERNEL_TELLS = 16,     /* of one action */
+	INK_KERNEL_QUEUES = 16,    /* interfaces of a set */
 	INK_KERNEL_HEAD = 256,     /* bytes of a frame that are copied for the parser, which seldom asks for more */
 	INK_KERNEL_PAYLOAD = 9216, /* bytes of payload that conditions may read */
 	INK_KERNEL_CLAIMS = 512,
@@ -86,11 +91,14 @@ struct ink_kernel_control {
 	uint32_t snap;       /* bytes of a saved packet that reports carry */
 	uint32_t every;      /* tests: non-zero: every step has a record, as `every` of struct ink_track_options */
 	uint64_t packets;    /* shared; only counted with the test clock: the number of the packet */
+	uint64_t latest;     /* shared; with the test clock: the latest packet's, for queues, where time does not go back */
 	uint64_t lost;       /* records that found no room in the ring buffer */
 	uint64_t reader;     /* who follows the ring buffer: reports.c; 0: nobody. The tool's business alone */
 	uint64_t began;      /* boot clock: when it was attached */
 	uint32_t skip;       /* with the test clock: enum ink_skip of the latest packet */
-	uint8_t reserved[164];
+	uint32_t queues;     /* non-zero: conditions look at the queue that packets join at egress */
+	uint32_t virtual_for; /* enum ink_kernel_wait: why the queue is virtual if no program reads the real one */
+	uint8_t reserved[148];
 };
 
 _Static_assert(sizeof(struct ink_kernel_control) == 256, "a quarter of a KiB");
@@ -151,6 +159,59 @@ struct ink_kernel_claim {
 	uint32_t held;
 } __attribute__((aligned(64)));
 
+/* ------------------------------------------------------------------- queues */
+
+/* Where the length of a queue comes from: the counters of the root qdisc, or a virtual queue, and why. */
+enum ink_kernel_wait {
+	INK_WAIT_REAL = 0,
+	INK_WAIT_NOQUEUE = 1, /* the device has no queue */
+	INK_WAIT_MANY = 2,    /* it has several, and a root without counters (mq) */
+	INK_WAIT_APART = 3,   /* the root's counters are those of processors, or no lock keeps them (pfifo_fast) */
+	INK_WAIT_CHOSEN = 4,  /* somebody wants it so */
+	INK_WAIT_OLD = 5,     /* this kernel shows no program its queues (before Linux 6.2) */
+	INK_KERNEL_WAITS = 8
+};
+
+/* The programs behind the one that is attached at tc, by their place in `common`. */
+enum { INK_COMMON_TC = 0, INK_COMMON_QUEUE = 1, INK_COMMON_PROGRAMS = 2 };
+
+/* The queue that packets join which leave by an interface. The first part is written once. */
+struct ink_kernel_queue {
+	uint32_t interface; /* its index; 0: the entry is free */
+	uint32_t expected;  /* enum ink_kernel_wait: which one it was when a machine first asked */
+	uint64_t rate;      /* bits a second, of the virtual queue; 0: there is none */
+	uint64_t speed;     /* bits a second, of the device; 0: it is not known */
+	uint64_t pace;      /* of the rate, as in packet/queue.h, or 0 */
+	uint64_t sending;   /* of the real queue's time: of the rate, or else the speed; or 0 */
+	uint64_t most;      /* bytes whose time at that pace fits 64 bits */
+	uint64_t empty __attribute__((aligned(64))); /* the virtual queue: one compare-and-swap for each packet */
+	uint32_t mean;      /* of it. Of two processors that write it at once, one is forgotten */
+	uint32_t reserved;
+} __attribute__((aligned(64)));
+
+/* What packets found there, on one processor. */
+struct ink_kernel_waits {
+	uint64_t from[INK_KERNEL_WAITS]; /* packets, by where the queue's length came from */
+	uint64_t unknown;  /* of these: it should be virtual, and there is none; taken for empty */
+	uint64_t joined, bytes; /* of those that were not dropped */
+	uint64_t lost;     /* found no room in the virtual queue */
+	uint64_t given_up; /* other processors kept them from joining it */
+	uint64_t timed, wait; /* those that joined and whose wait is known; all their waits, in ns */
+	uint64_t worst, most_packets, most_bytes; /* that one found: ns, packets, bytes */
+};
+
+/* A limit of a machine: its buckets are one, or one for each flow. */
+struct ink_kernel_limit {
+	uint64_t pace, burst; /* as in packet/queue.h; ns */
+	uint32_t buckets_at;
+	uint32_t each_flow;
+};
+
+/* `empty` of packet/queue.h. */
+struct ink_kernel_bucket {
+	uint64_t empty;
+};
+
 /* ----------------------------------------------------------------- machines */
 
 struct ink_kernel_machine {
@@ -165,8 +226,9 @@ struct ink_kernel_machine {
 	uint32_t tails;       /* 1, or 6: compiled events for each side */
 	uint32_t deaf;        /* no packet has an event of this machine: all are told */
 	uint32_t payload;     /* non-zero: conditions or countings read the payload */
-	uint32_t zero;
+	uint32_t limits_at;   /* `limits` of them */
 	uint64_t tick;        /* ns */
+	uint32_t limits, zero;
 	struct ink_key_rule key;
 	/* The first node of a packet, for each protocol and, for TCP, for each set of flags. Negative: ~event. */
 	int32_t by_protocol[256];
@@ -239,6 +301,10 @@ struct ink_kernel_action {
 	uint32_t mark;
 	uint8_t verdict; /* enum ink_verdict */
 	uint8_t marks, saves, reports;
+	uint32_t priority;
+	uint32_t limit; /* index, if `limited` */
+	uint8_t prioritizes; /* enum ink_priority */
+	uint8_t limited, reserved[6];
 };
 
 struct ink_kernel_counting {
@@ -271,6 +337,7 @@ struct ink_kernel_counts {
 	uint64_t bundles;  /* of these, packets of RTP: decided by the first */
 	uint64_t again;    /* packets that were stepped at an earlier hook */
 	uint64_t reports, saved;
+	uint64_t limited, prioritized, classed; /* verdicts, too: refused by a limit; `priority`; `class` */
 };
 
 /* ------------------------------------------------------------------ reports */

@@ -25,11 +25,13 @@ const char *const ink_kernel_map_names[INK_KERNEL_MAPS] = {
 	[INK_MAP_PREFIXES] = "prefixes",   [INK_MAP_PORTS] = "ports",     [INK_MAP_BYTES] = "bytes",
 	[INK_MAP_AGAINSTS] = "againsts",   [INK_MAP_EVENTS] = "events",   [INK_MAP_COMPILED] = "compiled",
 	[INK_MAP_STATES] = "states",       [INK_MAP_ROWS] = "rows",       [INK_MAP_ACTIONS] = "actions",
-	[INK_MAP_COUNTINGS] = "countings", [INK_MAP_TELLS] = "tells",     [INK_MAP_TEXT] = "text",
+	[INK_MAP_COUNTINGS] = "countings", [INK_MAP_TELLS] = "tells",     [INK_MAP_LIMITS] = "limits",
+	[INK_MAP_BUCKETS] = "buckets",     [INK_MAP_TEXT] = "text",
 	[INK_MAP_CONTROL] = "control",     [INK_MAP_TABLES] = "tables",   [INK_MAP_BODY] = "body",
 	[INK_MAP_TICKS] = "ticks",         [INK_MAP_TIMERS] = "timers",   [INK_MAP_COUNTS] = "counts",
 	[INK_MAP_COUNTERS] = "counters",   [INK_MAP_WEIGHED] = "weighed", [INK_MAP_CLAIMS] = "claims",
-	[INK_MAP_REPORTS] = "reports",     [INK_MAP_COMMON] = "common",
+	[INK_MAP_REPORTS] = "reports",     [INK_MAP_COMMON] = "common",   [INK_MAP_QUEUES] = "queues",
+	[INK_MAP_WAITS] = "waits",         [INK_MAP_WORKS] = "works",
 };
 
 const char *const ink_kernel_program_names[INK_KERNEL_PROGRAMS] = {
@@ -200,7 +202,7 @@ static void choose_programs(struct bpf_object *object, unsigned hooks)
 /* The tail call of both directions at tc. */
 static int lead_to_common(struct ink_kernel *k)
 {
-	const uint32_t first = 0;
+	const uint32_t first = INK_COMMON_TC;
 	int fd = k->program[INK_PROGRAM_TC];
 
 	return fd >= 0 && bpf_map_update_elem(k->map[INK_MAP_COMMON].fd, &first, &fd, BPF_ANY) ? -errno : 0;
@@ -228,6 +230,76 @@ int ink_kernel_load_object(struct ink_kernel *k, const uint32_t entries[INK_KERN
 		error = lead_to_common(k);
 	libbpf_set_print(before);
 	return error ? fail_to_load(error, why) : 0;
+}
+
+/* ---------------------------------------------------------- the device's queue */
+
+/* All maps are those of the set; the object brings none. */
+static int share_maps(const struct ink_kernel *k, struct bpf_object *object)
+{
+	struct bpf_map *map;
+	int error = 0;
+
+	bpf_object__for_each_map(map, object)
+	{
+		int fd = ink_kernel_map(k, bpf_map__name(map));
+
+		if (!error && fd >= 0)
+			error = bpf_map__reuse_fd(map, fd);
+		else if (!error)
+			error = bpf_map__set_autocreate(map, false);
+	}
+	return error;
+}
+
+static int lead_to_device(struct ink_kernel *k, const struct bpf_object *object)
+{
+	const uint32_t second = INK_COMMON_QUEUE;
+	int fd = bpf_program__fd(bpf_object__find_program_by_name(object, "ink_queue"));
+
+	return bpf_map_update_elem(k->map[INK_MAP_COMMON].fd, &second, &fd, BPF_ANY) ? -errno : 0;
+}
+
+static int load_device(struct ink_kernel *k, struct bpf_object **object)
+{
+	int error;
+
+	*object = bpf_object__open_mem(ink_kernel_device_object, ink_kernel_device_object_bytes, NULL);
+	if (!*object)
+		return -errno;
+	error = share_maps(k, *object);
+	if (!error)
+		error = bpf_object__load(*object);
+	return error ? error : lead_to_device(k, *object);
+}
+
+struct bpf_object *ink_kernel_device_load(struct ink_kernel *k, struct ink_why *why)
+{
+	libbpf_print_fn_t before = libbpf_set_print(ink_kernel_hear);
+	struct bpf_object *object = NULL;
+	int error;
+
+	said[0] = 0;
+	error = load_device(k, &object);
+	libbpf_set_print(before);
+	if (!error)
+		return object;
+	bpf_object__close(object);
+	fail_to_load(error, why);
+	return errno = -error, NULL;
+}
+
+enum ink_kernel_wait ink_kernel_device_ask(const struct bpf_object *device, unsigned interface)
+{
+	const unsigned char frame[64] = {0};
+	struct __sk_buff skb = {.ifindex = interface};
+	LIBBPF_OPTS(bpf_test_run_opts, o, .data_in = frame, .data_size_in = sizeof frame, .ctx_in = &skb,
+		    .ctx_size_in = sizeof skb);
+	const struct bpf_program *p = bpf_object__find_program_by_name(device, "ink_ask");
+
+	if (bpf_prog_test_run_opts(bpf_program__fd(p), &o) || o.retval >= INK_KERNEL_WAITS)
+		return INK_KERNEL_WAITS;
+	return (enum ink_kernel_wait)o.retval;
 }
 
 /* --------------------------------------------------------------- looking in */

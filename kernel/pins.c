@@ -299,7 +299,9 @@ static int are_ours(const struct ink_kernel *k)
 	       holds(&m[INK_MAP_CONTROL], sizeof(struct ink_kernel_control), 1) &&
 	       holds(&m[INK_MAP_TABLES], sizeof(struct ink_kernel_table), INK_KERNEL_MACHINES) &&
 	       holds(&m[INK_MAP_COUNTS], sizeof(struct ink_kernel_counts), INK_KERNEL_MACHINES) &&
-	       holds(&m[INK_MAP_COUNTERS], sizeof(uint64_t), counters) &&
+	       holds(&m[INK_MAP_COUNTERS], sizeof(uint64_t), counters) && m[INK_MAP_QUEUES].at &&
+	       holds(&m[INK_MAP_QUEUES], sizeof(struct ink_kernel_queue), INK_KERNEL_QUEUES) &&
+	       holds(&m[INK_MAP_WAITS], sizeof(struct ink_kernel_waits), INK_KERNEL_QUEUES) &&
 	       holds(&m[INK_MAP_WEIGHED], sizeof(uint64_t), counters);
 }
 

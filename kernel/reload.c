@@ -3,7 +3,7 @@
  * Other machines for the same tables, while packets flow.
  *
  *     grace      until no program runs that began before the last exchange: it may read the idle half
- *     write      the new machines into the idle half
+ *     write      the new machines into the idle half, with what is in the buckets of their limits
  *     flip       control.generation
  *     grace      until no program runs that reads the old half
  *
@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "packet/queue.h"
 
 /* ------------------------------------------------------------------- grace */
 
@@ -101,7 +102,9 @@ static int check(struct ink_kernel *k, const struct ink_kernel_options *options,
 	o.places = places;
 	o.enforce = ink_kernel_control(k)->enforce != 0;
 	error = ink_kernel_check(&o, why);
-	return error ? error : check_same(k, options, why);
+	if (!error)
+		error = check_same(k, options, why);
+	return error ? error : ink_kernel_queues_prepare(k, options->machines, why);
 }
 
 /* ----------------------------------------------------------------- the half */
@@ -276,6 +279,46 @@ static int carry(struct ink_kernel *k, const struct ink_kernel_half *half)
 	return error;
 }
 
+/* ------------------------------------------------------------------- limits */
+
+static const void *entry_at(const struct ink_kernel *k, enum ink_kernel_map_name map, uint32_t index)
+{
+	return k->map[map].at + index * k->map[map].stride;
+}
+
+static void inherit_buckets(struct ink_kernel *k, const struct ink_kernel_limit *to,
+			    const struct ink_kernel_limit *from)
+{
+	const struct ink_kernel_map *m = &k->map[INK_MAP_BUCKETS];
+	size_t n = to->each_flow ? INK_FLOW_BUCKETS : 1;
+
+	if (to->pace == from->pace && to->burst == from->burst && to->each_flow == from->each_flow)
+		memcpy(m->at + to->buckets_at * m->stride, m->at + from->buckets_at * m->stride,
+		       n * m->stride);
+}
+
+static void inherit_limits(struct ink_kernel *k, const struct ink_kernel_machine *to,
+			   const struct ink_kernel_machine *from)
+{
+	for (uint32_t i = 0; i < to->limits; i++)
+		for (uint32_t j = 0; j < from->limits; j++)
+			inherit_buckets(k, entry_at(k, INK_MAP_LIMITS, to->limits_at + i),
+					entry_at(k, INK_MAP_LIMITS, from->limits_at + j));
+}
+
+/*
+ * Limits that both machines have go on with the buckets of the old one, but for what passes while they are copied. Each
+ * bucket is a word, which is copied as a whole.
+ */
+static void inherit(struct ink_kernel *k)
+{
+	uint32_t active = ink_kernel_control(k)->generation & 1, idle = active ^ 1;
+
+	for (unsigned i = 0; i < k->n; i++)
+		inherit_limits(k, entry_at(k, INK_MAP_MACHINES, idle * INK_KERNEL_MACHINES + i),
+			       entry_at(k, INK_MAP_MACHINES, active * INK_KERNEL_MACHINES + i));
+}
+
 /* ---------------------------------------------------------------- exchanging */
 
 /* One store: a tool that is killed before it has exchanged nothing, and all behind it. */
@@ -308,6 +351,7 @@ static int exchange(struct ink_kernel *k, struct draft *d, const struct ink_kern
 		error = carry(k, &d->half);
 	if (error)
 		return error;
+	inherit(k);
 	flip(k);
 	adopt(k, d);
 	error = grace(why);
@@ -332,12 +376,13 @@ static int reload(struct ink_kernel *k, const struct ink_kernel_options *o, stru
 
 	if (!error)
 		error = ink_kernel_version_make(k, o, generation + 1, why);
-	if (error)
-		return error;
-	error = exchange(k, &d, o, why);
-	draft_free(&d);
-	if (ink_kernel_control(k)->generation == generation)
-		ink_kernel_version_drop(k);
+	if (!error) {
+		error = exchange(k, &d, o, why);
+		draft_free(&d);
+		if (ink_kernel_control(k)->generation == generation)
+			ink_kernel_version_drop(k);
+	}
+	ink_kernel_queues_settle(k);
 	return error;
 }
 

@@ -293,6 +293,7 @@ static inline void ink_begin_packet(struct ink_work *w, const struct ink_kernel_
 	w->machine = w->own = w->begun = w->n_heard = w->n_made = 0;
 	w->has_payload = w->pictured = 0;
 	w->dropped = w->passed = w->marked = w->saved = w->drop = w->marks = 0;
+	w->prioritized = w->classed = w->prioritizes = 0;
 	w->n_records = w->saves = 0;
 	__builtin_memset(w->first, 0, sizeof w->first);
 }

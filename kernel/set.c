@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "packet/queue.h"
 
 enum { RING = 1 << 20, VERSIONS = 8 }; /* bytes of the ring buffer; machines that records may be of */
 
@@ -209,7 +210,7 @@ static void draft_free(struct draft *d)
 
 /*
  * Room of a half: twice what the first machines need, and at least this, so that a reload can bring larger ones.
- * Altogether 2 MiB.
+ * Altogether 2 MiB. A half has the buckets of two limits for each flow.
  */
 static const uint32_t least[INK_KERNEL_PARTS] = {
 	[INK_PART_MACHINES] = INK_KERNEL_MACHINES,
@@ -226,6 +227,8 @@ static const uint32_t least[INK_KERNEL_PARTS] = {
 	[INK_PART_ACTIONS] = 1024,
 	[INK_PART_COUNTINGS] = 2048,
 	[INK_PART_TELLS] = 512,
+	[INK_PART_LIMITS] = 128,
+	[INK_PART_BUCKETS] = 2 * INK_FLOW_BUCKETS,
 	[INK_PART_TEXT] = 32,
 };
 
@@ -328,7 +331,9 @@ static int fill(struct ink_kernel *k, const struct draft *d, struct ink_why *why
 	if (error)
 		return error;
 	put_control(k, &d->o);
-	return ink_kernel_start(k, why);
+	ink_kernel_queues_put(k, &d->o);
+	error = ink_kernel_queues_prepare(k, machines_of(k->version), why);
+	return error ? error : ink_kernel_start(k, why);
 }
 
 static int attach_all(struct ink_kernel *k, const struct ink_kernel_options *o, struct ink_why *why)

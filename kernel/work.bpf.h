@@ -48,8 +48,18 @@ struct ink_work {
 	uint32_t hook, interface;
 	uint32_t shift; /* bytes that the frame has here and the kernel's data has not: a VLAN tag */
 	uint32_t tested; /* the test clock counts */
-	uint64_t clock;  /* which then is this; reading the kernel's takes 38 ns, and only records need it */
+	uint64_t clock;  /* which then is this; reading the kernel's takes 38 ns, and few packets need it */
+	uint64_t now;    /* the kernel's, if it was read for this packet */
 	uint64_t number;
+
+	/* the queue that it joins; `real` and the counters are of the program that reads them */
+	struct {
+		uint32_t from;           /* enum ink_kernel_wait */
+		uint32_t number;         /* 1 + its place in `queues`; 0: no condition looks at it, or it joins none */
+		uint32_t known;          /* packets, bytes and time are what the packet found */
+		uint32_t packets, bytes;
+		uint32_t time;           /* microseconds */
+	} queue;
 
 	/* of the packet, if it is several (GSO): `packet` is the first of them */
 	uint32_t segments;
@@ -85,7 +95,9 @@ struct ink_work {
 
 	/* acting */
 	uint32_t dropped, passed, marked, saved; /* machines that did, a bit for each */
+	uint32_t prioritized, classed;
 	uint32_t drop, marks, mark;      /* the verdict */
+	uint32_t prioritizes, priority;
 	uint32_t n_records, saves, saved_bytes;
 	struct ink_made records[INK_STEPS];
 

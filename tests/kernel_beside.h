@@ -4,12 +4,15 @@
  * the same shape, and the time of the packets. After each packet why it was skipped has to agree, and each step
  * that it caused; in the end the counters, the numbers of steps, and the tables.
  *
- * What is left to chance is decided beforehand, for both: every other chance holds, and the others do not.
+ * What is left to chance is decided beforehand, for both: every other chance holds, and the others do not. Verdicts are
+ * carried out there, so the kernel's has to be what the steps here say. Machines that look at a queue find a virtual one,
+ * so slow that traffic fills it, and are given frames at egress.
  */
 #ifndef INKLING_TESTS_KERNEL_BESIDE_H
 #define INKLING_TESTS_KERNEL_BESIDE_H
 
 #include <inttypes.h>
+#include <linux/pkt_cls.h>
 #include <unistd.h>
 
 #include "kernel/inside.h"
@@ -21,7 +24,9 @@ static struct ink_kernel *kernel;
 static struct ink_machines *machines;
 static struct ink_table *tables_here[INK_KERNEL_MACHINES];
 static struct ink_track *tracker;
-static enum ink_kernel_hook hook = INK_KERNEL_XDP; /* where frames are given to the kernel */
+static enum ink_kernel_hook hook = INK_KERNEL_XDP; /* where frames are given to the kernel, */
+static enum ink_kernel_hook used;                  /* unless a machine looks at a queue */
+static uint64_t queue_rate;                        /* then; else 0 */
 
 /* What the latest packet did, here and there. */
 static struct moves {
@@ -51,6 +56,18 @@ static int note_record(const struct ink_kernel_report *r, const uint8_t *frame, 
 
 static const struct ink_options usual = {.size = sizeof usual, .flows = 100000, .seed = 7};
 
+enum { QUEUE_RATE = 3000000 };
+
+static void choose_hook(void)
+{
+	int queues = 0;
+
+	for (unsigned i = 0; i < ink_machines_count(machines); i++)
+		queues |= ink_machine_view(ink_machines_at(machines, i))->queues;
+	used = queues ? INK_KERNEL_EGRESS : hook;
+	queue_rate = queues ? QUEUE_RATE : 0;
+}
+
 static void track_here(int no_timeouts)
 {
 	struct ink_track_options o = {.size = sizeof o,
@@ -59,6 +76,7 @@ static void track_here(int no_timeouts)
 				      .link = INK_LINK_ETHERNET,
 				      .no_timeouts = no_timeouts,
 				      .every = 1,
+				      .queue_rate = queue_rate,
 				      .moved = note_move,
 				      .user = &here};
 	struct ink_why why = {""};
@@ -77,6 +95,8 @@ static void track_there(int no_timeouts)
 				       .tables = plans,
 				       .test_clock = 1,
 				       .unpinned = 1,
+				       .enforce = 1,
+				       .queue_rate = queue_rate,
 				       .no_timeouts = no_timeouts};
 	struct ink_why why = {""};
 
@@ -93,15 +113,22 @@ static void track_there(int no_timeouts)
 	assert_int_equal(ink_kernel_listen(kernel, note_record, &there, &why), 0);
 }
 
-static void begin_both(const char *const *names, unsigned n, int no_timeouts)
+/* The machines, which become theirs. */
+static void begin_with(struct ink_machines *set, int no_timeouts)
+{
+	machines = set;
+	assert_non_null(machines);
+	fix_chances(machines);
+	choose_hook();
+	track_here(no_timeouts);
+	track_there(no_timeouts);
+}
+
+static inline void begin_both(const char *const *names, unsigned n, int no_timeouts)
 {
 	struct ink_machine_options o = {.size = sizeof o};
 
-	machines = ink_machines_load(names, n, &o, NULL);
-	assert_non_null(machines);
-	fix_chances(machines);
-	track_here(no_timeouts);
-	track_there(no_timeouts);
+	begin_with(ink_machines_load(names, n, &o, NULL), no_timeouts);
 }
 
 static int end_both(void **state)
@@ -122,6 +149,7 @@ static int end_both(void **state)
 /* ------------------------------------------------------------------------- comparing */
 
 static unsigned long steps;
+static int dropped_there; /* the latest packet */
 
 static int is_same_move(const struct ink_moved *a, const struct ink_moved *b)
 {
@@ -147,12 +175,22 @@ static int give_packet(struct ink_packet *p)
 	int verdict;
 
 	here.n = there.n = 0;
-	verdict = ink_kernel_try(kernel, hook, p->frame, p->captured, p->clock);
+	verdict = ink_kernel_try(kernel, used, p->frame, p->captured, p->clock);
 	if (verdict < 0)
 		return verdict;
+	dropped_there = verdict == (used == INK_KERNEL_XDP ? XDP_DROP : TC_ACT_SHOT);
 	assert_true(ink_kernel_poll(kernel, 0) >= 0);
 	assert_int_equal(ink_track_packets(tracker, &one), 0);
 	return 0;
+}
+
+static int dropped_here(void)
+{
+	int dropped = 0;
+
+	for (unsigned i = 0; i < here.n; i++)
+		dropped |= here.at[i].limited || here.at[i].action->verdict == INK_DROP;
+	return dropped;
 }
 
 static void compare_moves(const char *name, const struct ink_packet *p)
@@ -162,6 +200,9 @@ static void compare_moves(const char *name, const struct ink_packet *p)
 			fail_move(name, &here.at[i], &there.at[i]);
 	if (here.n != there.n)
 		fail_msg("%s: %u steps here, %u there", name, here.n, there.n);
+	if (dropped_here() != dropped_there)
+		fail_msg("%s, packet %" PRIu64 ": dropped %s, and not %s", name, here.at[0].number,
+			 dropped_there ? "there" : "here", dropped_there ? "here" : "there");
 	if (ink_kernel_control(kernel)->skip != p->skip)
 		fail_msg("%s: skipped by %u here, by %u there", name, p->skip,
 			 ink_kernel_control(kernel)->skip);
@@ -205,7 +246,26 @@ static void compare_stats(const char *name)
 		    s.begun != c.begun || s.unsure != c.unsure || s.refused != c.refused ||
 		    s.told != c.told || c.given_up)
 			fail_msg("%s: machine %u counts otherwise", name, i);
+		if (s.dropped != c.dropped || s.limited != c.limited || s.passed != c.passed ||
+		    s.marked != c.marked || s.prioritized != c.prioritized || s.classed != c.classed)
+			fail_msg("%s: machine %u counts other verdicts", name, i);
 	}
+}
+
+/* Waits agree in every nanosecond. */
+static inline void compare_queue(const char *name)
+{
+	struct ink_kernel_queued queues[INK_KERNEL_QUEUES];
+	const struct ink_kernel_waits *w = &queues[0].waits;
+	struct ink_queue_stats s = {.size = sizeof s};
+	unsigned n;
+
+	assert_int_equal(ink_track_queue_stats(tracker, &s), 0);
+	assert_int_equal(ink_kernel_queues(kernel, queues, &n), 0);
+	assert_int_equal(n, queue_rate != 0);
+	if (n && (s.joined != w->joined || s.bytes != w->bytes || s.lost != w->lost || s.wait != w->wait ||
+		  s.worst != w->worst || w->given_up || w->unknown))
+		fail_msg("%s: the queue is another one", name);
 }
 
 static void compare_census(const char *name, const struct ink_table *a, const struct ink_table *b)

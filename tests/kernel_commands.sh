@@ -493,6 +493,9 @@ absent : http -> seen
 seen : http
 fsm
 machine plain 'absent : syn -> seen' 'seen : syn -> absent'
+printf 'machine queue\nkey flow\nevent full = udp and  queue > 3 packets\nabsent : full -> seen\nseen : end -> absent\n' >queue.fsm
+printf 'machine class\nkey flow\nevent some = udp\nabsent : some -> seen / count some, class 1:20\nseen : end -> absent\n' >class.fsm
+sed 's/class 1:20/priority 6/; s/machine class/machine priority/' class.fsm >priority.fsm
 mkfifo fifo.fsm
 "$inkling" run tcp -r x.pcap -q --kind compact >/dev/null
 each exits <<'rows'
@@ -505,7 +508,16 @@ each exits <<'rows'
 1 mark.fsm:4: | attach ./mark.fsm -i ink0 --enforce
 1 XDP cannot mark packets; attach it at ingress or egress | attach ./mark.fsm -i ink0 --enforce
 1 XDP cannot mark packets | attach ./mark.fsm -i ink0 --enforce --at xdp,ingress
-1 neither drops nor marks packets, so --enforce has no effect | attach tcp -i ink0 --enforce
+1 does nothing to packets that could be carried out, so --enforce has no effect | attach tcp -i ink0 --enforce
+1 looks at no queue, so --queue-rate has no effect | attach tcp -i ink0 --at egress --queue-rate 1mbit
+1 queue.fsm:3:23: machine queue: at XDP no packet is about to join a queue; attach it at egress alone | attach ./queue.fsm -i ink0
+1 machine queue: at ingress no packet is about to join a queue | attach ./queue.fsm -i ink0 --at ingress,egress --mark-bit 3
+1 queue.fsm:3:23: machine queue: ink0 has no queue: 'queue' needs the rate of a virtual one (attach --queue-rate) | attach ./queue.fsm -i ink0 --at egress
+1 class.fsm:4:37: machine class: XDP cannot give packets a class; attach it at egress alone | attach ./class.fsm -i ink0 --enforce
+1 class.fsm:4:37: machine class: ingress cannot give packets a class | attach ./class.fsm -i ink0 --enforce --at ingress
+1 priority.fsm:4:37: machine priority: XDP cannot give packets a priority; attach it at ingress or egress | attach ./priority.fsm -i ink0 --enforce
+2 --queue 'real': invalid value; expected virtual | attach ./queue.fsm -i ink0 --at egress --queue real
+2 --queue virtual: of which rate? (--queue-rate RATE) | attach ./queue.fsm -i ink0 --at egress --queue virtual
 1 has no time-outs, so --age-bits has no effect | attach ./plain.fsm -i ink0 --age-bits 1
 1 --flows nope=: no machine has that name | attach tcp -i ink0 --flows nope=3
 1 a packet can pass ink0 ingress and then lo egress | attach tcp -i ink0,lo --at ingress,egress

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Real captures through the programs in the kernel, beside a tracker (kernel_beside.h, captures.h): all bundled
- * machines, in two sets, at XDP and at tc.
+ * machines, in three sets, at XDP and at tc.
  *
  * The captures follow each other as if they were one, each an hour after the last packet of the one before, so that
- * the programs are loaded four times and time always goes on.
+ * the programs are loaded once for each set and hook and time always goes on.
  *
  * A frame that was cut when it was captured, or that BPF_PROG_TEST_RUN does not take, is given to neither; the
  * captures with such frames are named. With INK_TEST_SCALE below 1 only the small captures take part.
@@ -24,6 +24,7 @@ static const char *const sets[][NAMES_MOST] = {
 	{"tcp", "teardown", "flags", "conn", "scan", "sweep", "flood", "brute"},
 	{"unanswered", "p2p", "p2p-endpoints", "video-b", "video-combined", "video-h264", "video-itail",
 	 "video-random"},
+	{"aqm-b", "aqm-combined", "aqm-h264", "aqm-itail", "aqm-random"}, /* at egress, whatever the hook */
 };
 
 static unsigned files, packets, left_out;
@@ -83,10 +84,20 @@ static void compare_capture(const char *path, const char *name)
 		pass_capture(c, name);
 		compare_counters(name);
 		compare_stats(name);
+		compare_queue(name);
 		compare_tables(name);
 		files++;
 	}
 	ink_capture_close(c);
+}
+
+static unsigned names_of(const char *const *names)
+{
+	unsigned n = 0;
+
+	while (n < NAMES_MOST && names[n])
+		n++;
+	return n;
 }
 
 static void compare_all(enum ink_kernel_hook at)
@@ -95,7 +106,7 @@ static void compare_all(enum ink_kernel_hook at)
 	for (unsigned i = 0; i < COUNT(sets); i++) {
 		packets = left_out = files = 0;
 		clock_now = steps = 0;
-		begin_both(sets[i], NAMES_MOST, 0);
+		begin_both(sets[i], names_of(sets[i]), 0);
 		for_each_capture(compare_capture);
 		end_both(NULL);
 		print_message("%s and others: %u captures, %u packets, %lu steps, %u frames left out\n",

@@ -113,12 +113,13 @@ static void compare_all(int no_timeouts)
 		const char *name = ink_bundled(i)->name;
 
 		begin_both(&name, 1, no_timeouts);
-		if (strncmp(name, "video", 5))
+		if (strncmp(name, "video", 5) && strncmp(name, "aqm", 3))
 			compare_file(name, file, scaled(TRAFFIC));
 		else
 			compare_video(name, scaled(TRAFFIC / 2));
 		compare_counters(name);
 		compare_stats(name);
+		compare_queue(name);
 		compare_tables(name);
 		end_both(NULL);
 	}

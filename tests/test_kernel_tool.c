@@ -104,9 +104,13 @@ static struct ink_kernel *make(struct made *m)
 /* Attached nowhere, and with the program of one hook: to verify all of them takes long where a kernel is emulated. */
 static struct ink_kernel *make_unpinned(struct made *m)
 {
+	int queues = ink_machine_view(ink_machines_at(m->machines, 0))->queues;
+
 	m->o.dry_run = 1;
 	m->o.n_places = 1;
-	m->place[0] = (struct ink_kernel_place){.interface = "lo", .hook = INK_KERNEL_XDP};
+	m->o.queue_rate = queues ? 1000000 : 0;
+	m->place[0] = (struct ink_kernel_place){
+		.interface = "lo", .index = 1, .hook = queues ? INK_KERNEL_EGRESS : INK_KERNEL_XDP};
 	return make(m);
 }
 
@@ -169,7 +173,7 @@ static void a_machine_without_filter_is_not_refused(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; ink_bundled(i); i++)
-		refused(ink_bundled(i)->text, 0, INK_KERNEL_XDP, NULL);
+		refused(ink_bundled(i)->text, 1, INK_KERNEL_EGRESS, NULL);
 }
 
 /* ------------------------------------------------------------ compilation */

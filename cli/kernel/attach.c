@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "cli/figures.h"
+#include "cli/kernel/queues.h"
 #include "cli/kernel/sets.h"
 #include "sim/text.h"
 
@@ -117,7 +118,7 @@ static const struct ink_machine_view *view_of(const struct making *m, unsigned i
 
 /* What the machines do, as far as options depend on it. */
 struct abilities {
-	int saves, verdicts, timeouts;
+	int saves, verdicts, timeouts, queues;
 };
 
 static struct abilities abilities_of(const struct making *m)
@@ -128,9 +129,11 @@ static struct abilities abilities_of(const struct making *m)
 		const struct ink_machine_view *v = view_of(m, i);
 
 		a.timeouts |= v->timeouts;
+		a.queues |= v->queues;
 		for (unsigned j = 0; j < v->actions; j++) {
 			a.saves |= v->action[j].saves;
-			a.verdicts |= v->action[j].verdict == INK_DROP || v->action[j].marks;
+			a.verdicts |= v->action[j].verdict == INK_DROP || v->action[j].marks ||
+				      v->action_more[j].prioritizes || v->action_more[j].limit;
 		}
 	}
 	return a;
@@ -142,8 +145,12 @@ static int check_effects(const struct making *m, const struct kernel_request *r)
 	struct abilities a = abilities_of(m);
 
 	if (r->enforce && !a.verdicts)
-		return cli_failed("%s: neither drops nor marks packets, so --enforce has no effect",
-				  r->machine);
+		return cli_failed(
+			"%s: does nothing to packets that could be carried out, so --enforce has no effect",
+			r->machine);
+	if ((r->queue_rate || r->queue_virtual) && !a.queues)
+		return cli_failed("%s: looks at no queue, so --%s has no effect", r->machine,
+				  r->queue_rate ? "queue-rate" : "queue");
 	if (r->table.age_bits && !a.timeouts)
 		return cli_failed("%s: has no time-outs, so --age-bits has no effect", r->machine);
 	return cli_check_room(&r->room, m->machines);
@@ -189,6 +196,8 @@ static void fill_options(struct making *m, const struct kernel_request *r)
 	o->n_places = m->places.n;
 	o->mark_bit = r->mark_bit;
 	o->snap = r->snap;
+	o->queue_rate = r->queue_rate;
+	o->queue_virtual = r->queue_virtual;
 	o->enforce = r->enforce;
 	o->no_timeouts = r->no_timeouts;
 	o->dry_run = r->dry_run;
@@ -215,6 +224,20 @@ static void say_generic(const struct places *p, const struct ink_kernel *kernel)
 		}
 }
 
+/* Which queue it is, unless the qdisc is exchanged. */
+static void say_queues(const struct ink_kernel *kernel)
+{
+	struct ink_kernel_queued queues[INK_KERNEL_QUEUES];
+	unsigned n;
+
+	if (ink_kernel_queues(kernel, queues, &n))
+		return;
+	for (unsigned i = 0; i < n; i++) {
+		fputs("; the queue of ", stdout);
+		queues_show(stdout, &queues[i]);
+	}
+}
+
 /* "eth0: tcp, scan at eth0 xdp; tables of 5.7 MiB" */
 static void say_attached(const struct making *m, const struct kernel_request *r,
 			 const struct ink_kernel *kernel)
@@ -230,6 +253,7 @@ static void say_attached(const struct making *m, const struct kernel_request *r,
 	places_show(stdout, &m->places);
 	printf("; tables of %s", cli_sized(lines * 64));
 	say_generic(&m->places, kernel);
+	say_queues(kernel);
 	if (abilities_of(m).verdicts && !r->enforce)
 		fputs("; verdicts are counted, and not carried out (--enforce)", stdout);
 	putchar('\n');

@@ -48,6 +48,8 @@ struct kernel_request {
 	const char *name;  /* --name */
 	uint32_t mark_bit; /* --mark-bit, as a mask; 0: not given */
 	unsigned snap;
+	uint64_t queue_rate; /* --queue-rate, bits a second; 0: not given */
+	int queue_virtual;   /* --queue virtual */
 	int enforce, no_timeouts, dry_run;
 	int json;           /* status */
 	const char *output; /* -o */

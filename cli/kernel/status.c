@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/figures.h"
+#include "cli/kernel/queues.h"
 #include "cli/kernel/status.h"
 #include "sim/text.h"
 
@@ -100,13 +101,20 @@ static void show_counters(const struct machine_status *m)
 static void show_verdicts(const struct set_status *s, const struct machine_status *m)
 {
 	const struct ink_kernel_counts *c = &m->counts;
+	const struct {
+		const char *done, *not_done;
+		uint64_t packets;
+	} all[] = {{"dropped", "drop, not carried out", c->dropped},
+		   {"limited", "limit, not carried out", c->limited},
+		   {"marked", "mark, not carried out", c->marked},
+		   {"given a priority", "priority, not carried out", c->prioritized},
+		   {"given a class", "class, not carried out", c->classed}};
+	unsigned shown = 0;
 
-	if (c->dropped)
-		cli_line(stdout, "verdicts", s->control->enforce ? "dropped" : "drop, not carried out",
-			 c->dropped);
-	if (c->marked)
-		cli_line(stdout, c->dropped ? "" : "verdicts",
-			 s->control->enforce ? "marked" : "mark, not carried out", c->marked);
+	for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)
+		if (all[i].packets)
+			cli_line(stdout, shown++ ? "" : "verdicts",
+				 s->control->enforce ? all[i].done : all[i].not_done, all[i].packets);
 	cli_line(stdout, "reports", "made", c->reports);
 	rare("", "packets saved", c->saved);
 }
@@ -157,6 +165,8 @@ static void show(const struct set_status *s)
 	show_head(s);
 	show_packets(s);
 	show_reports(s);
+	for (unsigned i = 0; i < s->n_queues; i++)
+		queues_lines(&s->queues[i]);
 	for (unsigned i = 0; i < s->n; i++)
 		show_machine(s, &s->at[i]);
 }

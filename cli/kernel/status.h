@@ -23,6 +23,8 @@ struct set_status {
 	const struct ink_kernel_control *control;
 	struct places places;
 	unsigned reader; /* the process that follows the reports, or 0 */
+	unsigned n_queues;
+	struct ink_kernel_queued queues[INK_KERNEL_QUEUES];
 	unsigned n;
 	struct machine_status at[INK_KERNEL_MACHINES];
 };

@@ -2,6 +2,7 @@
 /* inkling status --json: a set is an object, on a line of its own. docs/kernel.md has its fields. */
 #include <inttypes.h>
 
+#include "cli/kernel/queues.h"
 #include "cli/kernel/status.h"
 #include "cli/record/record.h"
 #include "sim/text.h"
@@ -56,8 +57,10 @@ static void put_counts(FILE *to, const struct machine_status *m)
 	put_number(to, "given_up", c->given_up);
 	put_number(to, "reports", c->reports);
 	put_number(to, "saved", c->saved);
-	fprintf(to, ",\"verdicts\":{\"drop\":%" PRIu64 ",\"mark\":%" PRIu64 ",\"pass\":%" PRIu64 "}",
-		c->dropped, c->marked, c->passed);
+	fprintf(to,
+		",\"verdicts\":{\"drop\":%" PRIu64 ",\"limit\":%" PRIu64 ",\"mark\":%" PRIu64
+		",\"pass\":%" PRIu64 ",\"priority\":%" PRIu64 ",\"class\":%" PRIu64 "}",
+		c->dropped, c->limited, c->marked, c->passed, c->prioritized, c->classed);
 }
 
 static void put_table(FILE *to, const struct machine_status *m)
@@ -93,6 +96,17 @@ static void put_machine(FILE *to, const struct set_status *s, const struct machi
 	putc('}', to);
 }
 
+/* Without a machine that looks at them there are none. */
+static void put_queues(FILE *to, const struct set_status *s)
+{
+	fputs(",\"queues\":[", to);
+	for (unsigned i = 0; i < s->n_queues; i++) {
+		fputs(i ? "," : "", to);
+		queues_record(to, &s->queues[i]);
+	}
+	putc(']', to);
+}
+
 void status_record(FILE *to, const struct set_status *s)
 {
 	const struct ink_kernel_control *c = s->control;
@@ -109,6 +123,7 @@ void status_record(FILE *to, const struct set_status *s)
 	else
 		fputs(",\"reader\":null", to);
 	put_packets(to, &s->at[0].counts);
+	put_queues(to, s);
 	fputs(",\"machines\":[", to);
 	for (unsigned i = 0; i < s->n; i++) {
 		fputs(i ? "," : "", to);

@@ -61,6 +61,8 @@ int status_read(struct set_status *s, struct ink_kernel *kernel)
 	memset(s->at, 0, sizeof s->at);
 	for (unsigned i = 0; i < s->n && !error; i++)
 		error = read_machine(&s->at[i], kernel, i);
+	if (!error && ink_kernel_queues(kernel, s->queues, &s->n_queues))
+		error = cli_failed("%s: the kernel does not hand out what waits", s->name);
 	return error;
 }
 

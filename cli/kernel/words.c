@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/rate.h"
 #include "cli/kernel/commands.h"
 
 const char *const hook_names[HOOKS + 1] = {"xdp", "ingress", "egress", NULL};
@@ -41,9 +42,14 @@ static const char attach_help[] =
 	"                    was stepped on another interface\n"
 	"  --name NAME       of the set, for the other commands (default: the name of\n"
 	"                    the first interface)\n"
-	"  --enforce         carry out drop (all hooks) and mark (ingress, egress);\n"
-	"                    otherwise they are counted\n"
+	"  --enforce         carry out drop and limit (all hooks), mark and priority\n"
+	"                    (ingress, egress), class (egress); otherwise they are counted\n"
 	"  --dry-run         check and load everything, and attach nothing\n"
+	"\n"
+	"the queue at egress, for machines that look at it:\n"
+	"  --queue-rate RATE the rate of the link, such as 20mbit: of the virtual queue,\n"
+	"                    where the interface has none to read, and of its time\n"
+	"  --queue virtual   the virtual one in any case\n"
 	"\n"
 	"the tables:\n"
 	"  --flows N         flows to hold at once, for each machine (default 1M)\n"
@@ -112,6 +118,17 @@ static int take_mark_bit(const char *text, void *to)
 	return 0;
 }
 
+static int take_rate(const char *text, void *to)
+{
+	return ink_rate_read(text, to);
+}
+
+static int take_queue(const char *text, void *to)
+{
+	*(int *)to = 1;
+	return strcmp(text, "virtual") ? -EINVAL : 0;
+}
+
 /* It becomes the name of a folder. */
 static int take_name(const char *text, void *to)
 {
@@ -150,6 +167,12 @@ static const struct cli_option attach_options[] = {
 		 "up to 63 letters, digits, '.', '_' and '-', the first of which is a letter, a digit or '_'"},
 	{.name = "enforce", .how = CLI_FLAG, .at = AT(enforce)},
 	{.name = "dry-run", .how = CLI_FLAG, .at = AT(dry_run)},
+	{.name = "queue-rate",
+	 .how = CLI_OWN,
+	 .at = AT(queue_rate),
+	 .take = take_rate,
+	 .shape = "a rate from 1kbit to 1tbit, such as 20mbit"},
+	{.name = "queue", .how = CLI_OWN, .at = AT(queue_virtual), .take = take_queue, .shape = "virtual"},
 	CLI_FLOWS(AT(room.flows)),
 	CLI_MEMORY(AT(room.memory)),
 	{.name = "error", .how = CLI_SHARE, .at = AT(table.error)},
@@ -200,6 +223,8 @@ static int check_attach(const struct kernel_request *r, const struct cli_line *l
 	if (r->no_timeouts && r->table.age_bits)
 		return cli_usage(&cli_attach,
 				 "--no-timeouts and --age-bits: without time-outs there are no ages");
+	if (r->queue_virtual && !r->queue_rate)
+		return cli_usage(&cli_attach, "--queue virtual: of which rate? (--queue-rate RATE)");
 	if (r->mark_bit && r->interfaces.n == 1 && !(r->hooks & (r->hooks - 1)))
 		return cli_usage(&cli_attach, "--mark-bit is for packets that pass several hooks");
 	return CLI_DONE;

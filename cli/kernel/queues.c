@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The queues of a set as text and as records. The names of figures are those of a run's queue (docs/records.md). */
+#include "cli/kernel/queues.h"
+
+#include <inttypes.h>
+#include <net/if.h>
+#include <string.h>
+
+#include "base/rate.h"
+#include "cli/figures.h"
+#include "sim/text.h"
+
+const char *const queue_sources[INK_KERNEL_WAITS] = {
+	[INK_WAIT_REAL] = "real",     [INK_WAIT_NOQUEUE] = "noqueue", [INK_WAIT_MANY] = "mq",
+	[INK_WAIT_APART] = "per_cpu", [INK_WAIT_CHOSEN] = "chosen",   [INK_WAIT_OLD] = "kernel",
+};
+
+/* Why it is virtual. */
+static const char *const whys[INK_KERNEL_WAITS] = {
+	[INK_WAIT_REAL] = "its root qdisc",
+	[INK_WAIT_NOQUEUE] = "the interface has none",
+	[INK_WAIT_MANY] = "the interface has several, under mq",
+	[INK_WAIT_APART] = "the interface's counts for each processor apart",
+	[INK_WAIT_CHOSEN] = "--queue virtual",
+	[INK_WAIT_OLD] = "this kernel shows no other",
+};
+
+/* ------------------------------------------------------------------------------- which one */
+
+static uint64_t virtual_packets(const struct ink_kernel_queued *q)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = INK_WAIT_REAL + 1; i < INK_KERNEL_WAITS; i++)
+		n += q->waits.from[i];
+	return n;
+}
+
+const char *queues_which(const struct ink_kernel_queued *q)
+{
+	uint64_t real = q->waits.from[INK_WAIT_REAL], others = virtual_packets(q);
+
+	if (!real && !others)
+		return q->expected >= INK_KERNEL_WAITS ? "unknown"
+		       : q->expected == INK_WAIT_REAL  ? "real"
+						       : "virtual";
+	return !others ? "real" : real ? "both" : "virtual";
+}
+
+static const char *name_of(unsigned interface, char name[IF_NAMESIZE])
+{
+	return if_indextoname(interface, name) ? name : "?";
+}
+
+static void put_rate(FILE *to, uint64_t rate)
+{
+	char text[INK_RATE_TEXT];
+
+	ink_rate_show(rate, text);
+	fputs(text, to);
+}
+
+void queues_show(FILE *to, const struct ink_kernel_queued *q)
+{
+	char name[IF_NAMESIZE];
+
+	sim_put_visible(name_of(q->interface, name), to);
+	fprintf(to, ", %s", queues_which(q));
+	if (q->rate) {
+		fputs(q->expected == INK_WAIT_REAL ? " at " : " of ", to);
+		put_rate(to, q->rate);
+	}
+	if (q->expected < INK_KERNEL_WAITS)
+		fprintf(to, " (%s)", whys[q->expected]);
+}
+
+/* ------------------------------------------------------------------------------------ text */
+
+static void number_line(const char *name, uint64_t number)
+{
+	if (number)
+		cli_line(stdout, "", name, number);
+}
+
+static void wait_line(const char *name, double ns)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%.1f ms", ns / 1e6);
+	printf("%-*s%-*s%*s\n", CLI_LABEL_WIDTH, "", CLI_NAME_WIDTH, name, CLI_NUMBER_WIDTH, text);
+}
+
+static double mean_wait(const struct ink_kernel_waits *w)
+{
+	return w->timed ? (double)w->wait / (double)w->timed : 0;
+}
+
+void queues_lines(const struct ink_kernel_queued *q)
+{
+	const struct ink_kernel_waits *w = &q->waits;
+	char name[32];
+
+	printf("\n%-*s", CLI_LABEL_WIDTH, "queue");
+	queues_show(stdout, q);
+	putchar('\n');
+	for (unsigned i = 0; i < INK_KERNEL_WAITS; i++) {
+		snprintf(name, sizeof name, i == INK_WAIT_REAL ? "packets, real" : "packets, virtual: %s",
+			 queue_sources[i]);
+		number_line(name, w->from[i]);
+	}
+	number_line("no rate, taken as empty", w->unknown);
+	cli_line(stdout, "", "joined", w->joined);
+	number_line("lost at the tail", w->lost);
+	number_line("given up", w->given_up);
+	number_line("most packets waiting", w->most_packets);
+	number_line("most bytes waiting", w->most_bytes);
+	if (!w->timed)
+		return;
+	wait_line("mean wait", mean_wait(w));
+	wait_line("worst wait", (double)w->worst);
+}
+
+/* --------------------------------------------------------------------------------- records */
+
+static void put_optional(FILE *to, const char *name, uint64_t number)
+{
+	if (number)
+		fprintf(to, ",\"%s\":%" PRIu64, name, number);
+	else
+		fprintf(to, ",\"%s\":null", name);
+}
+
+static void put_sources(FILE *to, const struct ink_kernel_waits *w)
+{
+	fputs(",\"packets\":{", to);
+	for (unsigned i = 0; i < INK_KERNEL_WAITS && queue_sources[i]; i++)
+		fprintf(to, "%s\"%s\":%" PRIu64, i ? "," : "", queue_sources[i], w->from[i]);
+	putc('}', to);
+}
+
+void queues_record(FILE *to, const struct ink_kernel_queued *q)
+{
+	const struct ink_kernel_waits *w = &q->waits;
+	char name[IF_NAMESIZE];
+
+	fputs("{\"in_iface\":", to);
+	sim_put_json(name_of(q->interface, name), to);
+	fprintf(to, ",\"which\":\"%s\"", queues_which(q));
+	put_optional(to, "rate", q->rate);
+	put_optional(to, "speed", q->speed);
+	put_sources(to, w);
+	fprintf(to,
+		",\"unknown\":%" PRIu64 ",\"joined\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"lost\":%" PRIu64
+		",\"given_up\":%" PRIu64 ",\"mean_wait\":%.9f,\"worst_wait\":%.9f,\"most_packets\":%" PRIu64
+		",\"most_bytes\":%" PRIu64 "}",
+		w->unknown, w->joined, w->bytes, w->lost, w->given_up, mean_wait(w) / 1e9,
+		(double)w->worst / 1e9, w->most_packets, w->most_bytes);
+}
