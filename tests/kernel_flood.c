@@ -15,29 +15,19 @@
  * SYN and looks it up at other packets. An entry that was looked up is spared once; so a connection from before the flood
  * that is not to be used is stored there as established, and its handshake is not looked up.
  *
- * nf_conntrack is not among them: BPF can make entries of it, but what then has to go is looked for in eight buckets, always
- * the same (nf_conntrack_alloc hands on no hash). So it refuses where it would not refuse packets.
+ * nf_conntrack is not among them: it has no clock but the real one. kernel_conntrack.c has it, in real time.
  *
  * What the table knows is read from a copy of it, with ids that user space computes. Behind the table of docs/kernel.md the
  * bars are tried: all connections are kept, and with 500,000 at least 95 % of the handshakes are seen.
  */
-#include <inttypes.h>
 #include <sched.h>
 
 #include <inkling/packet.h>
 
 #include "tests/kernel_drive.h"
+#include "tests/kernel_flood.h"
 
-static const uint64_t second = 1000000000, flood_time = 60 * second, round_trip = 50000000;
-
-enum { CONNECTIONS = 1000000, FLOOD = 10000000, HANDSHAKES = 300 * 60 };
-
-/* What one table made of it. */
-struct row {
-	const char *table;
-	uint64_t standing, kept, honest, tracked, bytes, ns;
-	int used;
-};
+enum { CONNECTIONS = 1000000 };
 
 static unsigned part = 1, failed;
 
@@ -48,21 +38,6 @@ static uint64_t parted(uint64_t n)
 	return n / part;
 }
 
-/* Packets of the flood's scene: those of the enemy, and three of each handshake. */
-static uint64_t flood_packets(void)
-{
-	return parted(FLOOD) + 3 * parted(HANDSHAKES);
-}
-
-/* One packet of `every` is the SYN of a handshake. What follows does not fall on the place of another's. */
-static void shape_flood(struct traffic *t)
-{
-	t->every = (uint32_t)(flood_packets() / parted(HANDSHAKES));
-	t->lag = (uint32_t)(round_trip * flood_packets() / flood_time + 1);
-	while (t->lag % t->every == 0 || (t->lag + 1) % t->every == 0)
-		t->lag++;
-}
-
 static void play(struct drive *d, const char *program, uint64_t standing, int used)
 {
 	struct traffic *t = d->traffic;
@@ -71,18 +46,12 @@ static void play(struct drive *d, const char *program, uint64_t standing, int us
 	t->begin = second;
 	t->seed = 1;
 	t->inserted = !used;
-	shape_flood(t);
+	flood_shape(t, parted(CONNECTIONS));
 	drive_scene(d, program, TRAFFIC_OPENS, 3 * standing, 20 * second);
 	t->inserted = 0;
 	if (used)
 		drive_scene(d, program, TRAFFIC_TALKS, standing, 10 * second);
-	drive_scene(d, program, TRAFFIC_FLOOD, flood_packets(), flood_time);
-}
-
-/* Handshakes that were complete before the end. */
-static uint64_t honest_complete(const struct traffic *t)
-{
-	return (flood_packets() - t->lag - 2) / t->every + 1;
+	drive_scene(d, program, TRAFFIC_FLOOD, flood_packets(parted(CONNECTIONS)), flood_time);
 }
 
 /* ------------------------------------------------------------------- what is known */
@@ -167,7 +136,7 @@ static struct row flood_inkling(struct ink_machines *machines, uint64_t standing
 
 	play(&d, "drive", standing, used);
 	r.ns = d.ns;
-	r.honest = honest_complete(d.traffic);
+	r.honest = flood_complete(d.traffic, parted(CONNECTIONS));
 	ask_kernel(k, &r);
 	drive_close(&d);
 	ink_kernel_close(k);
@@ -200,7 +169,7 @@ static struct row flood_lru(uint64_t standing, int used)
 	drive_load(&d);
 	play(&d, "drive_lru", standing, used);
 	r.ns = d.ns;
-	r.honest = honest_complete(d.traffic);
+	r.honest = flood_complete(d.traffic, parted(CONNECTIONS));
 	r.tracked = d.traffic->tracked;
 	d.traffic->tracked = 0;
 	drive_scene(&d, "ask_lru", TRAFFIC_TALKS, standing, 0);
@@ -211,38 +180,6 @@ static struct row flood_lru(uint64_t standing, int used)
 }
 
 /* -------------------------------------------------------------------------- the table */
-
-static void with_commas(uint64_t n, char text[32])
-{
-	char digits[32];
-	size_t length = (size_t)snprintf(digits, sizeof digits, "%" PRIu64, n), to = 0;
-
-	for (size_t i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			text[to++] = ',';
-		text[to++] = digits[i];
-	}
-	text[to] = 0;
-}
-
-static double percent(uint64_t some, uint64_t all)
-{
-	return all ? 100. * (double)some / (double)all : 0;
-}
-
-static void print_row(const struct row *r)
-{
-	char standing[32], kept[32], honest[32], bytes[32];
-
-	with_commas(r->standing, standing);
-	with_commas(r->kept, kept);
-	with_commas(r->honest, honest);
-	with_commas(r->bytes, bytes);
-	printf("| %s | %s | %s | %s | %.2f %% | %s | %.2f %% | %s | %" PRIu64 " |\n", standing,
-	       r->used ? "yes" : "no", r->table, kept, percent(r->kept, r->standing), honest,
-	       percent(r->tracked, r->honest), bytes, r->ns);
-	fflush(stdout);
-}
 
 /* The promises, for Inkling's rows. */
 static void hold(const struct row *r)
@@ -292,8 +229,7 @@ int main(int argc, char **argv)
 		return 2;
 	libbpf_set_print(ink_kernel_hear);
 	stay_here();
-	printf("| connections before | used | table | kept | | honest handshakes | seen complete | bytes | ns a packet |\n"
-	       "| ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+	print_head();
 	for (unsigned half = 1; half < 3; half++)
 		for (int used = 0; used < 2; used++)
 			flood(machines, parted(CONNECTIONS / 2) * half, used);
