@@ -11,7 +11,7 @@ static const char *condition(const char *of)
 }
 
 /* Their tests are compared, too: the rules do not have them. */
-static void assert_same_tests(const char *one, const char *other)
+static void assert_same_conditions(const char *one, const char *other)
 {
 	struct ink_machine *a = made(condition(one)), *b = made(condition(other));
 
@@ -52,7 +52,7 @@ TEST_THAT(tcpdumps_words_mean_what_ours_do)
 	};
 
 	for (unsigned i = 0; i < COUNT(pairs); i++)
-		assert_same_tests(pairs[i][0], pairs[i][1]);
+		assert_same_conditions(pairs[i][0], pairs[i][1]);
 }
 
 TEST_THAT(mistakes_about_tcpdumps_words_are_told)
