@@ -79,6 +79,7 @@ struct traffic {
 	struct group groups[GROUPS];
 	struct sim_events waiting;
 	struct sim_video *videos;
+	struct sim_sheet *sheets; /* SHEETS of them */
 	uint64_t now;
 	uint8_t servers[2][2][SERVERS]; /* seen: TCP or UDP, IPv4 or IPv6 */
 	uint8_t payload[SIM_PAYLOAD_MOST];
@@ -460,6 +461,8 @@ static void set_groups(struct traffic *t)
 	t->groups[STREAMS].span = SIM_PICTURE_NS;
 }
 
+enum { SHEETS = 256 }; /* 5 MiB: so many streams draw each picture once */
+
 static int set_videos(struct traffic *t)
 {
 	const struct sim_traffic_options *o = t->o;
@@ -468,12 +471,16 @@ static int set_videos(struct traffic *t)
 	if (!o->streams)
 		return 0;
 	t->videos = calloc(o->streams, sizeof *t->videos);
-	for (uint64_t i = 0; t->videos && i < o->streams; i++) {
+	t->sheets = calloc(SHEETS, sizeof *t->sheets);
+	if (!t->videos || !t->sheets)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < o->streams; i++) {
+		t->videos[i].sheet = &t->sheets[i % SHEETS];
 		t->videos[i].format = o->format;
 		t->videos[i].seed = number(t, STREAMS, i);
 		t->videos[i].pictures = (uint32_t)(pictures ? pictures : 1);
 	}
-	return t->videos ? 0 : -ENOMEM;
+	return 0;
 }
 
 static uint64_t clients_of(uint64_t flows)
@@ -504,6 +511,12 @@ static void count_hosts(struct traffic *t)
 	t->truth->streams = o->streams;
 }
 
+/* Does anything take round trips? Video does not. */
+static int is_answered(const struct sim_traffic_options *o)
+{
+	return o->flows || o->established || o->udp || o->scans || o->odd || o->flood || o->pairs;
+}
+
 const char *sim_traffic_wrong(const struct sim_traffic_options *o)
 {
 	if (o->flows + o->established > SIM_FLOWS_MOST || o->udp > SIM_FLOWS_MOST)
@@ -521,7 +534,7 @@ const char *sim_traffic_wrong(const struct sim_traffic_options *o)
 		return "too many segments with data";
 	if (o->concurrent > o->flows)
 		return "more connections at once than there are";
-	if (o->duration < 100 * (o->rtt + SIM_MOMENT))
+	if ((is_answered(o) || !o->duration) && o->duration < 100 * (o->rtt + SIM_MOMENT))
 		return "the duration is less than 100 round trips";
 	if (o->flood_start >= o->duration || o->flood_duration > o->duration - o->flood_start)
 		return "the flood is not within the duration";
@@ -546,6 +559,7 @@ int sim_traffic(const struct sim_traffic_options *o, struct ink_dump *dump, stru
 	count_hosts(t);
 	error = t->error;
 	free(t->videos);
+	free(t->sheets);
 	free(t->waiting.at);
 	free(t);
 	return error;

@@ -51,7 +51,7 @@ static uint32_t reference_of(uint32_t n)
 
 static void put(struct sim_video *v, const void *bytes, size_t n)
 {
-	memcpy(v->picture + v->size, bytes, n);
+	memcpy(v->sheet->bytes + v->size, bytes, n);
 	v->size += n;
 }
 
@@ -83,32 +83,41 @@ static void put_noise(struct sim_video *v, uint64_t word, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (i % 8 == 0)
 			word = sim_mix(word);
-		v->picture[v->size++] = (uint8_t)(word >> 8 * (i % 8)) | 0x10;
+		v->sheet->bytes[v->size++] = (uint8_t)(word >> 8 * (i % 8)) | 0x10;
 	}
 }
 
 /* Three quarters to five quarters of its type's usual size. */
-static void make_picture(struct sim_video *v, struct sim_truth *truth)
+static void draw(struct sim_video *v, uint32_t n)
 {
-	uint64_t word = sim_mix(v->seed + v->next);
+	uint64_t word = sim_mix(v->seed + n);
 	size_t slice;
 
-	v->type = type_of(v->next);
-	v->size = v->at = 0;
-	put_header(v, v->next++);
+	v->type = type_of(n);
+	v->size = 0;
+	put_header(v, n);
 	slice = usual_size[v->type] * 3 / 4 / SLICES + sim_below(word, usual_size[v->type] / 2 / SLICES);
 	for (uint8_t row = 1; row <= SLICES; row++) {
 		put(v, (const uint8_t[4]){0, 0, 1, row}, 4);
 		put_noise(v, word + row, slice);
 	}
+	v->sheet->of = v;
+}
+
+static void make_picture(struct sim_video *v, struct sim_truth *truth)
+{
+	draw(v, v->next++);
+	v->at = 0;
 	v->tables = v->type == I ? 2 : 0;
 	truth->pictures[v->type]++;
 	truth->picture_bytes[v->type] += v->size;
 }
 
-/* Is there a byte to send? If not, the next picture begins. */
+/* Is there a byte to send? If not, the next picture begins. Another stream may have drawn on the sheet since. */
 static int has_more(struct sim_video *v, struct sim_truth *truth)
 {
+	if (v->at < v->size && v->sheet->of != v)
+		draw(v, v->next - 1);
 	if (v->at < v->size)
 		return 1;
 	if (v->next == v->pictures)
@@ -121,7 +130,7 @@ static size_t take(struct sim_video *v, uint8_t *to, size_t most)
 {
 	size_t n = v->size - v->at < most ? v->size - v->at : most;
 
-	memcpy(to, v->picture + v->at, n);
+	memcpy(to, v->sheet->bytes + v->at, n);
 	v->at += n;
 	return n;
 }

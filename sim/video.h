@@ -16,7 +16,16 @@ enum sim_video_format {
 
 enum { SIM_PICTURE_MOST = 20000, SIM_PICTURE_NS = 40000000 }; /* 25 in a second */
 
+struct sim_video;
+
+/* What pictures are drawn on, one at a time. Streams share it: it is drawn again for the next packet of the same picture. */
+struct sim_sheet {
+	const struct sim_video *of;
+	uint8_t bytes[SIM_PICTURE_MOST];
+};
+
 struct sim_video {
+	struct sim_sheet *sheet;
 	enum sim_video_format format;
 	uint64_t seed;
 	uint32_t pictures; /* in all */
@@ -26,7 +35,6 @@ struct sim_video {
 	uint16_t sequence; /* RTP */
 	uint8_t continuity[3];
 	uint8_t tables; /* transport stream: tables that are to be sent before the picture goes on */
-	uint8_t picture[SIM_PICTURE_MOST];
 };
 
 /* The payload of the next datagram, at most SIM_PAYLOAD_MOST bytes. Pictures are counted as they begin. */

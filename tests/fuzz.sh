@@ -25,6 +25,9 @@ fuzz_packet)
 	;;
 fuzz_machine)
 	for file in "$sources"/machines/*.fsm; do with_byte 0 "$file"; done
+	# No bundled machine has all words of limits.
+	printf '\0%s\n%s\n' 'machine m param q = 5 packets param c = 1:2a key flow event e = queue > q or queue < 6k bytes or nal 1 ref 0' \
+		'absent, a : e -> a / limit 1.5mbit each flow burst 9k, class c | e -> a / priority 6, limit 80kbit' >"corpus/$name/limits"
 	for word in 020 01 02 03 04 05 06; do # each part, behind src/24 and a comma, in each of eight machines
 		for machine in 0 1 2 3 4 5 6 7; do
 			printf '%b' "\\03\\0$machine\\020\\013\\07\\0$word\\0" >"corpus/$name/key-$machine-$word"

@@ -214,6 +214,15 @@ static uint64_t sum_of(const struct ink_track *k, const struct ink_machines *set
 	return sum;
 }
 
+/* Slow enough for the packets to wait; 0: no machine asks. */
+static uint64_t queue_rate_for(const struct ink_machines *set)
+{
+	for (unsigned i = 0; i < ink_machines_count(set); i++)
+		if (ink_machine_view(ink_machines_at(set, i))->queues)
+			return 1000;
+	return 0;
+}
+
 static uint64_t track(const struct ink_machines *set, const uint8_t *data, size_t size, size_t portion)
 {
 	struct tables t;
@@ -221,7 +230,8 @@ static uint64_t track(const struct ink_machines *set, const uint8_t *data, size_
 				      .machines = set,
 				      .link = INK_LINK_ETHERNET,
 				      .tables = t.table,
-				      .besides = t.beside};
+				      .besides = t.beside,
+				      .queue_rate = queue_rate_for(set)};
 	struct ink_packet packets[PACKETS];
 	struct ink_track *k;
 	uint64_t sum;
@@ -296,11 +306,15 @@ static void check_more(const struct ink_machine_view *v)
 		const struct ink_action_more *more = &v->action_more[i];
 
 		insist((v->action[i].report != NULL) == (more->n_pieces > 0) && more->severity <= 4);
+		insist(more->limit <= v->limits && (unsigned)more->prioritizes <= INK_CLASS);
 		for (unsigned j = 0; j < more->n_pieces; j++)
 			insist(more->pieces[j].text && more->pieces[j].field <= INK_TEXT_KEY);
 	}
 	for (unsigned i = 0; i < v->states; i++)
 		insist(!v->state_time[i].timeout || !v->state_time[i].window);
+	for (unsigned i = 0; i < v->limits; i++)
+		insist(v->limit[i].rate >= 1000 && v->limit[i].rate <= 1000000000000 && v->limit[i].burst);
+	insist(!v->queues == !v->queue_at);
 }
 
 /* Links lead forward, to told events. */

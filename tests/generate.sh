@@ -134,6 +134,9 @@ each exits <<'end'
 2 the flood is not within | generate -w x --flood 5 --flood-start 60s
 2 100 round trips | generate -w x --duration 0
 2 100 round trips | generate -w x --rtt 1s --duration 10s
+2 100 round trips | generate -w x --video 1 --p2p 1 --duration 40ms
+0 : 184754 packets, 0 TCP and 20000 UDP flows, at most 18758 at once | generate -w x -s 64 --video 20k --duration 40ms
+2 100 round trips | generate -w x --video 1 --duration 0
 1 /nonexistent/x | generate -w /nonexistent/x
 1 /nonexistent/x | generate -w fresh.pcap -t /nonexistent/x
 1 both: -w and -t name the same file | generate -w both -t ./both

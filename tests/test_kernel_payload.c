@@ -193,12 +193,15 @@ static void make_run(void)
 static void make_video(void)
 {
 	static struct sim_video videos[3];
+	static struct sim_sheet sheet;
 	static struct sim_truth truth;
 	struct sim_video *v = &videos[random_below(3)];
 
 	if (v->next == v->pictures && v->at == v->size)
-		*v = (struct sim_video){
-			.format = (enum sim_video_format)(v - videos), .seed = random_word(), .pictures = 50};
+		*v = (struct sim_video){.sheet = &sheet,
+					.format = (enum sim_video_format)(v - videos),
+					.seed = random_word(),
+					.pictures = 50};
 	now.length = (uint32_t)sim_video_next(v, payload(), &truth);
 }
 
@@ -385,7 +388,8 @@ static void print_times(const char *name)
 /* No limit: how fast it is depends on where it runs. */
 TEST_THAT(times_are_printed)
 {
-	static struct sim_video ts = {.format = SIM_VIDEO_TS, .seed = 1, .pictures = 5};
+	static struct sim_sheet sheet;
+	static struct sim_video ts = {.sheet = &sheet, .format = SIM_VIDEO_TS, .seed = 1, .pictures = 5};
 	static struct sim_truth truth;
 
 	now.protocol = INK_PROTOCOL_UDP;
