@@ -37,7 +37,7 @@ int ink_parse_priority(struct ink_parser *p, struct ink_deed *d, enum ink_priori
 								  : "two priorities");
 		return -1;
 	}
-	more->out.prioritizes = kind;
+	more->out.prioritizes = (int)kind;
 	more->priority_at = at;
 	return kind == INK_CLASS ? ink_parse_class(p, &more->out.priority)
 				 : parse_number(p, &more->out.priority);
