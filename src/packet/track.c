@@ -594,7 +594,7 @@ static int check(const struct ink_track_options *o, struct ink_why *why)
 static int open_stage(struct ink_track *k, unsigned i, struct ink_why *why)
 {
 	struct ink_stage *s = &k->stages[i];
-	struct parts parts = {NULL};
+	struct parts parts = {0};
 	struct ink_table *tables[3];
 	int error = make_parts(&k->o, machine_at(choice_of(&k->o), i), &parts, why);
 
