@@ -13,6 +13,7 @@
 
 #include <inkling/packet.h>
 
+#include "base/rate.h"
 #include "base/suggest.h"
 #include "sim/text.h"
 
@@ -115,6 +116,11 @@ static int is_cancelled(void *user)
 	const struct compilation *c = user;
 
 	return c->cancelled && c->cancelled();
+}
+
+int cli_take_rate(const char *text, void *rate)
+{
+	return ink_rate_read(text, rate);
 }
 
 int cli_take_setting(const char *text, void *place)

@@ -180,6 +180,15 @@ struct cli_settings {
 
 int cli_take_setting(const char *text, void *settings);
 
+/* Bits a second, uint64_t, of the queue that conditions look at. */
+#define CLI_QUEUE_RATE(field)                                                                                \
+	{                                                                                                    \
+		.name = "queue-rate", .how = CLI_OWN, .at = (field), .take = cli_take_rate,                  \
+		.shape = "a rate such as 500kbit or 1.5mbit, at least 1kbit and at most 1tbit"               \
+	}
+
+int cli_take_rate(const char *text, void *rate);
+
 struct cli_machine_options {
 	int strict;                      /* warnings are errors */
 	const struct cli_settings *set;  /* values for the machine's params, or NULL */

@@ -197,7 +197,7 @@ struct ink_kernel_waits {
 	uint64_t lost;     /* found no room in the virtual queue */
 	uint64_t given_up; /* other processors kept them from joining it */
 	uint64_t timed, wait; /* those that joined and whose wait is known; all their waits, in ns */
-	uint64_t worst, most_packets, most_bytes; /* that one found: ns, packets, bytes */
+	uint64_t worst, most_packets, most_bytes; /* that one of them found: ns; packets and bytes of the real queue */
 };
 
 /* A limit of a machine: its buckets are one, or one for each flow. */

@@ -97,6 +97,7 @@ static void track_there(int no_timeouts)
 				       .unpinned = 1,
 				       .enforce = 1,
 				       .queue_rate = queue_rate,
+				       .queue_virtual = 1,
 				       .no_timeouts = no_timeouts};
 	struct ink_why why = {""};
 

@@ -10,6 +10,7 @@
 """
 
 import datetime
+import errno
 import json
 import os
 import socket
@@ -32,7 +33,11 @@ def send(interface, capture):
     link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     link.bind((interface, 0))
     for n, frame in enumerate(frames(capture)):
-        link.send(frame)
+        try:
+            link.send(frame)
+        except OSError as error:
+            if error.errno != errno.ENOBUFS:  # dropped where it leaves
+                raise
     print(n + 1)
 
 

@@ -437,6 +437,42 @@ same "flows left" "$(value now.json machines.0.states.seen)" 0
 "$inkling" status ink0 | grep -q '^time  *timeout 500ms: after ' || fail "status does not say when flows time out"
 gone ink0
 
+# ------------------------------------------------------------------ queues
+
+# Behind a TBF that sends a byte a second: some frames leave at once, four wait, and what comes then is dropped.
+printf 'machine short\nkey flow\nevent full = queue > 3 packets\nevent room = queue <= 3 packets\n' >short.fsm
+printf 'absent, some : full -> some / drop | room -> some / pass\nsome : timeout 1h -> absent\n' >>short.fsm
+if tc qdisc add dev ink0 root tbf rate 8bit burst 1600 limit 10m 2>why; then
+	"$inkling" attach ./short.fsm -i ink0 --at egress --enforce --flows 1000 --queue-rate 1mbit >said ||
+		fail "no queue: $(cat said)"
+	leave x.pcap
+	wait_until "what leaves" has_seen ink0 "$sent"
+	cp now.json tbf.json
+	waiting=$(tc -s qdisc show dev ink0 | sed -n 's/.* \([0-9]*\)p requeues.*/\1/p')
+	which=$(value tbf.json queues.0.which)
+	if [ "$which" = real ]; then
+		same "frames that wait" "$waiting" 4
+		same "most that one found which joined" "$(value tbf.json queues.0.most_packets)" 3
+		joined=$(value tbf.json queues.0.joined)
+		[ "$joined" -ge 5 ] && [ "$joined" -lt "$sent" ] || fail "$joined joined of $sent"
+		same "dropped" "$(value tbf.json machines.0.verdicts.drop)" $((sent - joined))
+	else
+		same "why it is not real" "$(value tbf.json queues.0.packets.kernel)" "$sent"
+		echo "this kernel shows no program its queues"
+	fi
+	tc qdisc del dev ink0 root
+	leave x.pcap
+	wait_until "what leaves without a qdisc" has_seen ink0 $((2 * sent))
+	[ "$which" = virtual ] || {
+		same "those without a qdisc" "$(value now.json queues.0.packets.noqueue)" "$sent"
+		same "of both" "$(value now.json queues.0.which)" both
+	}
+	"$inkling" status ink0 | grep -q "^queue  *ink0, " || fail "status does not show the queue"
+	gone ink0
+else
+	echo "no queue was tested: $(head -n 1 why)"
+fi
+
 # ------------------------------------------------------------------ who may
 
 "$inkling" attach tcp -i ink0 --flows 1000 >said
@@ -509,7 +545,7 @@ each exits <<'rows'
 1 XDP cannot mark packets; attach it at ingress or egress | attach ./mark.fsm -i ink0 --enforce
 1 XDP cannot mark packets | attach ./mark.fsm -i ink0 --enforce --at xdp,ingress
 1 does nothing to packets that could be carried out, so --enforce has no effect | attach tcp -i ink0 --enforce
-1 looks at no queue, so --queue-rate has no effect | attach tcp -i ink0 --at egress --queue-rate 1mbit
+1 no condition depends on the queue, so --queue-rate has no effect | attach tcp -i ink0 --at egress --queue-rate 1mbit
 1 queue.fsm:3:23: machine queue: at XDP no packet is about to join a queue; attach it at egress alone | attach ./queue.fsm -i ink0
 1 machine queue: at ingress no packet is about to join a queue | attach ./queue.fsm -i ink0 --at ingress,egress --mark-bit 3
 1 queue.fsm:3:23: machine queue: ink0 has no queue: 'queue' needs the rate of a virtual one (attach --queue-rate) | attach ./queue.fsm -i ink0 --at egress

@@ -63,7 +63,8 @@ $parts 0 1 0/5|--error|$share|attach tcp -i lo
 0 3 7 x|--age-bits|a number from 1 to 2|attach tcp -i lo
 63 9217 x|--snap|a number from 64 to 9216|attach tcp -i lo
 32 -1 0x1 x|--mark-bit|the number of a bit, from 0 to 31|attach tcp -i lo --at ingress,egress
-20 0mbit 999bit 2tbit 1mb -1mbit mbit|--queue-rate|a rate from 1kbit to 1tbit, such as 20mbit|attach tcp -i lo --at egress
+20 0mbit 2tbit mbit|--queue-rate|a rate such as 500kbit or 1.5mbit, at least 1kbit and at most 1tbit|attach tcp -i lo --at egress
+real|--queue|virtual|attach tcp -i lo --at egress
 "" xpd XDP xdp, ,xdp xdp,,ingress|--at|xdp, ingress or egress, or several: ingress,egress|attach tcp -i lo
 "" , lo, 1234567890123456|-i|names of interfaces, such as eth0 or eth0,eth1, at most 16 of 15 characters|attach tcp
 "" .x a/b -x "a b"|--name|up to 63 letters, digits, '.', '_' and '-', the first of which is a letter, a digit or '_'|attach tcp -i lo

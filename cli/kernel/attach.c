@@ -149,7 +149,7 @@ static int check_effects(const struct making *m, const struct kernel_request *r)
 			"%s: does nothing to packets that could be carried out, so --enforce has no effect",
 			r->machine);
 	if ((r->queue_rate || r->queue_virtual) && !a.queues)
-		return cli_failed("%s: looks at no queue, so --%s has no effect", r->machine,
+		return cli_failed("%s: no condition depends on the queue, so --%s has no effect", r->machine,
 				  r->queue_rate ? "queue-rate" : "queue");
 	if (r->table.age_bits && !a.timeouts)
 		return cli_failed("%s: has no time-outs, so --age-bits has no effect", r->machine);

@@ -82,17 +82,23 @@ static void number_line(const char *name, uint64_t number)
 		cli_line(stdout, "", name, number);
 }
 
-static void wait_line(const char *name, double ns)
-{
-	char text[32];
-
-	snprintf(text, sizeof text, "%.1f ms", ns / 1e6);
-	printf("%-*s%-*s%*s\n", CLI_LABEL_WIDTH, "", CLI_NAME_WIDTH, name, CLI_NUMBER_WIDTH, text);
-}
-
 static double mean_wait(const struct ink_kernel_waits *w)
 {
 	return w->timed ? (double)w->wait / (double)w->timed : 0;
+}
+
+/* As a run's summary; the rate of a real queue's time is that of the virtual one, or the interface's speed. */
+static void last_line(const struct ink_kernel_queued *q)
+{
+	const struct ink_kernel_waits *w = &q->waits;
+
+	printf("%-*s%s", CLI_LABEL_WIDTH, "", cli_sized(w->bytes));
+	if (w->timed) {
+		fputs(" at ", stdout);
+		put_rate(stdout, q->rate ? q->rate : q->speed);
+		printf(", waits %.3f ms, at worst %.3f ms", mean_wait(w) / 1e6, (double)w->worst / 1e6);
+	}
+	putchar('\n');
 }
 
 void queues_lines(const struct ink_kernel_queued *q)
@@ -104,20 +110,16 @@ void queues_lines(const struct ink_kernel_queued *q)
 	queues_show(stdout, q);
 	putchar('\n');
 	for (unsigned i = 0; i < INK_KERNEL_WAITS; i++) {
-		snprintf(name, sizeof name, i == INK_WAIT_REAL ? "packets, real" : "packets, virtual: %s",
-			 queue_sources[i]);
+		snprintf(name, sizeof name, i == INK_WAIT_REAL ? "found, real" : "found, virtual: %s", queue_sources[i]);
 		number_line(name, w->from[i]);
 	}
 	number_line("no rate, taken as empty", w->unknown);
 	cli_line(stdout, "", "joined", w->joined);
-	number_line("lost at the tail", w->lost);
+	cli_line(stdout, "", "lost at the tail", w->lost);
 	number_line("given up", w->given_up);
-	number_line("most packets waiting", w->most_packets);
-	number_line("most bytes waiting", w->most_bytes);
-	if (!w->timed)
-		return;
-	wait_line("mean wait", mean_wait(w));
-	wait_line("worst wait", (double)w->worst);
+	number_line("most packets found", w->most_packets);
+	number_line("most bytes found", w->most_bytes);
+	last_line(q);
 }
 
 /* --------------------------------------------------------------------------------- records */

@@ -102,19 +102,20 @@ static void show_verdicts(const struct set_status *s, const struct machine_statu
 {
 	const struct ink_kernel_counts *c = &m->counts;
 	const struct {
-		const char *done, *not_done;
+		const char *name;
 		uint64_t packets;
-	} all[] = {{"dropped", "drop, not carried out", c->dropped},
-		   {"limited", "limit, not carried out", c->limited},
-		   {"marked", "mark, not carried out", c->marked},
-		   {"given a priority", "priority, not carried out", c->prioritized},
-		   {"given a class", "class, not carried out", c->classed}};
-	unsigned shown = 0;
+	} all[] = {{"drop", c->dropped}, {"limit", c->limited},        {"mark", c->marked},
+		   {"pass", c->passed},  {"priority", c->prioritized}, {"class", c->classed}};
+	const char *label = "verdicts", *done = s->control->enforce ? "" : ", not carried out";
+	char name[32];
 
-	for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)
-		if (all[i].packets)
-			cli_line(stdout, shown++ ? "" : "verdicts",
-				 s->control->enforce ? all[i].done : all[i].not_done, all[i].packets);
+	for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++) {
+		if (!all[i].packets)
+			continue;
+		snprintf(name, sizeof name, "%s%s", all[i].name, done);
+		cli_line(stdout, label, name, all[i].packets);
+		label = "";
+	}
 	cli_line(stdout, "reports", "made", c->reports);
 	rare("", "packets saved", c->saved);
 }

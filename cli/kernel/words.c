@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/rate.h"
 #include "cli/kernel/commands.h"
 
 const char *const hook_names[HOOKS + 1] = {"xdp", "ingress", "egress", NULL};
@@ -43,7 +42,8 @@ static const char attach_help[] =
 	"  --name NAME       of the set, for the other commands (default: the name of\n"
 	"                    the first interface)\n"
 	"  --enforce         carry out drop and limit (all hooks), mark and priority\n"
-	"                    (ingress, egress), class (egress); otherwise they are counted\n"
+	"                    (ingress, egress) and class (egress); otherwise these are\n"
+	"                    counted\n"
 	"  --dry-run         check and load everything, and attach nothing\n"
 	"\n"
 	"the queue at egress, for machines that look at it:\n"
@@ -118,11 +118,6 @@ static int take_mark_bit(const char *text, void *to)
 	return 0;
 }
 
-static int take_rate(const char *text, void *to)
-{
-	return ink_rate_read(text, to);
-}
-
 static int take_queue(const char *text, void *to)
 {
 	*(int *)to = 1;
@@ -167,11 +162,7 @@ static const struct cli_option attach_options[] = {
 		 "up to 63 letters, digits, '.', '_' and '-', the first of which is a letter, a digit or '_'"},
 	{.name = "enforce", .how = CLI_FLAG, .at = AT(enforce)},
 	{.name = "dry-run", .how = CLI_FLAG, .at = AT(dry_run)},
-	{.name = "queue-rate",
-	 .how = CLI_OWN,
-	 .at = AT(queue_rate),
-	 .take = take_rate,
-	 .shape = "a rate from 1kbit to 1tbit, such as 20mbit"},
+	CLI_QUEUE_RATE(AT(queue_rate)),
 	{.name = "queue", .how = CLI_OWN, .at = AT(queue_virtual), .take = take_queue, .shape = "virtual"},
 	CLI_FLOWS(AT(room.flows)),
 	CLI_MEMORY(AT(room.memory)),

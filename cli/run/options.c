@@ -7,18 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/rate.h"
 #include "cli/run/run.h"
 
 static const char *const policies[] = {"unsure", "refuse", "replace", NULL};
 static const char *const exact_for[] = {"unsure", NULL};
 
 _Static_assert(INK_UNSURE == 1 && INK_REFUSE == 2 && INK_REPLACE == 3, "the order of the names");
-
-static int take_rate(const char *text, void *rate)
-{
-	return ink_rate_read(text, rate);
-}
 
 #define AT(field) offsetof(struct request, field)
 
@@ -46,11 +40,7 @@ static const struct cli_option options[] = {
 	{.name = "two-pass", .how = CLI_FLAG, .at = AT(two_pass)},
 	{.name = "exact-for", .how = CLI_CHOICE, .at = AT(exact_for_unsure), .words = exact_for, .least = 1},
 	{.name = "community-id", .how = CLI_FLAG, .at = AT(community_id)},
-	{.name = "queue-rate",
-	 .how = CLI_OWN,
-	 .at = AT(queue_rate),
-	 .take = take_rate,
-	 .shape = "a rate such as 500kbit or 1.5mbit, at least 1kbit and at most 1tbit"},
+	CLI_QUEUE_RATE(AT(queue_rate)),
 	CLI_SET(AT(set)),
 	{.name = "outermost", .how = CLI_FLAG, .at = AT(outermost)},
 };
