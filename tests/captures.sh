@@ -30,7 +30,8 @@ differs() { # WHAT FILE
 run_machine() { # MACHINE CAPTURE OPTION...
 	machine=$1 capture=$2 status=0
 	shift 2
-	"$inkling" run "$machine" -r "$capture" --flows 10k --seed 1 -q -o out.json "$@" 2>said </dev/null || status=$?
+	# shellcheck disable=SC2086 # an option and its value
+	"$inkling" run "$machine" -r "$capture" --flows 10k --seed 1 -q -o out.json $(queue_for "$machine") "$@" 2>said </dev/null || status=$?
 	runs=$((runs + 1))
 	if [ $status = $cut ] && { [ $cut = 0 ] || grep -q 'the file ends after' said; }; then
 		[ $cut = 1 ] || [ ! -s said ] || differs "$machine, $capture: it says" said

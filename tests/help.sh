@@ -52,6 +52,10 @@ each() { # FUNCTION: calls it for each line of standard input: "CODE WORDS | ARG
 	done
 }
 
+queue_for() { # MACHINE: the option that it needs if it looks at a queue
+	! "$inkling" check "$1" | grep -q '^  queue:' || echo --queue-rate 10mbit
+}
+
 run() { # MACHINE CAPTURE OUTPUT OPTION...
 	machine=$1 capture=$2 output=$3
 	shift 3
