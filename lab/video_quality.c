@@ -480,7 +480,10 @@ int video_quality(struct lab *lab, struct page *page)
 
 	q.seeds = quick && lab->seeds > 1 ? 2 : lab->seeds;
 	page_heading(page, "Quality of the film");
-	error = film_make(&q.film, quick ? 14 * FILM_GROUP : 50 * FILM_GROUP, lab_seed(lab, 99, 0), &why);
+	error = film_make(&q.film,
+			  &(struct film_request){.frames = quick ? 14 * FILM_GROUP : 50 * FILM_GROUP,
+						 .seed = lab_seed(lab, 99, 0)},
+			  &why);
 	if (error == -ENOENT) {
 		page_skipped(
 			page,

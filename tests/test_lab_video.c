@@ -395,12 +395,12 @@ static void drop_picture(const struct film *f, unsigned type, unsigned n, bool *
 TEST_THAT(a_lost_picture_repeats_the_one_before_and_moves_no_other)
 {
 	struct film f;
-	struct score whole, less;
+	struct score whole = {.of_frames = NULL}, less = whole;
 	bool *dropped;
 	double frames;
 
 	need_ffmpeg();
-	assert_int_equal(film_make(&f, 4 * FILM_GROUP, 1, &why), 0);
+	assert_int_equal(film_make(&f, &(struct film_request){.frames = 4 * FILM_GROUP, .seed = 1}, &why), 0);
 	assert_int_equal(f.pictures[1] + f.pictures[2] + f.pictures[3], 4 * FILM_GROUP);
 	assert_int_equal(f.pictures[1], 5); /* the last frame would be a B, and has none behind it */
 	frames = 3 * FILM_GROUP;
@@ -412,6 +412,45 @@ TEST_THAT(a_lost_picture_repeats_the_one_before_and_moves_no_other)
 	assert_true(fabs(less.shown - (frames - 1) / frames) < 1e-9);
 	assert_true(less.psnr < whole.psnr && less.psnr > whole.psnr - 25 / frames);
 	assert_true(less.ssim < whole.ssim && less.ssim > whole.ssim - 1 / frames);
+	free(dropped);
+	film_free(&f);
+}
+
+/* Drops the n-th run of packets of a type. */
+static void drop_run(const struct film *f, unsigned type, unsigned n, bool *dropped)
+{
+	unsigned runs = 0;
+
+	for (size_t i = f->first; i < f->n; i++) {
+		runs += f->datagrams[i].type == type && f->datagrams[i - 1].type != type;
+		dropped[i] = f->datagrams[i].type == type && runs == n;
+	}
+}
+
+TEST_THAT(an_h264_film_goes_in_packets_that_make_the_same_pictures)
+{
+	struct film f;
+	struct score whole = {.of_frames = NULL}, less = whole, key = whole;
+	bool *dropped;
+	double frames = 3 * FILM_GROUP;
+
+	need_ffmpeg();
+	assert_int_equal(film_make(&f,
+				   &(struct film_request){.frames = 4 * FILM_GROUP,
+							  .source = "testsrc2=size=352x288:rate=25",
+							  .codec = FILM_H264},
+				   &why),
+			 0);
+	assert_int_equal(f.pictures[1], 4);
+	dropped = calloc(f.n, sizeof *dropped);
+	assert_int_equal(film_watch(&f, NULL, &whole, &why), 0);
+	assert_true(whole.shown == 1 && whole.psnr > 25);
+	drop_run(&f, 3, 5, dropped);
+	assert_int_equal(film_watch(&f, dropped, &less, &why), 0);
+	assert_true(less.shown < 1 && less.shown >= (frames - 2) / frames - 1e-9 && less.psnr < whole.psnr);
+	drop_run(&f, 1, 1, dropped);
+	assert_int_equal(film_watch(&f, dropped, &key, &why), 0);
+	assert_true(key.psnr < less.psnr);
 	free(dropped);
 	film_free(&f);
 }
