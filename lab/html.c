@@ -281,19 +281,12 @@ static void show_parts(const struct page *page, FILE *to)
 	fprintf(to, "%s%s", now ? "</div>\n" : "", folded ? "</div></details>\n" : "");
 }
 
-static void show_page(const struct page *page, enum lab_size size, FILE *to)
+/* What comes below the title. */
+static void show_body(const struct page *page, FILE *to)
 {
 	const struct experiment *e = page->experiment;
 	struct page *const one = (struct page *)page;
 
-	fprintf(to, "<article id=\"%s\">\n", e->name);
-	element("h2", e->title, to);
-	fputs("<p class=\"soft\">", to);
-	show_escaped(e->where, to);
-	fprintf(to, " · <code>inkling-lab %s%s</code></p>\n", e->name,
-		size == LAB_QUICK  ? " --quick"
-		: size == LAB_FULL ? " --full"
-				   : "");
 	if (has_verdicts(page))
 		show_verdicts(&one, 1, false, to);
 	fputs("<div class=\"text\">\n", to);
@@ -305,6 +298,21 @@ static void show_page(const struct page *page, enum lab_size size, FILE *to)
 	}
 	show_parts(page, to);
 	show_claims(page, to);
+}
+
+static void show_page(const struct page *page, enum lab_size size, FILE *to)
+{
+	const struct experiment *e = page->experiment;
+
+	fprintf(to, "<article id=\"%s\">\n", e->name);
+	element("h2", e->title, to);
+	fputs("<p class=\"soft\">", to);
+	show_escaped(e->where, to);
+	fprintf(to, " · <code>inkling-lab %s%s</code></p>\n", e->name,
+		size == LAB_QUICK  ? " --quick"
+		: size == LAB_FULL ? " --full"
+				   : "");
+	show_body(page, to);
 	fputs("</article>\n", to);
 }
 
@@ -375,16 +383,37 @@ static void show_contents(const struct report *report, FILE *to)
 	fputs("</ul></details></nav>\n", to);
 }
 
-void show_html(const struct report *report, FILE *to)
+static void begin_document(const char *title, FILE *to)
 {
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	      "<meta name=\"color-scheme\" content=\"light dark\">\n"
-	      "<link rel=\"icon\" href=\"data:,\">\n<title>Inkling: two papers, reproduced</title>\n<style>\n",
+	      "<link rel=\"icon\" href=\"data:,\">\n<title>",
 	      to);
+	show_escaped(title, to);
+	fputs("</title>\n<style>\n", to);
 	for (size_t i = 0; report_css[i]; i++)
 		fputs(report_css[i], to);
 	fputs("</style>\n</head>\n<body>\n", to);
+}
+
+void show_page_alone(const struct page *page, FILE *to)
+{
+	const struct experiment *e = page->experiment;
+
+	begin_document(e->title, to);
+	fputs("<header>\n", to);
+	element("h1", e->title, to);
+	fprintf(to, "<p class=\"soft\">inkling %s · ", ink_version());
+	show_escaped(e->where, to);
+	fputs("</p>\n</header>\n<article>\n", to);
+	show_body(page, to);
+	fputs("</article>\n</body>\n</html>\n", to);
+}
+
+void show_html(const struct report *report, FILE *to)
+{
+	begin_document("Inkling: two papers, reproduced", to);
 	show_head(report, to);
 	show_contents(report, to);
 	for (size_t i = 0; i < report->count; i++)

@@ -55,6 +55,9 @@ void show_ndjson(const struct report *report, FILE *to);
 /* One self-contained file. */
 void show_html(const struct report *report, FILE *to);
 
+/* The same with one page and no report around it. */
+void show_page_alone(const struct page *page, FILE *to);
+
 /* For show_html(): a plot as SVG with its legend, and the legend of all structures. */
 void show_plot(const struct page_plot *plot, FILE *to);
 void show_structures(FILE *to);
