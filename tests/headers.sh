@@ -13,7 +13,7 @@ compile() { # WHAT: the headers on standard input. Silent, or the first error.
 }
 
 alone() {
-	for header in $(find src sim lab cli -name '*.h' | sort); do
+	for header in $(find src sim lab cli redis -name '*.h' | sort); do
 		printf '%s\n%s\n' "$header" "$header" | compile "$header alone"
 	done
 }
