@@ -151,7 +151,7 @@ TEST_THAT(random_frames_are_dropped_by_the_length_of_the_queue)
 		double share = shares[lengths[i].level];
 
 		fill(lengths[i].packets);
-		send_groups(200);
+		send_groups(600);
 		assert_shares(share, share, share);
 	}
 }
