@@ -162,8 +162,8 @@ static int make_all(unsigned sender, uint64_t n, uint8_t frame[FRAME_BYTES])
 	return 1;
 }
 
-/* All that the programs at ink0 should have counted so far. */
-static uint64_t all_sent;
+/* All that the programs at ink0 should have counted so far, and what they gave up of it. */
+static uint64_t all_sent, given_up;
 
 static void send_once(frame_maker make)
 {
@@ -171,6 +171,24 @@ static void send_once(frame_maker make)
 	join_traffic();
 	all_sent += frames_sent();
 	assert_all_arrived();
+}
+
+/*
+ * Every flow begins. Where a hypervisor stops a processor while it holds a claim (table.bpf.h), the other one gives up
+ * inserts that need that claim; it counts them, and the flows begin with their next packet. Nothing is inserted later.
+ */
+static void open_flows(void)
+{
+	struct ink_kernel_counts c;
+	unsigned tries = 0;
+
+	all_sent = 0;
+	do {
+		send_once(make_syns);
+		c = counts_of("ink0");
+	} while (c.begun < flows && c.given_up >= flows - c.begun && ++tries < 5);
+	given_up = c.given_up;
+	assert_true(given_up <= flows / 100);
 }
 
 static void attach_known(void)
@@ -184,8 +202,7 @@ static void attach_known(void)
 	snprintf(words, sizeof words, "attach ./first.fsm -i ink0 --flows %u --seed 5 --error 1e-6",
 		 flows + flows / 8);
 	tool(words);
-	all_sent = 0;
-	send_once(make_syns);
+	open_flows();
 	send_once(make_moves);
 }
 
@@ -247,10 +264,10 @@ static void assert_counted(void)
 
 	assert_int_equal(c.packets, all_sent);
 	assert_int_equal(c.begun, flows);
-	assert_int_equal(c.given_up, 0);
+	assert_int_equal(c.given_up, given_up);
 	assert_int_equal(c.unsure, 0);
 	assert_int_equal(c.steps + c.given_up, all_sent);
-	assert_int_equal(counter_of("ink0", "packets"), all_sent);
+	assert_int_equal(counter_of("ink0", "packets"), c.steps);
 	assert_int_equal(counter_of("ink0", "begun"), flows);
 	assert_int_equal(counter_of("ink0", "strays"), 0);
 	assert_int_equal(counter_of("ink0", "lost"), 0);
@@ -548,6 +565,7 @@ TEST_THAT(the_hold_of_a_killed_snapshot_ends_by_itself)
 {
 	struct ink_kernel *k;
 	unsigned longest;
+	uint64_t begun;
 	double until;
 
 	flows = 3000;
@@ -561,9 +579,11 @@ TEST_THAT(the_hold_of_a_killed_snapshot_ends_by_itself)
 		kill_tool("snapshot ink0 -w killed.ink", drawn_below(longest));
 	assert_true(ink_kernel_control(k)->hold_until > 0);
 	until = seconds_now() + 9;
-	while (ink_kernel_table(k, 0)->expired < flows && seconds_now() < until)
+	begun = counts_of("ink0").begun;
+	while (ink_kernel_table(k, 0)->expired < begun && seconds_now() < until)
 		usleep(10000);
-	assert_int_equal(ink_kernel_table(k, 0)->expired, flows);
+	assert_int_equal(ink_kernel_table(k, 0)->expired, begun);
+	assert_in_range(begun, flows - flows / 100, flows);
 	ink_kernel_close(k);
 	detach("ink0");
 }
@@ -783,8 +803,7 @@ TEST_THAT(a_packet_of_two_hooks_is_stepped_once_on_all_processors)
 	flows = (uint32_t)scaled(FLOWS_MOST);
 	write_text("first.fsm", first_machine);
 	tool("attach ./first.fsm -i ink0 --at xdp,ingress --flows 30k --seed 5 --error 1e-6");
-	all_sent = 0;
-	send_once(make_syns);
+	open_flows();
 	send_once(make_moves);
 	send_once(make_moves);
 	c = counts_of("ink0");
