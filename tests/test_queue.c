@@ -756,6 +756,20 @@ TEST_THAT(an_exchange_keeps_equal_limits_and_begins_others)
 	assert_int_equal(stats_of(track, 0).limited, 5);
 }
 
+TEST_THAT(an_exchange_for_a_machine_with_limits_begins_them)
+{
+	char text[400];
+
+	snprintf(text, sizeof text, limited, "drop", "drop");
+	track_with(text, NULL);
+	give_frames(5, 1);
+	assert_int_equal(exchange_for("limit 8kbit burst 3000", "any", NULL), 0);
+	give_frames(5, 1);
+	assert_int_equal(stats_of(track, 0).limited, 2);
+	give_frames(1, 1 + 1000000000);
+	assert_int_equal(stats_of(track, 0).limited, 2);
+}
+
 TEST_THAT(an_exchange_for_a_machine_with_a_queue_needs_one)
 {
 	struct ink_why why = {""};

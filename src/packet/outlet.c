@@ -26,10 +26,18 @@ void ink_outlet_open(struct ink_outlet *o, uint64_t rate)
 	memset(o, 0, sizeof *o);
 	o->pace = rate ? ink_pace(rate) : 0;
 	o->stats.rate = rate;
+	o->watched = rate != 0;
+}
+
+void ink_outlet_use(struct ink_outlet *o, int limits)
+{
+	o->watched = limits || o->pace;
 }
 
 void ink_outlet_begin(struct ink_outlet *o, const struct ink_packets *block)
 {
+	if (!o->watched)
+		return;
 	for (size_t i = 0; i < block->n; i++) {
 		if (block->at[i].clock > o->now)
 			o->now = block->at[i].clock;

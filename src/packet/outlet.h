@@ -19,19 +19,23 @@
 enum { INK_PACKET_BLOCK = 256 }; /* packets: 32 KiB of them, and about as much for the steps of a lane */
 
 struct ink_outlet {
-	uint64_t pace;              /* ns for a byte, as ink_pace; 0: there is no queue */
-	uint64_t now;               /* the clock of the latest packet */
-	uint64_t empty;             /* when all that joined will have been sent */
-	uint32_t mean;              /* length of those that joined, as ink_queue_mean */
+	int watched;    /* machines have limits, or there is a queue; else nobody looks at the rest */
+	uint64_t pace;  /* ns for a byte, as ink_pace; 0: there is no queue */
+	uint64_t now;   /* the clock of the latest packet */
+	uint64_t empty; /* when all that joined will have been sent */
+	uint32_t mean;  /* length of those that joined, as ink_queue_mean */
 	struct ink_waiting waiting; /* before the first packet of the block */
 	struct ink_queue_stats stats;
-	uint64_t clock
-		[INK_PACKET_BLOCK]; /* of each packet of the block; where time goes back, it stands still */
-	uint8_t dropped[INK_PACKET_BLOCK]; /* bit i: by a step of lane i */
+	/* Of each packet of the block: its time, which stands still where it goes back; bit i: a step of lane i drops it. */
+	uint64_t clock[INK_PACKET_BLOCK];
+	uint8_t dropped[INK_PACKET_BLOCK];
 };
 
 /* `rate` is bits a second; 0: no queue. */
 void ink_outlet_open(struct ink_outlet *outlet, uint64_t rate);
+
+/* The machines have limits, or not. */
+void ink_outlet_use(struct ink_outlet *outlet, int limits);
 
 void ink_outlet_begin(struct ink_outlet *outlet, const struct ink_packets *block);
 void ink_outlet_end(struct ink_outlet *outlet, const struct ink_packets *block);

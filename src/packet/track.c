@@ -410,6 +410,15 @@ static void exchange_stage(struct ink_stage *s, const struct parts *p)
 	ink_stage_restart(s);
 }
 
+static int have_limits(struct choice c)
+{
+	int any = 0;
+
+	for (unsigned i = 0; i < count_of(c); i++)
+		any |= ink_machine_view(machine_at(c, i))->limits != 0;
+	return any;
+}
+
 static int exchange_with(struct ink_track *k, struct choice c, struct parts *parts, struct ink_why *why)
 {
 	int error = make_all_parts(k, c, parts, why);
@@ -424,6 +433,8 @@ static int exchange_with(struct ink_track *k, struct choice c, struct parts *par
 		else
 			exchange_stage(&k->stages[i], &parts[i]);
 	}
+	if (!error)
+		ink_outlet_use(&k->outlet, have_limits(c));
 	return error;
 }
 
@@ -640,6 +651,7 @@ struct ink_track *ink_track_open(const struct ink_track_options *options, struct
 	k->o = o;
 	k->n = count_of(choice_of(&o));
 	ink_outlet_open(&k->outlet, o.queue_rate);
+	ink_outlet_use(&k->outlet, have_limits(choice_of(&o)));
 	error = open_all(k, why);
 	if (!error)
 		return k;
