@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct fake;
 
@@ -19,7 +20,10 @@ struct fake_text {
 	size_t n;
 };
 
-#define FAKE_TEXT(s) ((struct fake_text){s, strlen(s)})
+static inline struct fake_text fake_text(const char *s)
+{
+	return (struct fake_text){s, strlen(s)};
+}
 
 /* A server with the module loaded. Its replica, if it has one, gets what the module replicates. */
 struct fake *fake_new(struct fake *replica);

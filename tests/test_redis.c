@@ -88,7 +88,7 @@ static void create(const char *more)
 	char words[200];
 
 	snprintf(words, sizeof words, "INK.CREATE k MACHINE TEXT %%1 FLOWS 10000%s", more);
-	ANSWERS("OK", words, FAKE_TEXT(climb));
+	ANSWERS("OK", words, fake_text(climb));
 }
 
 /* ------------------------------------------------------------------------- making one */
@@ -185,7 +185,7 @@ TEST_THAT(a_time_out_of_states_fires_in_its_range)
 	ANSWERS("OK", "INK.CREATE k STATES 2 FLOWS 1000 TIMEOUT 1000 FULL replace");
 	for (int i = 0; i < 3; i++) {
 		snprintf(text[i], sizeof text[i], "%" PRIu64, START + (uint64_t)i * 1100000000);
-		time[i] = FAKE_TEXT(text[i]);
+		time[i] = fake_text(text[i]);
 	}
 	ANSWERS("[1 1]", "INK.INSERT k AT %1 KEYS rests 1 moves 0", time[0]);
 	ANSWERS("[0]", "INK.LOOKUP k AT %1 KEYS moves", time[1]);
@@ -321,7 +321,7 @@ static void assert_same_states(struct ink_table *t, const uint64_t *ids, size_t 
 
 		snprintf(digits, sizeof digits, "%" PRIu64, ids[i]);
 		snprintf(expected, sizeof expected, "[%d]", ink_peek(t, ids[i]));
-		id = FAKE_TEXT(digits);
+		id = fake_text(digits);
 		ANSWERS(expected, "INK.PEEK k IDS %1", id);
 	}
 }
@@ -399,7 +399,7 @@ TEST_THAT(a_full_table_counts_what_it_refuses)
 	uint64_t ids[3000];
 	uint16_t events[3000] = {0};
 
-	ANSWERS("OK", "INK.CREATE k MACHINE TEXT %1 FLOWS 1000 FULL refuse", FAKE_TEXT(climb));
+	ANSWERS("OK", "INK.CREATE k MACHINE TEXT %1 FLOWS 1000 FULL refuse", fake_text(climb));
 	for (uint64_t i = 0; i < COUNT(ids); i++)
 		ids[i] = id_number(i);
 	send_to(server_here,
@@ -596,7 +596,7 @@ TEST_THAT(held_items_are_applied_in_the_order_of_time)
 						    .sequence = ++sequence[s]});
 	}
 	snprintf(digits, sizeof digits, "%" PRIu64, time + 60 * (uint64_t)SECOND + 1);
-	fake_do(server_here, "INK.TICK k %1", FAKE_TEXT(digits));
+	fake_do(server_here, "INK.TICK k %1", fake_text(digits));
 	ink_tick(t, (time + 1) / tick, NULL);
 	assert_same_census(t);
 	assert_non_null(strstr(fake_do(server_here, "INK.COUNTERS k"), " late 0 "));
@@ -750,7 +750,7 @@ static void move_in_pieces(size_t size)
 	size_t n = 0;
 
 	do {
-		fake_do(server_here, "INK.DUMP k %1", FAKE_TEXT(cursor));
+		fake_do(server_here, "INK.DUMP k %1", fake_text(cursor));
 		all = realloc(all, n + fake_bulk(server_here, 1).n);
 		memcpy(all + n, fake_bulk(server_here, 1).at, fake_bulk(server_here, 1).n);
 		n += fake_bulk(server_here, 1).n;
@@ -764,7 +764,7 @@ static void move_in_pieces(size_t size)
 		snprintf(offset, sizeof offset, "%zu", i);
 		if (i)
 			REFUSES("PARTIAL", "INK.CENSUS copy");
-		ANSWERS("OK", "INK.LOADCHUNK copy %1 %2 %3", FAKE_TEXT(offset), FAKE_TEXT(length), piece);
+		ANSWERS("OK", "INK.LOADCHUNK copy %1 %2 %3", fake_text(offset), fake_text(length), piece);
 	}
 	free(all);
 }
@@ -773,7 +773,7 @@ TEST_THAT(a_table_moves_in_pieces)
 {
 	const char *const keys[] = {"1", "2", "3"};
 
-	ANSWERS("OK", "INK.CREATE k MACHINE TEXT %1 FLOWS 1000000 HOLD 1000", FAKE_TEXT(climb));
+	ANSWERS("OK", "INK.CREATE k MACHINE TEXT %1 FLOWS 1000000 HOLD 1000", fake_text(climb));
 	HELD("[held 0 0", 1, 1, 5, keys, 3);
 	move_in_pieces(400000);
 	assert_true(fake_digest(server_here, "k") == fake_digest(server_here, "copy"));
@@ -812,7 +812,7 @@ TEST_THAT(a_rewritten_aof_makes_the_same_table)
 {
 	const char *const keys[] = {"1", "2", "3"};
 
-	ANSWERS("OK", "INK.CREATE k MACHINE TEXT %1 FLOWS 1000000 HOLD 1000", FAKE_TEXT(climb));
+	ANSWERS("OK", "INK.CREATE k MACHINE TEXT %1 FLOWS 1000000 HOLD 1000", fake_text(climb));
 	HELD("[held 0 0", 1, 1, 5, keys, 3);
 	fake_delete(replica, "k");
 	fake_rewrite(server_here, "k", replica);
@@ -850,7 +850,7 @@ TEST_THAT(a_growing_table_stops_at_its_limit)
 	uint64_t ids[20000];
 	uint16_t events[20000] = {0};
 
-	ANSWERS("OK", "INK.CREATE k MACHINE TEXT %1 FLOWS 100 KIND exact LIMIT 100000", FAKE_TEXT(climb));
+	ANSWERS("OK", "INK.CREATE k MACHINE TEXT %1 FLOWS 100 KIND exact LIMIT 100000", fake_text(climb));
 	for (uint64_t i = 0; i < COUNT(ids); i++)
 		ids[i] = id_number(i);
 	send_to(server_here, &(struct sent){.time = START, .ids = ids, .events = events, .n = COUNT(ids)});
