@@ -72,6 +72,15 @@ static void count_states(const struct ink_stage *s, uint64_t *counters, const ui
 
 /* ----------------------------------------------------------------- judging */
 
+/* Does the action decide about packets? */
+static inline int decides(const struct ink_machine_view *v, unsigned action)
+{
+	const struct ink_action *a = &v->action[action];
+	const struct ink_action_more *more = &v->action_more[action];
+
+	return a->verdict || a->marks || more->prioritizes || more->limit;
+}
+
 /* Several steps of a packet can say the same. */
 static void count_once(uint64_t *n, uint64_t *latest, uint64_t number)
 {
@@ -114,8 +123,7 @@ static int is_refused(const struct ink_stage *s, const struct ink_lane *l, size_
 					.bytes = s->block->at[place].wire,
 					.beside = lane != 0};
 
-	return limit && !(s->outlet->dropped[place] >> lane & 1) &&
-	       !ink_limits_pass(s->limits, limit - 1, &asker);
+	return !(s->outlet->dropped[place] >> lane & 1) && !ink_limits_pass(s->limits, limit - 1, &asker);
 }
 
 /* A stage without a table beside decides for both lanes. */
@@ -124,8 +132,8 @@ static void drop(const struct ink_stage *s, const struct ink_lane *l, unsigned p
 	s->outlet->dropped[place] |= (uint8_t)(s->lane[1].table ? 1u << (l - s->lane) : 3);
 }
 
-/* What a step says of its packet. */
-static void judge(struct ink_stage *s, struct ink_lane *l, size_t i)
+/* What a step says of its packet. Most machines say nothing, so this is not in the loop of their steps. */
+__attribute__((noinline)) static void judge(struct ink_stage *s, struct ink_lane *l, size_t i)
 {
 	const struct ink_action *a = &s->v->action[l->moves[i].action];
 	const struct ink_action_more *more = &s->v->action_more[l->moves[i].action];
@@ -133,9 +141,10 @@ static void judge(struct ink_stage *s, struct ink_lane *l, size_t i)
 
 	if (a->verdict == INK_DROP)
 		drop(s, l, step->place);
-	step->limited = (uint8_t)is_refused(s, l, i, more->limit);
-	if (step->limited)
+	if (more->limit && is_refused(s, l, i, more->limit)) {
+		step->limited = 1;
 		drop(s, l, step->place);
+	}
 	if (l != s->lane)
 		return;
 	count_verdict(s, a, step);
@@ -245,7 +254,7 @@ static int note_move(struct ink_stage *s, struct ink_lane *l, size_t i)
 	if (!action)
 		return 0;
 	count_packet(s, l, &s->v->action[action], &l->steps[i]);
-	if (s->judges)
+	if (s->judges && decides(s->v, action))
 		judge(s, l, i);
 	return l->errors[i] ? 0 : tell(s, l, i);
 }
@@ -597,13 +606,12 @@ int ink_stage_end(struct ink_stage *s)
 
 /* ------------------------------------------------------------------- making */
 
-static int decides(const struct ink_machine_view *v)
+static int any_decides(const struct ink_machine_view *v)
 {
 	int any = 0;
 
 	for (unsigned i = 0; i < v->actions; i++)
-		any |= v->action[i].verdict || v->action[i].marks || v->action_more[i].prioritizes ||
-		       v->action_more[i].limit;
+		any |= decides(v, i);
 	return any;
 }
 
@@ -615,7 +623,7 @@ void ink_stage_use(struct ink_stage *s, struct ink_sensor *sensor, struct ink_li
 	s->limits = limits;
 	s->m = sensor->machine;
 	s->v = sensor->view;
-	s->judges = decides(s->v);
+	s->judges = any_decides(s->v);
 	s->deaf = 1;
 	for (unsigned i = 0; i < s->v->events; i++)
 		s->deaf &= s->v->event_told[i] != 0;
