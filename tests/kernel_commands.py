@@ -2,6 +2,7 @@
 """kernel_commands.py COMMAND ...: what kernel_commands.sh needs besides a shell.
 
     send INTERFACE CAPTURE       sends the frames of a pcap file, in their order, from one processor
+    send INTERFACE CAPTURE again ... and again those that the other end had no room for
     reports FILE [FIELD...]      the reports among records, without the fields that must differ and these
     get FILE PATH                a value of the last line of a file: machines.0.states.opening
     fields FILE NAME...          of each machine of a status or of each summary: these objects, without zeros
@@ -16,6 +17,7 @@ import os
 import socket
 import struct
 import sys
+import time
 
 DIFFER = {"timestamp", "in_iface", "pcap_filename", "pcap_cnt", "hook", "processor"}
 
@@ -27,18 +29,25 @@ def frames(capture):
             yield file.read(struct.unpack("<I", head[8:12])[0])
 
 
-def send(interface, capture):
-    """One processor keeps them in order; a queue that is full is waited for."""
+def send(interface, capture, again=""):
+    """One processor keeps them in order; a queue that is full is waited for, at the other end only if it says `again`."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     link.bind((interface, 0))
     for n, frame in enumerate(frames(capture)):
-        try:
-            link.send(frame)
-        except OSError as error:
-            if error.errno != errno.ENOBUFS:  # dropped where it leaves
-                raise
+        while not sends(link, frame) and again:
+            time.sleep(0.001)
     print(n + 1)
+
+
+def sends(link, frame):
+    """False: dropped where it leaves, or the other end had no room for it."""
+    try:
+        return link.send(frame)
+    except OSError as error:
+        if error.errno != errno.ENOBUFS:
+            raise
+        return False
 
 
 def records(name):

@@ -16,7 +16,8 @@ machines=$(realpath "$2")/machines
 . "$(dirname "$0")/help.sh"
 helper=$tests/kernel_commands.py
 pins=/sys/fs/bpf/inkling
-seconds=10 # the longest wait
+slow=${INK_TEST_SLOW:-1} # so many times as slow as the machine itself is one that is emulated
+seconds=$((10 * slow))   # the longest wait
 
 # ------------------------------------------------------------------ where it can run
 
@@ -59,7 +60,7 @@ wait_until() { # WHAT COMMAND...
 	done
 }
 
-unshare -n sleep 300 &
+unshare -n sleep $((300 * slow)) &
 other=$!
 processes=$other
 over_there() { nsenter -t $other -n "$@"; }
@@ -87,7 +88,7 @@ has_seen() { # SET N
 	state now.json "$1" && [ "$(value now.json packets)" -ge "$2" ]
 }
 arrive() { # CAPTURE: sends its frames to ink0; $sent is how many
-	sent=$(over_there "$python" "$helper" send ink1 "$1")
+	sent=$(over_there "$python" "$helper" send ink1 "$1" again)
 }
 leave() { # CAPTURE: sends its frames from ink0
 	sent=$("$python" "$helper" send ink0 "$1")
@@ -351,7 +352,7 @@ fi
 gone ink0
 
 # A router: what one interface receives and another sends is one packet, whatever the hooks.
-unshare -n sleep 300 &
+unshare -n sleep $((300 * slow)) &
 third=$!
 processes="$processes $third"
 is_third() { [ "$(readlink /proc/$third/ns/net)" != "$(readlink /proc/self/ns/net)" ]; }
@@ -499,7 +500,11 @@ grep -q "${seen_by_all:-x}" said status.json && fail "status shows too much"
 # ------------------------------------------------------------------ what attach refuses
 
 exits 1 "ink0 is attached already: 'inkling reload ink0' exchanges its machines" attach tcp -i ink0
-exits 1 "ink0: XDP has a program already, which stays" attach tcp -i ink0 --name again
+if "$inkling" attach tcp -i ink0 --name again >said 2>&1; then # libxdp's dispatcher has room for both
+	"$inkling" detach again
+else
+	grep -q "ink0: XDP has a program already, which stays" said || fail "a second program at XDP: $(cat said)"
+fi
 same "sets after refusals" "$("$inkling" status | grep -c ' at ink0 ')" 1
 gone ink0
 
