@@ -105,6 +105,12 @@ bench-kernel: build
 	@[ -x build/bench/kernel/ink-bench-kernel ] || { echo "bench-kernel needs clang and libbpf"; exit 1; }
 	@build/bench/kernel/ink-bench-kernel $(BENCH)
 
+# What a step costs in redis-server, beside the same steps here and beside the server's own types; minutes.
+bench-redis: build
+	@scripts/packages test
+	@ninja -C build bench/redis/ink-bench-redis
+	@build/bench/redis/ink-bench-redis $(BENCH)
+
 # The tool as a whole, over a capture of ten million packets.
 bench-run: build-bench
 	@build-bench/bench/ink-bench-run $(BENCH)
@@ -117,4 +123,4 @@ install: build
 clean:
 	rm -rf build build-*
 
-.PHONY: build build-bench demo test test-browser test-cross test-kernels abi abi-update reproduce fuzz flood flood-kernel churn-kernel chaos-kernel evaluate evaluate-router soak bench bench-run bench-kernel install clean
+.PHONY: build build-bench demo test test-browser test-cross test-kernels abi abi-update reproduce fuzz flood flood-kernel churn-kernel chaos-kernel evaluate evaluate-router soak bench bench-run bench-kernel bench-redis install clean
