@@ -57,7 +57,7 @@ _Static_assert(offsetof(struct server_type_methods, usage) == 14 * 8, "as the se
 
 /* ------------------------------------------------------------- what commands are */
 
-enum server_argument_type { SERVER_STRING_ARGUMENT = 0, SERVER_KEY_ARGUMENT = 3 };
+enum server_argument_type { SERVER_STRING_ARGUMENT = 0, SERVER_KEY_ARGUMENT = 3, SERVER_WORD_ARGUMENT = 6 };
 
 /* The server reads arrays of these by the sizes in struct server_info_version. */
 struct server_argument {

@@ -24,6 +24,11 @@ enum { CHANGES = SERVER_KEY_CHANGES | SERVER_KEY_ACCESS | SERVER_KEY_UPDATE };
 		.name = what, .type = SERVER_STRING_ARGUMENT, .key = -1, .token = word,                      \
 		.flags = SERVER_ARGUMENT_OPTIONAL                                                            \
 	}
+#define WORD(what, word)                                                                                     \
+	{                                                                                                    \
+		.name = what, .type = SERVER_WORD_ARGUMENT, .key = -1, .token = word,                        \
+		.flags = SERVER_ARGUMENT_OPTIONAL                                                            \
+	}
 #define MANY(what)                                                                                           \
 	{                                                                                                    \
 		.name = what, .type = SERVER_STRING_ARGUMENT, .key = -1, .flags = SERVER_ARGUMENT_MULTIPLE   \
@@ -84,8 +89,8 @@ static const struct row rows[] = {
 	 "Counts flows by state", "O(N), N: cells", LIST(KEY)},
 	{"ink.counters", READS " fast", command_counters, 2, SERVER_KEY_READS | SERVER_KEY_ACCESS, 0,
 	 "What was counted", "O(1)", LIST(KEY)},
-	{"ink.info", READS, command_info, 2, SERVER_KEY_READS | SERVER_KEY_ACCESS, 0, "What the table is",
-	 "O(N), N: cells", LIST(KEY)},
+	{"ink.info", READS, command_info, -2, SERVER_KEY_READS | SERVER_KEY_ACCESS, 0, "What the table is",
+	 "O(1); with STATS O(N), N: cells", LIST(KEY, WORD("stats", "STATS"))},
 	{"ink.sensors", READS, command_sensors, 2, SERVER_KEY_READS | SERVER_KEY_ACCESS, 0,
 	 "The sensors and their sequences", "O(N), N: sensors", LIST(KEY)},
 	{"ink.machine", READS, command_machine, 2, SERVER_KEY_READS | SERVER_KEY_ACCESS, 0,

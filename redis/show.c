@@ -147,11 +147,18 @@ static void show_what(struct server_context *ctx, const struct ink_value *v)
 
 static void show_size(struct server_context *ctx, const struct ink_value *v)
 {
+	say_number(ctx, "cells", value_cells(v));
+	say_number(ctx, "bytes", ink_bytes(v->table));
+	say_number(ctx, "allocated", value_bytes(v));
+}
+
+/* These walk the table. */
+static void show_stats(struct server_context *ctx, const struct ink_value *v)
+{
 	struct ink_stats stats = {.size = sizeof stats};
 
 	ink_stats(v->table, &stats);
 	say_number(ctx, "flows", stats.flows);
-	say_number(ctx, "cells", stats.cells);
 	say_number(ctx, "side_flows", stats.side_flows);
 	say_number(ctx, "side_cells", stats.side_cells);
 	say_number(ctx, "collisions", stats.collisions);
@@ -159,8 +166,6 @@ static void show_size(struct server_context *ctx, const struct ink_value *v)
 	say_number(ctx, "overflowed", stats.overflowed);
 	say_number(ctx, "replaced", stats.replaced);
 	say_number(ctx, "marked", stats.marked);
-	say_number(ctx, "bytes", ink_bytes(v->table));
-	say_number(ctx, "allocated", value_bytes(v));
 	say_text(ctx, "simd", stats.simd);
 }
 
@@ -199,18 +204,30 @@ static void show_order(struct server_context *ctx, const struct ink_value *v)
 	say_number(ctx, "sensors", v->sensors);
 }
 
-static void show_info(struct server_context *ctx, const struct ink_value *v)
+static void show_info(struct server_context *ctx, const struct ink_value *v, int stats)
 {
-	server.ReplyWithMap(ctx, 5 + 12 + 5 + 6);
+	server.ReplyWithMap(ctx, 5 + 3 + 5 + 6 + (stats ? 9 : 0));
 	show_what(ctx, v);
 	show_size(ctx, v);
 	show_time(ctx, v);
 	show_order(ctx, v);
+	if (stats)
+		show_stats(ctx, v);
 }
 
 int command_info(struct server_context *ctx, struct server_string **argv, int argc)
 {
-	return handle(ctx, argv, argc, show_info);
+	struct arguments a = arguments_from(ctx, argv, argc, 2);
+	int stats = next_is(&a, "STATS");
+	struct opened o;
+
+	if (argc != 2 + stats)
+		return server.WrongArity(ctx);
+	if (open_table(ctx, argv, SERVER_READ, &o) != 0)
+		return SERVER_OK;
+	show_info(ctx, o.value, stats);
+	close_table(&o);
+	return SERVER_OK;
 }
 
 /* ------------------------------------------------------------------------- sensors */
