@@ -37,7 +37,7 @@ enum {
 	SENDERS = 2,
 	WINDOW = 100, /* the queues of veth hold 256 frames */
 	BATCH = 25,
-	PATIENCE = 10, /* seconds; on an emulated machine INK_TEST_SLOW times as long */
+	PATIENCE = 10, /* seconds, times the slowness */
 	FRAME_BYTES = 70,
 	NUMBER_AT = 54, /* in the payload: sender and number */
 	ARGUMENTS = 24
@@ -51,6 +51,14 @@ static inline double seconds_now(void)
 
 	clock_gettime(CLOCK_BOOTTIME, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* So many times as slow as the machine itself is one that is emulated. */
+static inline double slowness(void)
+{
+	const char *slow = getenv("INK_TEST_SLOW");
+
+	return slow ? atof(slow) : 1;
 }
 
 /* The same numbers in every run; when a process is killed depends on the machine nevertheless. */
@@ -254,23 +262,16 @@ static inline void *receive_all(void *link)
 	return NULL;
 }
 
-static inline double patience(void)
-{
-	const char *slow = getenv("INK_TEST_SLOW");
-
-	return PATIENCE * (slow ? atof(slow) : 1);
-}
-
 /* 0: nothing has arrived for so long that it never will. */
 static inline int wait_for_room(const struct stream *s, uint64_t room)
 {
-	double until = seconds_now() + patience();
+	double until = seconds_now() + PATIENCE * slowness();
 	uint64_t before = load_word(&s->received);
 
 	while (!flow_of.unheard && load_word(&s->received) + room < s->sent + BATCH) {
 		if (load_word(&s->received) != before) {
 			before = load_word(&s->received);
-			until = seconds_now() + patience();
+			until = seconds_now() + PATIENCE * slowness();
 		}
 		if (seconds_now() > until)
 			return 0;
