@@ -104,6 +104,7 @@ bench: build-bench
 bench-kernel: build
 	@[ -x build/bench/kernel/ink-bench-kernel ] || { echo "bench-kernel needs clang and libbpf"; exit 1; }
 	@build/bench/kernel/ink-bench-kernel $(BENCH)
+	@build/bench/kernel/ink-bench-egress
 
 # What a step costs in redis-server, beside the same steps here and beside the server's own types; minutes.
 bench-redis: build

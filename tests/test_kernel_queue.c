@@ -55,10 +55,10 @@ static struct ink_machines *machines_of_text(const char *text)
 	"  | rest -> open / priority 1, limit 2mbit each flow burst 20000, tell second met\n"                \
 	"open : timeout 2s -> absent\n"                                                                      \
 	"machine second\nkey source\n"                                                                       \
-	"event met = told\n"                                                                                      \
+	"event met = told\n"                                                                                 \
 	"event little = queue <= 10 packets\n"                                                               \
-	"absent, seen : met -> seen / limit 150kbit each flow burst 3000, mark 7, count met\n"                            \
-	"  | little -> seen / pass, limit 2mbit, class 2:1\n"                                              \
+	"absent, seen : met -> seen / limit 150kbit each flow burst 3000, mark 7, count met\n"               \
+	"  | little -> seen / pass, limit 2mbit, class 2:1\n"                                                \
 	"seen : timeout 1s -> absent\n"
 
 /* Bursts and rests, of few flows; once in a while time goes back. */
@@ -116,11 +116,12 @@ TEST_THAT(queues_limits_and_priorities_are_those_of_a_tracker)
 	compare_tables("queue");
 	a = counts_of(0), b = counts_of(1);
 	assert_int_equal(ink_kernel_counters(kernel, 0, counters), 0);
-	print_message("%lu steps; dropped %" PRIu64 ", limited %" PRIu64 " and %" PRIu64 ", priorities %" PRIu64
-		      ", classes %" PRIu64 " and %" PRIu64 "\n",
+	print_message("%lu steps; dropped %" PRIu64 ", limited %" PRIu64 " and %" PRIu64
+		      ", priorities %" PRIu64 ", classes %" PRIu64 " and %" PRIu64 "\n",
 		      steps, a.dropped, a.limited, b.limited, a.prioritized, a.classed, b.classed);
 	/* All of it was met. */
-	assert_true(a.dropped && a.limited && b.limited && a.prioritized && a.classed && b.classed && a.passed);
+	assert_true(a.dropped && a.limited && b.limited && a.prioritized && a.classed && b.classed &&
+		    a.passed);
 	for (unsigned i = 0; i < 4; i++)
 		assert_true(counters[i] > 0);
 }
@@ -183,8 +184,9 @@ static struct __sk_buff skb_after(const char *text, enum ink_kernel_hook at, int
 
 TEST_THAT(the_priority_of_the_last_step_is_carried_out_at_tc)
 {
-	static const char two[] = ALL "absent: e -> s / priority 3\ns: end -> absent\n"
-				      "machine n\nkey flow\nevent e = any\nabsent: e -> s / class 1:20\ns: end -> absent\n";
+	static const char two[] =
+		ALL "absent: e -> s / priority 3\ns: end -> absent\n"
+		    "machine n\nkey flow\nevent e = any\nabsent: e -> s / class 1:20\ns: end -> absent\n";
 	static const char one[] = ALL "absent: e -> s / priority 3, mark 5\ns: end -> absent\n";
 
 	assert_int_equal(skb_after(two, INK_KERNEL_EGRESS, 1).priority, 0x10020);
@@ -221,7 +223,8 @@ TEST_THAT(a_limit_drops_at_every_hook_if_it_is_enforced)
 TEST_THAT(a_reload_keeps_the_buckets_of_limits_that_stay)
 {
 	static const char before[] = ALL "absent, s: e -> s / limit 8kbit burst 2500\ns: end -> absent\n";
-	static const char same[] = ALL "absent, s: e -> s / limit 8kbit burst 2500, count c\ns: end -> absent\n";
+	static const char same[] =
+		ALL "absent, s: e -> s / limit 8kbit burst 2500, count c\ns: end -> absent\n";
 	static const char other[] = ALL "absent, s: e -> s / limit 8kbit burst 1500\ns: end -> absent\n";
 	struct ink_kernel_options o = {0};
 	struct ink_machines *replaced;
@@ -344,9 +347,12 @@ static void find_source(const char *root, enum ink_kernel_wait expected)
 		return;
 	place = at_egress();
 	skb.ifindex = place.index;
-	alone((struct ink_kernel_options){
-		      .places = &place, .n_places = 1, .dry_run = 1, .queue_rate = 8000000},
-	      ALL "absent, s: e -> s\ns: end -> absent\nevent f = queue > 1 packets\nabsent, s: f -> s / count c\n");
+	alone((struct ink_kernel_options){.places = &place,
+					  .n_places = 1,
+					  .dry_run = 1,
+					  .queue_rate = 8000000},
+	      ALL
+	      "absent, s: e -> s\ns: end -> absent\nevent f = queue > 1 packets\nabsent, s: f -> s / count c\n");
 	run_with(INK_KERNEL_EGRESS, &skb, 1);
 	assert_int_equal(ink_kernel_queues(kernel, queues, &n), 0);
 	assert_int_equal(n, 1);
@@ -418,17 +424,20 @@ TEST_THAT(the_time_of_a_real_queue_is_that_of_its_bytes_at_the_rate)
 	struct __sk_buff skb = {0};
 
 	/* Four frames of 1,000 bytes at 1 Mbit/s: 32 ms. */
-	static const char text[] = "machine m\nkey flow\nevent e = queue >= 32ms\nabsent, s: e -> s / count c\n"
-				   "s: end -> absent\n"
-				   "machine n\nkey flow\nevent e = queue >= 33ms\nabsent, s: e -> s / count c\n"
-				   "s: end -> absent\n";
+	static const char text[] =
+		"machine m\nkey flow\nevent e = queue >= 32ms\nabsent, s: e -> s / count c\n"
+		"s: end -> absent\n"
+		"machine n\nkey flow\nevent e = queue >= 33ms\nabsent, s: e -> s / count c\n"
+		"s: end -> absent\n";
 
 	if (!reads_real() || make_device("tbf rate 8bit burst 1600 limit 1000000"))
 		return;
 	place = at_egress();
 	skb.ifindex = place.index;
-	alone((struct ink_kernel_options){.places = &place, .n_places = 1, .dry_run = 1, .queue_rate = 1000000},
-	      text);
+	alone(
+		(struct ink_kernel_options){
+			.places = &place, .n_places = 1, .dry_run = 1, .queue_rate = 1000000},
+		text);
 	for (int i = 0; i < 4; i++)
 		send_one();
 	run_with(INK_KERNEL_EGRESS, &skb, 1);
@@ -510,8 +519,8 @@ TEST_THAT(two_processors_take_from_one_bucket_and_one_queue_what_is_there)
 	assert_int_equal(ink_kernel_queues(kernel, queues, &n), 0);
 	queue = (const struct ink_kernel_queue *)(const void *)kernel->map[INK_MAP_QUEUES].at;
 	given_up = queues[0].waits.given_up;
-	print_message("%" PRIu64 " packets of two processors: %" PRIu64 " refused, %" PRIu64 " joined, %" PRIu64
-		      " given up\n",
+	print_message("%" PRIu64 " packets of two processors: %" PRIu64 " refused, %" PRIu64
+		      " joined, %" PRIu64 " given up\n",
 		      c.packets, c.limited, queues[0].waits.joined, given_up);
 	assert_int_equal(c.packets, all);
 	assert_int_equal(queues[0].waits.joined + given_up + c.limited, all);
