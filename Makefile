@@ -82,6 +82,12 @@ churn-kernel: build
 evaluate: build
 	@scripts/evaluate build/inkling
 
+# A link that is too small, real video, a swarm, and the machines beside what this kernel has; two minutes, as root. The
+# page is build/router.html.
+demo-router: build
+	@scripts/packages router
+	@scripts/demo-router || [ $$? = 77 ]
+
 # The policies of a router beside tail drop and the kernel's AQMs, in a kernel that has them all, under qemu: 415 cells, an
 # hour or two, and where it was stopped it goes on. ROUTER="..." are arguments of scripts/evaluate-router.
 evaluate-router: build
@@ -124,4 +130,4 @@ install: build
 clean:
 	rm -rf build build-*
 
-.PHONY: build build-bench demo test test-browser test-cross test-kernels abi abi-update reproduce fuzz flood flood-kernel churn-kernel chaos-kernel evaluate evaluate-router soak bench bench-run bench-kernel bench-redis install clean
+.PHONY: build build-bench demo test test-browser test-cross test-kernels abi abi-update reproduce fuzz flood flood-kernel churn-kernel chaos-kernel evaluate demo-router evaluate-router soak bench bench-run bench-kernel bench-redis install clean

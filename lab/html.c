@@ -208,6 +208,32 @@ static bool has_verdicts(const struct page *page)
 	return false;
 }
 
+/* --------------------------------------------------------------------- pictures */
+
+static void put_base64(const uint8_t *bytes, size_t size, FILE *to)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < size; i += 3) {
+		uint32_t group = (uint32_t)bytes[i] << 16 | (i + 1 < size ? bytes[i + 1] << 8 : 0) |
+				 (i + 2 < size ? bytes[i + 2] : 0);
+
+		for (size_t d = 0; d < 4; d++)
+			fputc(i + d > size ? '=' : digits[group >> (18 - 6 * d) & 63], to);
+	}
+}
+
+static void show_picture(const struct picture *picture, FILE *to)
+{
+	fputs("<figure class=\"picture\"><figcaption>", to);
+	show_escaped(picture->title, to);
+	fputs("</figcaption><img alt=\"", to);
+	show_escaped(picture->title, to);
+	fputs("\" src=\"data:image/png;base64,", to);
+	put_base64(picture->png, picture->size, to);
+	fputs("\"></figure>\n", to);
+}
+
 /* ------------------------------------------------------------------- experiments */
 
 static void show_part(const struct part *part, FILE *to)
@@ -235,18 +261,24 @@ static void show_part(const struct part *part, FILE *to)
 	case PART_PLOT:
 		show_plot(part->plot, to);
 		return;
+	case PART_PICTURE:
+		show_picture(&part->picture, to);
+		return;
 	case PART_VERDICT:
 	case PART_CLAIM:
 		return; /* shown together, at the head and the end of the experiment */
 	}
 }
 
-/* Neighbours of one group share a box: paragraphs, and plots. */
-enum group { ALONE, PARAGRAPHS, PLOTS };
+/* Neighbours of one group share a box: paragraphs, plots, pictures. */
+enum group { ALONE, PARAGRAPHS, PLOTS, PICTURES };
 
 static enum group group_of(const struct part *part)
 {
-	return part->kind == PART_TEXT ? PARAGRAPHS : part->kind == PART_PLOT ? PLOTS : ALONE;
+	return part->kind == PART_TEXT      ? PARAGRAPHS
+	       : part->kind == PART_PLOT    ? PLOTS
+	       : part->kind == PART_PICTURE ? PICTURES
+					    : ALONE;
 }
 
 static bool is_shown_together(const struct part *part)
@@ -257,8 +289,10 @@ static bool is_shown_together(const struct part *part)
 /* Begins within a box of paragraphs. */
 static void show_parts(const struct page *page, FILE *to)
 {
-	static const char *const boxes[] = {
-		[ALONE] = "", [PARAGRAPHS] = "<div class=\"text\">\n", [PLOTS] = "<div class=\"plots\">\n"};
+	static const char *const boxes[] = {[ALONE] = "",
+					    [PARAGRAPHS] = "<div class=\"text\">\n",
+					    [PLOTS] = "<div class=\"plots\">\n",
+					    [PICTURES] = "<div class=\"pictures\">\n"};
 	enum group now = PARAGRAPHS;
 	bool folded = false;
 

@@ -225,6 +225,20 @@ void page_point_spread(struct page_series *series, double x, struct spread y)
 	add_point(series, (struct point){x, y, true});
 }
 
+/* --------------------------------------------------------------------- pictures */
+
+void page_picture(struct page *page, const uint8_t *png, size_t size, const char *format, ...)
+{
+	struct picture picture = {.png = lab_alloc(size, 1), .size = size};
+	va_list args;
+
+	memcpy(picture.png, png, size);
+	va_start(args, format);
+	picture.title = format_text(format, args);
+	va_end(args);
+	add_part(page, PART_PICTURE)->picture = picture;
+}
+
 /* ----------------------------------------------------------------------- claims */
 
 static bool claim(struct page *page, double value, struct spread bounds, char *text)
@@ -312,7 +326,10 @@ static void free_part(struct part *part)
 		free_table(part->table);
 	else if (part->kind == PART_PLOT)
 		free_plot(part->plot);
-	else if (part->kind == PART_VERDICT) {
+	else if (part->kind == PART_PICTURE) {
+		free(part->picture.title);
+		free(part->picture.png);
+	} else if (part->kind == PART_VERDICT) {
 		free(part->verdict.of);
 		free(part->verdict.text);
 	} else

@@ -98,6 +98,12 @@ struct page_series *page_series(struct page_plot *plot, enum page_style style, e
 void page_point(struct page_series *series, double x, double y);
 void page_point_spread(struct page_series *series, double x, struct spread y); /* with a whisker */
 
+/* -------------------------------------------------------------------- pictures */
+
+/* A PNG below its title; pictures that follow each other stand side by side. Only the report shows it. */
+__attribute__((format(printf, 4, 5))) void page_picture(struct page *page, const uint8_t *png, size_t size,
+							const char *format, ...);
+
 /* ---------------------------------------------------------------------- claims */
 
 enum page_bound { PAGE_AT_MOST, PAGE_AT_LEAST };

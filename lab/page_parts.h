@@ -14,6 +14,7 @@ enum part_kind {
 	PART_VERDICT,
 	PART_TABLE,
 	PART_PLOT,
+	PART_PICTURE,
 	PART_CLAIM
 };
 
@@ -52,6 +53,12 @@ struct page_plot {
 	size_t count;
 };
 
+struct picture {
+	char *title;
+	uint8_t *png;
+	size_t size;
+};
+
 struct verdict {
 	enum page_agreement agreement;
 	char *of, *text;
@@ -69,6 +76,7 @@ struct part {
 		char *text;
 		struct page_table *table;
 		struct page_plot *plot;
+		struct picture picture;
 		struct claim claim;
 		struct verdict verdict;
 	};

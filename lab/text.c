@@ -318,6 +318,7 @@ static void show_part(const struct part *part, const struct sheet *sheet)
 		show_verdict(&part->verdict, sheet);
 		return;
 	case PART_PLOT:
+	case PART_PICTURE:
 		return;
 	default:
 		fprintf(sheet->to, part->kind == PART_SKIPPED ? "\n  skipped:\n" : "\n");

@@ -33,20 +33,37 @@ const struct policy policies[] = {
 };
 const size_t policy_count = sizeof policies / sizeof policies[0];
 
+const struct study studies[] = {
+	{.name = "grid", .link = 20000000, .frames = 50 * FILM_GROUP, .kbits = 1660, .speed = 2},
+	{.name = "demo",
+	 .link = 10000000,
+	 .frames = 17 * FILM_GROUP,
+	 .kbits = 1660,
+	 .speed = 1,
+	 .source = "testsrc2=size=352x288:rate=25,scroll=horizontal=0.006:vertical=0.003"},
+	{.name = "quick",
+	 .link = 10000000,
+	 .frames = 5 * FILM_GROUP,
+	 .kbits = 1660,
+	 .speed = 1,
+	 .source = "testsrc2=size=352x288:rate=25,scroll=horizontal=0.006:vertical=0.003"},
+};
+const size_t study_count = sizeof studies / sizeof studies[0];
+
 #define CURVE(name, load)                                                                                    \
 	{                                                                                                    \
-		name, name " % loss", load, STREAMS, 0, 1, true                                              \
+		"grid", name, name " % loss", load, STREAMS, 0, 1, true                                      \
 	}
 
 /* Loads of a curve lose 2, 3, 6, 12, 15, 25 and 30 %, where the paper has its thresholds. */
 const struct scenario scenarios[] = {
-	{"10", "10 % too much, alone", 1.10, STREAMS, 0, 5, false},
-	{"10-tcp", "10 % too much, beside TCP", 1.10, STREAMS, 2, 5, false},
-	{"share", "55 % of the link, beside TCP", .55, STREAMS / 2, 2, 2, false},
-	{"5", "5 % too much, alone", 1.05, STREAMS, 0, 2, false},
-	{"20", "20 % too much, alone", 1.20, STREAMS, 0, 2, false},
-	{"5-tcp", "5 % too much, beside TCP", 1.05, STREAMS, 2, 2, false},
-	{"20-tcp", "20 % too much, beside TCP", 1.20, STREAMS, 2, 2, false},
+	{"grid", "10", "10 % too much, alone", 1.10, STREAMS, 0, 5, false},
+	{"grid", "10-tcp", "10 % too much, beside TCP", 1.10, STREAMS, 2, 5, false},
+	{"grid", "share", "55 % of the link, beside TCP", .55, STREAMS / 2, 2, 2, false},
+	{"grid", "5", "5 % too much, alone", 1.05, STREAMS, 0, 2, false},
+	{"grid", "20", "20 % too much, alone", 1.20, STREAMS, 0, 2, false},
+	{"grid", "5-tcp", "5 % too much, beside TCP", 1.05, STREAMS, 2, 2, false},
+	{"grid", "20-tcp", "20 % too much, beside TCP", 1.20, STREAMS, 2, 2, false},
 	CURVE("2", 1 / .98),
 	CURVE("3", 1 / .97),
 	CURVE("6", 1 / .94),
@@ -54,6 +71,8 @@ const struct scenario scenarios[] = {
 	CURVE("15", 1 / .85),
 	CURVE("25", 1 / .75),
 	CURVE("30", 1 / .70),
+	{"demo", "demo", "Six streams, 10 % too much for a link of 10 Mbit/s", 1.10, STREAMS, 0, 1, false},
+	{"quick", "quick", "Six streams, 20 % too much for a link of 10 Mbit/s", 1.20, STREAMS, 0, 1, false},
 };
 const size_t scenario_count = sizeof scenarios / sizeof scenarios[0];
 
@@ -68,13 +87,28 @@ static bool has_thresholds(const struct policy *policy)
 	return false;
 }
 
+/* The demo leaves out what needs explaining, the quick form all but a comparison. */
+static bool is_shown(const struct policy *policy, const char *study)
+{
+	if (!strcmp(study, "quick"))
+		return !strcmp(policy->name, "tail") || !strcmp(policy->name, "b");
+	return strcmp(study, "demo") || !(policy->options || strstr(policy->name, "packets") ||
+					  !strcmp(policy->name, "h264-fq_codel"));
+}
+
+static bool is_cell(const struct policy *policy, const struct scenario *scenario)
+{
+	return is_shown(policy, scenario->study) && (!scenario->curve || has_thresholds(policy));
+}
+
 /* By scenario, seed and policy. */
-bool cell_at(size_t number, struct router_cell *cell)
+bool cell_at(const struct study *study, size_t number, struct router_cell *cell)
 {
 	for (size_t s = 0; s < scenario_count; s++)
 		for (unsigned seed = 1; seed <= scenarios[s].seeds; seed++)
 			for (size_t p = 0; p < policy_count; p++) {
-				if (scenarios[s].curve && !has_thresholds(&policies[p]))
+				if (strcmp(scenarios[s].study, study->name) ||
+				    !is_cell(&policies[p], &scenarios[s]))
 					continue;
 				*cell = (struct router_cell){&policies[p], &scenarios[s], seed};
 				if (!number--)
@@ -101,5 +135,13 @@ const struct scenario *scenario_named(const char *name)
 	for (size_t i = 0; i < scenario_count; i++)
 		if (!strcmp(scenarios[i].name, name))
 			return &scenarios[i];
+	return NULL;
+}
+
+const struct study *study_named(const char *name)
+{
+	for (size_t i = 0; i < study_count; i++)
+		if (!strcmp(studies[i].name, name))
+			return &studies[i];
 	return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The cells of the evaluation: a policy in a scenario, with a seed. Six streams of video share a link of 20 Mbit/s
- * with what the scenario puts beside them; the policy decides what is lost.
+ * The cells of an evaluation: a policy in a scenario, with a seed. Six streams of video share a link with what the
+ * scenario puts beside them; the policy decides what is lost.
  *
  * Names are "POLICY.SCENARIO.SEED": "fq-b.10-tcp.3". A policy is a qdisc, and before it a machine or none. All queues
  * of packets have room for 200, since the machines act on up to 150; qdiscs that manage their queue have their own
@@ -15,13 +15,21 @@
 
 #include "lab/film.h"
 
-enum {
-	LINK = 20000000, /* bits a second */
-	STREAMS = 6,
-	FRAMES = 50 * FILM_GROUP,
-	KBITS = 1660, /* at 25 frames a second. Played at 50, with headers and padding, a sixth of 22 Mbit/s */
-	TS_DATAGRAM = 7 * 188
+enum { STREAMS = 6, TS_DATAGRAM = 7 * 188 };
+
+/* What is measured together: a film for each codec, a link, some scenarios. */
+struct study {
+	const char *name;
+	uint32_t link; /* bits a second */
+	uint32_t frames;
+	unsigned
+		kbits; /* of a stream, at 25 frames a second: with headers and padding a sixth of 1.1 times the link */
+	unsigned speed;     /* how many times as fast it is played */
+	const char *source; /* NULL: a scene */
 };
+
+extern const struct study studies[];
+extern const size_t study_count;
 
 struct policy {
 	const char *name;
@@ -36,6 +44,7 @@ extern const struct policy policies[];
 extern const size_t policy_count;
 
 struct scenario {
+	const char *study;
 	const char *name;
 	const char *title;
 	double load; /* what the streams send, as a share of the link */
@@ -56,12 +65,13 @@ struct router_cell {
 
 enum { CELL_NAME = 64 };
 
-/* Cell number `number`, in the order in which they are run: those that decide most come first. False: no more. */
-bool cell_at(size_t number, struct router_cell *cell);
+/* Cell number `number` of a study, in the order in which they are run: those that decide most first. False: no more. */
+bool cell_at(const struct study *study, size_t number, struct router_cell *cell);
 
 void cell_name(const struct router_cell *cell, char name[CELL_NAME]);
 
 const struct policy *policy_named(const char *name);
 const struct scenario *scenario_named(const char *name);
+const struct study *study_named(const char *name);
 
 #endif

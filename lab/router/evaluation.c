@@ -136,10 +136,13 @@ int evaluation_open(struct evaluation *e, struct ink_why *why)
 		free(path);
 	}
 	for (enum film_codec codec = FILM_MPEG2; codec <= FILM_H264 && !error; codec++) {
-		error = film_make(
-			&e->films[codec],
-			&(struct film_request){.frames = FRAMES, .seed = 1, .codec = codec, .kbits = KBITS},
-			why);
+		error = film_make(&e->films[codec],
+				  &(struct film_request){.frames = e->study->frames,
+							 .seed = 1,
+							 .source = e->study->source,
+							 .codec = codec,
+							 .kbits = e->study->kbits},
+				  why);
 		if (!error)
 			error = keep_clip(e, codec, why);
 	}
@@ -211,7 +214,7 @@ static int score_one(struct lab *lab, void *context, size_t number)
 	char *text;
 	int error;
 
-	if (!cell_at(number, &cell) || evaluation_outcome(e, &cell, &outcome))
+	if (!cell_at(e->study, number, &cell) || evaluation_outcome(e, &cell, &outcome))
 		return 0;
 	text = evaluation_said(e, &cell);
 	if (!text)
@@ -229,22 +232,22 @@ int evaluation_score(struct evaluation *e)
 {
 	size_t cells = 0;
 
-	for (struct router_cell cell; cell_at(cells, &cell); cells++)
+	for (struct router_cell cell; cell_at(e->study, cells, &cell); cells++)
 		;
 	return lab_each(&e->lab, cells, score_one, e);
 }
 
 /* --------------------------------------------------------------------------- plan */
 
-static void plan_cell(const struct router_cell *cell, FILE *to)
+static void plan_cell(const struct study *study, const struct router_cell *cell, FILE *to)
 {
 	const struct policy *p = cell->policy;
 	const struct scenario *s = cell->scenario;
 	char name[CELL_NAME];
 
 	cell_name(cell, name);
-	fprintf(to, "%s %s %u %u %.0f %u %u %s %s %s\n", name, clip_names[p->codec], FRAMES, s->streams,
-		s->load * LINK, s->flows, cell->seed, p->machine ? p->machine : "-",
+	fprintf(to, "%s %s %u %u %.0f %u %u %s %s %s\n", name, clip_names[p->codec], study->frames,
+		s->streams, s->load * study->link, s->flows, cell->seed, p->machine ? p->machine : "-",
 		p->options ? p->options : "-", p->qdisc);
 }
 
@@ -252,11 +255,11 @@ void evaluation_plan(const struct evaluation *e, FILE *to)
 {
 	struct router_cell cell;
 
-	for (size_t i = 0; cell_at(i, &cell); i++) {
+	for (size_t i = 0; cell_at(e->study, i, &cell); i++) {
 		char *text = evaluation_said(e, &cell);
 
 		if (!text)
-			plan_cell(&cell, to);
+			plan_cell(e->study, &cell, to);
 		free(text);
 	}
 }

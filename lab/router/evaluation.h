@@ -8,6 +8,7 @@
 
 struct evaluation {
 	struct lab lab; /* what an experiment receives */
+	const struct study *study;
 	const char *folder;
 	struct film films[2]; /* by codec */
 };
@@ -28,7 +29,7 @@ int evaluation_score(struct evaluation *e);
 /* The cells that were not run, a line each, as lab/router/road.sh takes them. */
 void evaluation_plan(const struct evaluation *e, FILE *to);
 
-/* The page: an experiment's run (report.c). */
-extern const struct experiment experiment_router;
+/* The pages, as experiments: of the grid (report.c) and of the demo (demo.c). */
+extern const struct experiment experiment_router, experiment_demo;
 
 #endif

@@ -39,4 +39,7 @@ struct bulk *bulk_begin(const struct road *road, unsigned flows);
 uint64_t bulk_bytes(const struct bulk *bulk); /* that arrived so far */
 void bulk_end(struct bulk *bulk);
 
+/* The traffic of a swarm beside that of others (swarm.c). */
+void send_swarm(const struct road *road, double seconds);
+
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * inkling-router: the films of the evaluation of routers, its cells, and its page. scripts/evaluate-router runs the cells.
+ * inkling-router: the films of the evaluation of routers, its cells, and its page. scripts/evaluate-router runs the cells
+ * of the study "grid", scripts/demo-router those of "demo" and "quick".
  *
- *     inkling-router plan FOLDER              makes the clips; prints the cells that were not run
- *     inkling-router score FOLDER             decodes what arrived in those that were run; again for each line that it reads
- *     inkling-router report FOLDER [FILE]     the same; then prints the tables, and writes a page
+ *     inkling-router plan STUDY FOLDER              makes the clips; prints the cells that were not run
+ *     inkling-router score STUDY FOLDER             decodes what arrived in the cells; again for each line that it reads
+ *     inkling-router report STUDY FOLDER [FILE]     the same; then prints the tables, and writes a page
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 
 static int usage(void)
 {
-	fputs("usage: inkling-router plan|score FOLDER\n       inkling-router report FOLDER [FILE]\n",
+	fputs("usage: inkling-router plan|score STUDY FOLDER\n       inkling-router report STUDY FOLDER [FILE]\n",
 	      stderr);
 	return 2;
 }
@@ -59,7 +60,7 @@ static int run(struct evaluation *e, const struct experiment *experiment, const 
 	progress_expect(e->lab.progress, experiment, e->lab.size);
 	if (lab_run(&e->lab, experiment, page))
 		code = failed(progress_failure(e->lab.progress));
-	else if (experiment == &experiment_router)
+	else if (experiment != &experiment_score)
 		show_text(page, 0, stdout);
 	if (!code && file)
 		code = write_page(page, file);
@@ -89,15 +90,20 @@ int main(int argc, char **argv)
 	struct ink_why why = {""};
 	int code = 0;
 
-	if (argc < 3 || argc > 3 + report || (!report && strcmp(argv[1], "plan") && strcmp(argv[1], "score")))
+	if (argc < 4 || argc > 4 + report || (!report && strcmp(argv[1], "plan") && strcmp(argv[1], "score")))
 		return usage();
-	e.folder = argv[2];
+	e.study = study_named(argv[2]);
+	e.folder = argv[3];
+	if (!e.study)
+		return usage();
 	if (evaluation_open(&e, &why))
 		code = failed(why.text);
 	else if (*argv[1] == 'p')
 		evaluation_plan(&e, stdout);
+	else if (report)
+		code = run(&e, strcmp(argv[2], "grid") ? &experiment_demo : &experiment_router, argv[4]);
 	else
-		code = report ? run(&e, &experiment_router, argv[3]) : follow(&e);
+		code = follow(&e);
 	evaluation_close(&e);
 	return code;
 }

@@ -72,11 +72,11 @@ cell() { # CLIP FRAMES STREAMS RATE FLOWS SEED MACHINE OPTIONS QDISC...
 	local clip=$clips/$1 frames=$2 streams=$3 rate=$4 flows=$5 seed=$6 machine=$7 options=$8 code=0
 	local ends=("$road-sender/10.77.1.1" "$road-receiver/10.77.2.2")
 	shift 8
-	bottleneck "$@" && "$traffic" flood "${ends[@]}" $((link * 3 / 2)) 0.5 && bottleneck "$@" || return
+	bottleneck "$@" && $traffic flood "${ends[@]}" $((link * 3 / 2)) 0.5 && bottleneck "$@" || return
 	[ "$options" != - ] || options=
 	# shellcheck disable=SC2086 # several words
 	enforce "$machine" ${options//,/ } >/dev/null || return
-	"$traffic" video "${ends[@]}" "$rate" "$clip" "$frames" "$streams" "$seed" "$flows" || code=$?
+	$traffic video "${ends[@]}" "$rate" "$clip" "$frames" "$streams" "$seed" "$flows" || code=$?
 	inside router tc -s qdisc show dev out | sed 's/^/qdisc /'
 	release "$machine" || code=$?
 	return $code

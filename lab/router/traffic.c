@@ -4,6 +4,7 @@
  *
  *     router-traffic flood SENDER RECEIVER RATE SECONDS
  *     router-traffic video SENDER RECEIVER RATE CLIP FRAMES STREAMS SEED FLOWS
+ *     router-traffic swarm SENDER RECEIVER SECONDS
  *
  * SENDER and RECEIVER are namespaces of `ip netns` with an address, as in "sender/10.77.1.1". RATE is in bits a second.
  * FRAMES: those of the clip, of which 12 are a group. FLOWS: transfers by TCP beside the video.
@@ -20,7 +21,8 @@ enum { FRAMES_A_GROUP = 12 };
 static void usage(void)
 {
 	fputs("usage: router-traffic flood SENDER RECEIVER RATE SECONDS\n"
-	      "       router-traffic video SENDER RECEIVER RATE CLIP FRAMES STREAMS SEED FLOWS\n",
+	      "       router-traffic video SENDER RECEIVER RATE CLIP FRAMES STREAMS SEED FLOWS\n"
+	      "       router-traffic swarm SENDER RECEIVER SECONDS\n",
 	      stderr);
 	exit(2);
 }
@@ -35,6 +37,11 @@ static double number(const char *text, double low, double high)
 		exit(2);
 	}
 	return value;
+}
+
+static double rate_of(const char *text)
+{
+	return number(text, 1e3, 1e11);
 }
 
 /* "sender/10.77.1.1" is cut at its slash. */
@@ -74,16 +81,16 @@ static void video(const struct road *road, double rate, char **argv)
 int main(int argc, char **argv)
 {
 	struct road road;
-	double rate;
 
-	if (argc < 6)
+	if (argc < 5)
 		usage();
 	road = (struct road){place_of(argv[2]), place_of(argv[3])};
-	rate = number(argv[4], 1e3, 1e11);
 	if (!strcmp(argv[1], "flood") && argc == 6)
-		send_flood(&road, rate, number(argv[5], 0.01, 3600));
+		send_flood(&road, rate_of(argv[4]), number(argv[5], 0.01, 3600));
 	else if (!strcmp(argv[1], "video") && argc == 10)
-		video(&road, rate, argv + 5);
+		video(&road, rate_of(argv[4]), argv + 5);
+	else if (!strcmp(argv[1], "swarm") && argc == 5)
+		send_swarm(&road, number(argv[4], 0.1, 3600));
 	else
 		usage();
 	return 0;
