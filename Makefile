@@ -48,6 +48,14 @@ chaos-kernel:
 	@ninja -C build inkling tests/test_kernel_chaos
 	@build/tests/test_kernel_chaos build/inkling || [ $$? = 77 ]
 
+# A cluster of six servers on loopback whose nodes are killed, fail over, restart and give slots away, under a million blobs;
+# each table is compared with a local one. INK_REDIS_SERVER=valkey-server for Valkey; an hour.
+chaos-redis:
+	@scripts/packages test
+	@scripts/configure build -Dtests=enabled
+	@ninja -C build redis/inkling-redis.so tests/test_redis_cluster
+	@build/tests/test_redis_cluster 1000000 || [ $$? = 77 ]
+
 # What the shared libraries export, beside the description in abi/; a change of it is a commit's own decision.
 abi: build
 	@scripts/packages abi
@@ -130,4 +138,4 @@ install: build
 clean:
 	rm -rf build build-*
 
-.PHONY: build build-bench demo test test-browser test-cross test-kernels abi abi-update reproduce fuzz flood flood-kernel churn-kernel chaos-kernel evaluate demo-router evaluate-router soak bench bench-run bench-kernel bench-redis install clean
+.PHONY: build build-bench demo test test-browser test-cross test-kernels abi abi-update reproduce fuzz flood flood-kernel churn-kernel chaos-kernel chaos-redis evaluate demo-router evaluate-router soak bench bench-run bench-kernel bench-redis install clean

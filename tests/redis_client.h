@@ -41,7 +41,7 @@ struct running {
 	int port; /* on loopback, for replicas; 0: none */
 	char folder[512], socket[600];
 	const char *module;
-	const char *options[24]; /* besides, to NULL */
+	const char *options[32]; /* besides, to NULL */
 	struct client c;
 };
 
@@ -261,7 +261,7 @@ static inline const char *server_program(void)
 static inline void server_exec(const struct running *r)
 {
 	char port[16];
-	const char *argv[48] = {server_program(), "--bind",      "127.0.0.1", "--port",  port,
+	const char *argv[64] = {server_program(), "--bind",      "127.0.0.1", "--port",  port,
 				"--unixsocket",   r->socket,     "--dir",     r->folder, "--loadmodule",
 				r->module,        "--daemonize", "no"};
 	char log[600];

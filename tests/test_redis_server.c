@@ -7,30 +7,12 @@
  */
 #include <inttypes.h>
 
-#include <inkling/inkling.h>
-#include <inkling/machine.h>
-
 #include "tests/random.h"
 #include "tests/test.h"
-#include "tests/redis_blob.h"
-#include "tests/redis_client.h"
+#include "tests/redis_oracle.h"
 #include "tests/scratch.h"
 
 static struct running master, slave; /* the servers' own words; commands call the second a replica */
-
-static const char climb[] = "machine climb\n"
-			    "key src\n"
-			    "event a = tcp\n"
-			    "event b = udp\n"
-			    "event c = icmp\n"
-			    "absent : a -> one / count begun\n"
-			    "one : a -> two | b -> absent | timeout 8s -> absent / count gone\n"
-			    "two : b -> one | c -> three / report \"climbs\" | timeout 16s -> one\n"
-			    "three : a | b -> two | c -> absent | timeout 20s -> absent\n"
-			    "unsure : * / pass\n";
-
-enum { SECOND = 1000000000 };
-static const uint64_t START = UINT64_C(1763524800) * SECOND;
 
 static struct client *m(void)
 {
@@ -169,35 +151,6 @@ static void create(const char *more)
 /* ------------------------------------------------------------- beside a local table */
 
 enum { FLOWS = 3000, ITEMS = 30 };
-
-/* The table that the server should have, and what a sensor remembers. */
-struct oracle {
-	struct ink_machine *machine;
-	struct ink_table *table;
-	uint64_t tick, time, sequence[4];
-};
-
-static void oracle_begin(struct oracle *o, uint64_t flows)
-{
-	struct ink_options with = {
-		.size = sizeof with, .flows = flows, .age_bits = 1, .full = INK_UNSURE, .seed = 7};
-	const struct ink_machine_view *v;
-
-	*o = (struct oracle){.machine = ink_machine_make(climb, strlen(climb), NULL), .time = START};
-	assert_non_null(o->machine);
-	v = ink_machine_view(o->machine);
-	with.states = v->rules->states;
-	with.rules = v->rules;
-	o->tick = v->tick;
-	o->table = ink_create(&with, NULL);
-	assert_non_null(o->table);
-}
-
-static void oracle_end(struct oracle *o)
-{
-	ink_free(o->table);
-	ink_machine_free(o->machine);
-}
 
 /* Items of a command, and their answers by the local table. */
 struct items {
@@ -364,44 +317,6 @@ static void random_command(struct oracle *o)
 	}
 }
 
-/* All bytes of the server's value, by INK.DUMP. */
-static uint8_t *dump_all(size_t *n)
-{
-	char cursor[64] = "0";
-	uint8_t *all = NULL;
-
-	*n = 0;
-	do {
-		const char *answer = client_do(m(), "INK.DUMP k %1", fake_text(cursor));
-
-		assert_non_null(answer);
-		snprintf(cursor, sizeof cursor, "%.*s", (int)strcspn(answer + 1, " "), answer + 1);
-		all = realloc(all, *n + m()->last.n + 1);
-		memcpy(all + *n, m()->last.at, m()->last.n);
-		*n += m()->last.n;
-	} while (strcmp(cursor, "0") != 0);
-	return all;
-}
-
-/* The table behind the head is, to the byte, what the local one would save. */
-static void assert_same_table(const struct oracle *o)
-{
-	struct ink_buffer local = {0};
-	uint64_t head;
-	uint8_t *all;
-	size_t n;
-
-	all = dump_all(&n);
-	head = from_little(all + 16, 8);
-	ink_save_bytes(o->table, NULL, &local.room, NULL);
-	local.bytes = malloc(local.room);
-	assert_int_equal(ink_save_buffer(o->table, &local, NULL, NULL), 0);
-	assert_int_equal(n - head, local.used);
-	assert_memory_equal(all + head, local.bytes, local.used);
-	free(local.bytes);
-	free(all);
-}
-
 /* ------------------------------------------------------------------------ trouble */
 
 static void kill_master(void)
@@ -469,7 +384,7 @@ TEST_THAT(random_commands_do_what_a_local_table_does_through_kills_and_restarts)
 			assert_same_digest();
 		}
 	}
-	assert_same_table(&o);
+	assert_same_table(&o, m(), "k");
 	assert_same_digest();
 	oracle_end(&o);
 }
@@ -482,7 +397,7 @@ TEST_THAT(a_small_table_that_is_full_does_what_a_local_one_does)
 	ANSWERS("OK", "INK.CREATE k MACHINE TEXT %1 FLOWS 1000 SEED 7", fake_text(climb));
 	for (uint64_t i = 0; i < scaled(5000); i++)
 		do_verb(&o), do_step(&o);
-	assert_same_table(&o);
+	assert_same_table(&o, m(), "k");
 	assert_same_digest();
 	oracle_end(&o);
 }
