@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -354,16 +355,30 @@ int ink_kernel_program(const struct ink_kernel *k, const char *name)
 /* ------------------------------------------------------------------ running */
 
 /* The program starts the timers of all tables; the kernel runs it with a frame, which has 14 bytes at least. */
-int ink_kernel_start(struct ink_kernel *k, struct ink_why *why)
+static int start_timers(const struct ink_kernel *k)
 {
 	const unsigned char frame[64] = {0};
 	LIBBPF_OPTS(bpf_test_run_opts, o, .data_in = frame, .data_size_in = sizeof frame);
-	int error = k->program[INK_PROGRAM_START] < 0 ? -ENOENT : 0;
 
-	if (!error && bpf_prog_test_run_opts(k->program[INK_PROGRAM_START], &o))
-		error = -errno;
-	if (!error && o.retval)
-		error = -EIO;
+	if (k->program[INK_PROGRAM_START] < 0)
+		return -ENOENT;
+	if (bpf_prog_test_run_opts(k->program[INK_PROGRAM_START], &o))
+		return -errno;
+	return o.retval ? -EIO : 0;
+}
+
+enum { STARTS = 20 };
+
+/* The kernel does not wait for the memory of a timer, and a busy one may have none at once. */
+int ink_kernel_start(struct ink_kernel *k, struct ink_why *why)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	int error = start_timers(k);
+
+	for (unsigned i = 1; error == -EIO && i < STARTS; i++) {
+		nanosleep(&pause, NULL);
+		error = start_timers(k);
+	}
 	return error ? ink_fail(why, error, "the timer of a table cannot be started: %s", strerror(-error))
 		     : 0;
 }
