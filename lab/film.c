@@ -187,7 +187,7 @@ static void count_pictures(struct film *f)
 	}
 }
 
-static int cut(struct film *f, struct ink_why *why)
+static int cut(struct film *f, bool packed, struct ink_why *why)
 {
 	size_t packets = f->size / TS;
 
@@ -196,7 +196,8 @@ static int cut(struct film *f, struct ink_why *why)
 	for (size_t i = 0; i < packets; i++) {
 		struct datagram *last = f->n ? &f->datagrams[f->n - 1] : NULL;
 
-		if (last && last->size < (size_t)TS_EACH * TS && !begins_picture(f->stream + i * TS))
+		if (last && last->size < (size_t)TS_EACH * TS &&
+		    (packed || !begins_picture(f->stream + i * TS)))
 			last->size += TS;
 		else
 			f->datagrams[f->n++] = (struct datagram){.at = i * TS, .size = TS};
@@ -439,6 +440,6 @@ int film_make(struct film *f, const struct film_request *r, struct ink_why *why)
 	*f = (struct film){.frames = r->frames, .codec = r->codec};
 	error = encode(f, r, why);
 	if (!error)
-		error = f->codec == FILM_H264 ? film_h264_cut(f, why) : cut(f, why);
+		error = f->codec == FILM_H264 ? film_h264_cut(f, why) : cut(f, r->packed, why);
 	return error ? error : find_begin(f, why);
 }

@@ -33,17 +33,16 @@ enum film_codec { FILM_MPEG2, FILM_H264 };
 struct film_request {
 	uint32_t frames;
 	uint64_t seed;
-	const char *
-		source; /* what is filmed, as for ffmpeg's lavfi, at the size of a scene; NULL: a scene of `seed` */
+	const char *source; /* what is filmed, as for ffmpeg's lavfi; NULL: a scene of `seed` */
 	enum film_codec codec;
-	unsigned
-		kbits; /* a second; 0: the rate at which types have the shares of bytes of the paper's film */
+	unsigned kbits; /* a second; 0: those that give types the shares of the paper's film */
+	bool packed;    /* MPEG-2: seven packets to a datagram without gaps, so that some have two pictures */
 };
 
+/* Types of H.264: I is a key picture, B one that no other builds upon. */
 struct datagram {
-	size_t at, size; /* in `wire` */
-	unsigned
-		type; /* of the picture that it has bytes of; of H.264: I key pictures, B what no other builds upon */
+	size_t at, size;   /* in `wire` */
+	unsigned type;     /* of the picture that it has bytes of */
 	uint32_t unit;     /* H.264: the NAL unit in film.units, */
 	size_t from, upto; /* and which of its bytes */
 };
@@ -58,7 +57,7 @@ struct film {
 	uint8_t *packets;    /* its memory if it is not the stream */
 	struct film_unit *units;
 	uint32_t n_units;
-	struct datagram *datagrams; /* none has bytes of two pictures */
+	struct datagram *datagrams; /* none has bytes of two pictures, unless packed */
 	size_t n, first;            /* the first that may be lost: where the second group begins */
 	uint32_t pictures[FILM_TYPES];
 	uint64_t bytes[FILM_TYPES]; /* by type, headers of the transport stream included */

@@ -448,6 +448,11 @@ static void show_all(struct page *page, const struct quality *q)
 	show_thresholds(page, q);
 	show_agreement(page, q);
 	show_summary(page, q);
+	page_text(
+		page,
+		"Here losses are drawn at random. At a congested link, in the kernel and with real queues, the "
+		"policies of the machines aqm-* are measured by make evaluate-router; docs/router.md has what "
+		"came of it.");
 	judge_policies(page, q);
 	claim_order(page, q);
 }

@@ -17,7 +17,7 @@
 
 enum { STREAMS = 6, TS_DATAGRAM = 7 * 188 };
 
-/* What is measured together: a film for each codec, a link, some scenarios. */
+/* What is measured together: a film for each kind of clip, a link, some scenarios. */
 struct study {
 	const char *name;
 	uint32_t link; /* bits a second */
@@ -31,13 +31,16 @@ struct study {
 extern const struct study studies[];
 extern const size_t study_count;
 
+/* What is sent: MPEG-2 with datagrams that begin with a picture, H.264, and MPEG-2 without gaps. */
+enum clip_kind { CLIP_MPEG2, CLIP_H264, CLIP_PACKED, CLIPS };
+
 struct policy {
 	const char *name;
 	const char *title;
 	const char *qdisc;   /* as for tc */
 	const char *machine; /* NULL: none */
 	const char *options; /* of inkling attach, commas between them; NULL: none */
-	enum film_codec codec;
+	enum clip_kind clip;
 };
 
 extern const struct policy policies[];

@@ -40,18 +40,18 @@ static struct sight *add_sight(struct sights *all, const struct policy *policy)
 	return sight;
 }
 
-/* The first stream under all policies that were run with this codec. The first of them is undamaged. */
-static int watch_all(const struct evaluation *e, enum film_codec codec, const struct scenario *scenario,
+/* The first stream under all policies that were run with this clip. The first of them is undamaged. */
+static int watch_all(const struct evaluation *e, enum clip_kind clip, const struct scenario *scenario,
 		     struct sights *all, struct ink_why *why)
 {
-	const struct film *film = &e->films[codec];
+	const struct film *film = &e->films[clip];
 	int error;
 
 	*all = (struct sights){.of = lab_alloc(policy_count + 1, sizeof *all->of)};
 	error = watch(film, add_sight(all, NULL), why);
 	for (size_t p = 0; p < policy_count && !error; p++) {
 		struct router_cell cell = {&policies[p], scenario, 1};
-		char *text = policies[p].codec == codec ? evaluation_said(e, &cell) : NULL;
+		char *text = policies[p].clip == clip ? evaluation_said(e, &cell) : NULL;
 		bool *lost = text ? lab_alloc(film->n, sizeof *lost) : NULL;
 
 		if (text && outcome_lost(text, film, 0, lost)) {
@@ -138,21 +138,21 @@ static int show_pictures(struct page *page, const struct film *film, const struc
 	return 0;
 }
 
-static int show_codec(struct page *page, const struct evaluation *e, enum film_codec codec,
+static int show_codec(struct page *page, const struct evaluation *e, enum clip_kind clip,
 		      const struct scenario *scenario, struct ink_why *why)
 {
 	static const char *const name[] = {"MPEG-2", "H.264"}, *const id[] = {"mpeg2", "h264"};
-	const struct film *film = &e->films[codec];
+	const struct film *film = &e->films[clip];
 	char title[128];
 	struct sights all;
-	int error = watch_all(e, codec, scenario, &all, why);
+	int error = watch_all(e, clip, scenario, &all, why);
 
 	if (!error) {
 		snprintf(title, sizeof title, "%s: the first stream over time, a point for %u frames",
-			 name[codec], FILM_GROUP);
-		page_heading(page, "%s", name[codec]);
-		show_film(page, e, codec, name[codec]);
-		show_time(page, film, &all, id[codec], title);
+			 name[clip], FILM_GROUP);
+		page_heading(page, "%s", name[clip]);
+		show_film(page, e, clip, name[clip]);
+		show_time(page, film, &all, id[clip], title);
 		page_text(
 			page,
 			"The same frame, as it is seen under each policy. It is frame %u, where the stream under "
@@ -246,9 +246,9 @@ static int run(struct lab *lab, struct page *page)
 		return error;
 	show_scenario(page, e, scenario);
 	explain(page, e);
-	for (enum film_codec codec = FILM_MPEG2; codec <= FILM_H264 && !error; codec++)
-		if (strcmp(e->study->name, "quick") || codec == FILM_MPEG2)
-			error = show_codec(page, e, codec, scenario, &why);
+	for (enum clip_kind clip = CLIP_MPEG2; clip <= CLIP_H264 && !error; clip++)
+		if (strcmp(e->study->name, "quick") || clip == CLIP_MPEG2)
+			error = show_codec(page, e, clip, scenario, &why);
 	p2p_show(page, e->folder);
 	claim_better(page, e, "b", "tail");
 	claim_better(page, e, "combined", "tail");

@@ -13,7 +13,8 @@
 #include "lab/progress.h"
 #include "lab/router/clip.h"
 
-static const char *const clip_names[] = {[FILM_MPEG2] = "mpeg2.clip", [FILM_H264] = "h264.clip"};
+static const char *const clip_names[CLIPS] = {
+	[CLIP_MPEG2] = "mpeg2.clip", [CLIP_H264] = "h264.clip", [CLIP_PACKED] = "packed.clip"};
 
 /* -------------------------------------------------------------------------- files */
 
@@ -102,16 +103,16 @@ static char *clip_of(const struct film *film, size_t *size)
 }
 
 /* Results are of one film: if another was made, as by another ffmpeg, they cannot go on. */
-static int keep_clip(struct evaluation *e, enum film_codec codec, struct ink_why *why)
+static int keep_clip(struct evaluation *e, enum clip_kind clip, struct ink_why *why)
 {
 	size_t size, there_size = 0;
-	char *clip = clip_of(&e->films[codec], &size), *path = path_of(e, "", clip_names[codec]);
+	char *bytes = clip_of(&e->films[clip], &size), *path = path_of(e, "", clip_names[clip]);
 	char *there = read_file(path, &there_size);
 	int error = 0;
 
 	if (!there)
-		error = write_file(path, clip, size);
-	else if (there_size != size || memcmp(there, clip, size))
+		error = write_file(path, bytes, size);
+	else if (there_size != size || memcmp(there, bytes, size))
 		error = -ESTALE;
 	if (error)
 		ink_fail(why, error, "%s: %s", path,
@@ -119,7 +120,7 @@ static int keep_clip(struct evaluation *e, enum film_codec codec, struct ink_why
 					  : strerror(-error));
 	free(there);
 	free(path);
-	free(clip);
+	free(bytes);
 	return error;
 }
 
@@ -135,24 +136,25 @@ int evaluation_open(struct evaluation *e, struct ink_why *why)
 			error = ink_fail(why, -errno, "%s: %s", path, strerror(errno));
 		free(path);
 	}
-	for (enum film_codec codec = FILM_MPEG2; codec <= FILM_H264 && !error; codec++) {
-		error = film_make(&e->films[codec],
+	for (enum clip_kind clip = 0; clip < CLIPS && !error; clip++) {
+		error = film_make(&e->films[clip],
 				  &(struct film_request){.frames = e->study->frames,
 							 .seed = 1,
 							 .source = e->study->source,
-							 .codec = codec,
+							 .codec = clip == CLIP_H264 ? FILM_H264 : FILM_MPEG2,
+							 .packed = clip == CLIP_PACKED,
 							 .kbits = e->study->kbits},
 				  why);
 		if (!error)
-			error = keep_clip(e, codec, why);
+			error = keep_clip(e, clip, why);
 	}
 	return error;
 }
 
 void evaluation_close(struct evaluation *e)
 {
-	for (enum film_codec codec = FILM_MPEG2; codec <= FILM_H264; codec++)
-		film_free(&e->films[codec]);
+	for (enum clip_kind clip = 0; clip < CLIPS; clip++)
+		film_free(&e->films[clip]);
 }
 
 /* -------------------------------------------------------------------------- cells */
@@ -219,7 +221,7 @@ static int score_one(struct lab *lab, void *context, size_t number)
 	text = evaluation_said(e, &cell);
 	if (!text)
 		return 0;
-	error = outcome_watch(text, &e->films[cell.policy->codec], cell.scenario->streams, &outcome, &why);
+	error = outcome_watch(text, &e->films[cell.policy->clip], cell.scenario->streams, &outcome, &why);
 	if (!error)
 		error = save_outcome(e, &cell, &outcome);
 	free(text);
@@ -246,8 +248,8 @@ static void plan_cell(const struct study *study, const struct router_cell *cell,
 	char name[CELL_NAME];
 
 	cell_name(cell, name);
-	fprintf(to, "%s %s %u %u %.0f %u %u %s %s %s\n", name, clip_names[p->codec], study->frames,
-		s->streams, s->load * study->link, s->flows, cell->seed, p->machine ? p->machine : "-",
+	fprintf(to, "%s %s %u %u %.0f %u %u %s %s %s\n", name, clip_names[p->clip], study->frames, s->streams,
+		s->load * study->link, s->flows, cell->seed, p->machine ? p->machine : "-",
 		p->options ? p->options : "-", p->qdisc);
 }
 

@@ -10,7 +10,7 @@ struct evaluation {
 	struct lab lab; /* what an experiment receives */
 	const struct study *study;
 	const char *folder;
-	struct film films[2]; /* by codec */
+	struct film films[CLIPS];
 };
 
 /* Makes the films and, where they are not there yet, the clips. 0, or -errno: -ESTALE: the clips are of other films. */

@@ -91,7 +91,7 @@ static void show_plot_of(struct page *page, const struct evaluation *e, figure_o
 	size_t number = 0;
 
 	for (size_t p = 0; p < policy_count; p++) {
-		size_t n = policies[p].options || policies[p].codec ? 0 : curve_of(e, &policies[p], points);
+		size_t n = policies[p].options || policies[p].clip ? 0 : curve_of(e, &policies[p], points);
 		struct page_series *s = n ? series(plot, number++, &policies[p]) : NULL;
 
 		for (size_t i = 0; i < n; i++)
@@ -144,8 +144,14 @@ static void claim_all(struct page *page, const struct evaluation *e)
 
 static void show_all(struct page *page, const struct evaluation *e)
 {
-	show_film(page, e, FILM_MPEG2, "MPEG-2 in a transport stream, 7 x 188 bytes in UDP");
-	show_film(page, e, FILM_H264, "H.264 in RTP");
+	show_film(page, e, CLIP_MPEG2, "MPEG-2 in a transport stream, 7 x 188 bytes in UDP");
+	show_film(page, e, CLIP_H264, "H.264 in RTP");
+	page_text(
+		page,
+		"Datagrams of MPEG-2 begin with a picture, as those of senders that flush at each frame; empty "
+		"packets of the transport stream fill the last one of a picture. 'Packed' ones have no gaps: a "
+		"datagram in which a frame begins has the end of the one before, and takes it along if it is "
+		"dropped.");
 	page_text(page,
 		  "PSNR and SSIM compare what is seen with what was filmed; a frame that is missing shows "
 		  "the one before. They are means over all streams; ranges are over the seeds. Losses are of "

@@ -148,9 +148,9 @@ void show_scenario(struct page *page, const struct evaluation *e, const struct s
 
 /* ------------------------------------------------------------------------- films */
 
-void show_film(struct page *page, const struct evaluation *e, enum film_codec codec, const char *name)
+void show_film(struct page *page, const struct evaluation *e, enum clip_kind clip, const char *name)
 {
-	const struct film *f = &e->films[codec];
+	const struct film *f = &e->films[clip];
 	struct score whole = {.of_frames = NULL};
 	struct ink_why why;
 	double sum = 0;

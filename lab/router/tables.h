@@ -30,6 +30,6 @@ double seen_mean(const struct evaluation *e, const char *policy, const char *sce
 void show_scenario(struct page *page, const struct evaluation *e, const struct scenario *scenario);
 
 /* What was sent, in a paragraph. */
-void show_film(struct page *page, const struct evaluation *e, enum film_codec codec, const char *name);
+void show_film(struct page *page, const struct evaluation *e, enum clip_kind clip, const char *name);
 
 #endif
