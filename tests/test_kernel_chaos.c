@@ -521,19 +521,27 @@ static void attach_timed(unsigned age_bits)
 	tool(words);
 }
 
+static int all_ended(struct ink_kernel *k)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < COUNT(times); i++)
+		n += ink_kernel_table(k, i)->expired == timed.n;
+	return n == COUNT(times);
+}
+
 static void watch(struct ink_kernel *k, const struct range *r)
 {
-	double now = seconds_now(), last = now, until = now + SPREAD + 8;
+	double now = seconds_now(), last = now, until = now + SPREAD + 8 * slowness();
 
-	for (slack = .3; now < until; last = now) {
+	for (slack = .3 * slowness(); now < until && !all_ended(k); last = now) {
 		now = seconds_now();
 		slack = now - last > slack ? now - last : slack;
 		for (unsigned i = 0; i < COUNT(times); i++)
 			assert_in_time(k, i, &r[i]);
 		usleep(2000);
 	}
-	for (unsigned i = 0; i < COUNT(times); i++)
-		assert_int_equal(ink_kernel_table(k, i)->expired, timed.n);
+	assert_true(all_ended(k));
 }
 
 TEST_THAT(flows_end_in_the_printed_range_when_the_tool_has_ended)
@@ -616,6 +624,15 @@ static int make_mixed(unsigned sender, uint64_t n, uint8_t frame[FRAME_BYTES])
 	return 1;
 }
 
+/* A packet whose step was given up (open_flows) is neither dropped nor marked. */
+static void assert_carried_out(uint64_t n, uint64_t expected)
+{
+	uint64_t passed = counts_of("ink0").given_up;
+
+	assert_in_range(n, expected - passed, expected);
+	assert_true(passed <= expected / 100);
+}
+
 /* Half of them are dropped; the tool has ended long ago. */
 static void assert_drops(const char *hook)
 {
@@ -631,8 +648,8 @@ static void assert_drops(const char *hook)
 	join_traffic();
 	usleep(100000);
 	assert_int_equal(frames_sent(), 6000);
-	assert_int_equal(ip_received() - before, 3000);
-	assert_int_equal(counts_of("ink0").dropped, 3000);
+	assert_carried_out(counts_of("ink0").dropped, 3000);
+	assert_int_equal(ip_received() - before + counts_of("ink0").dropped, 6000);
 	detach("ink0");
 }
 
@@ -754,16 +771,16 @@ TEST_THAT(a_program_of_others_at_tc_sees_all_packets_and_our_marks)
 	if (behind >= 0) { /* the same program twice is refused by some kernels */
 		send_mixed();
 		assert_int_equal(seen_by(map).packets, 6000 + 12000);
-		assert_int_equal(seen_by(map).marked, 3000);
+		assert_carried_out(seen_by(map).marked, 3000);
 		close(behind);
 	} else {
 		close(before);
 		before = link_other(program, TCX_INGRESS);
 		send_mixed();
 		assert_int_equal(seen_by(map).packets, 12000);
-		assert_int_equal(seen_by(map).marked, 3000);
+		assert_carried_out(seen_by(map).marked, 3000);
 	}
-	assert_int_equal(counts_of("ink0").marked, 6000);
+	assert_carried_out(counts_of("ink0").marked, 6000);
 	struct seen so_far = seen_by(map);
 	tool("detach ink0");
 	send_mixed();
