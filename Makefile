@@ -96,7 +96,7 @@ demo-router: build
 	@scripts/packages router
 	@scripts/demo-router || [ $$? = 77 ]
 
-# The policies of a router beside tail drop and the kernel's AQMs, in a kernel that has them all, under qemu: 415 cells, an
+# The policies of a router beside tail drop and the kernel's AQMs, in a kernel that has them all, under qemu: 390 cells, an
 # hour or two, and where it was stopped it goes on. ROUTER="..." are arguments of scripts/evaluate-router.
 evaluate-router: build
 	@scripts/packages router && scripts/packages kernels
