@@ -135,7 +135,7 @@ each exits <<'end'
 2 100 round trips | generate -w x --duration 0
 2 100 round trips | generate -w x --rtt 1s --duration 10s
 2 100 round trips | generate -w x --video 1 --p2p 1 --duration 40ms
-0 : 184754 packets, 0 TCP and 20000 UDP flows, at most 18758 at once | generate -w x -s 64 --video 20k --duration 40ms
+0 : 27580 packets, 0 TCP and 3000 UDP flows, at most 2818 at once | generate -w x -s 64 --video 3k --duration 40ms
 2 100 round trips | generate -w x --video 1 --duration 0
 1 /nonexistent/x | generate -w /nonexistent/x
 1 /nonexistent/x | generate -w fresh.pcap -t /nonexistent/x
