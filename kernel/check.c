@@ -63,35 +63,10 @@ static void place_of(const struct check *c, uint32_t at, unsigned *line, unsigne
 
 /* ------------------------------------------------------------------- tests */
 
-static unsigned leading_number(const char **text)
-{
-	unsigned n = 0;
-
-	while (**text >= '0' && **text <= '9')
-		n = n * 10 + (unsigned)(*(*text)++ - '0');
-	return n;
-}
-
-/* Line and column of "file:line:column". */
-static void read_place(const struct check *c, const char *place, unsigned *line, unsigned *column)
-{
-	const char *at = place ? place + strlen(c->m->view.file) : "";
-
-	*line = c->m->line;
-	*column = 1;
-	if (*at == ':' && at++)
-		*line = leading_number(&at);
-	if (*at == ':' && at++)
-		*column = leading_number(&at);
-}
-
 static int check_filter(const struct check *c, const struct ink_test *t)
 {
-	unsigned line, column;
-
-	read_place(c, t->place, &line, &column);
-	return refuse(c, line, column, "machine %s: a filter cannot run in the kernel; use conditions",
-		      c->m->name);
+	return ink_fail(c->why, -ENOTSUP, "%s: machine %s: a filter cannot run in the kernel; use conditions",
+			t->place, c->m->name);
 }
 
 static int check_test(const struct check *c, const struct ink_test *t)
@@ -240,16 +215,13 @@ static int check_actions(const struct check *c)
 static int check_queues(const struct check *c)
 {
 	static const char *const names[INK_KERNEL_HOOKS] = {"XDP", "ingress", "egress"};
-	unsigned line, column;
 
 	for (unsigned i = 0; c->m->view.queues && i < c->o->n_places; i++)
-		if (c->o->places[i].hook != INK_KERNEL_EGRESS) {
-			read_place(c, ink_asks_queue(c->m), &line, &column);
-			return refuse(
-				c, line, column,
-				"machine %s: at %s no packet is about to join a queue; attach it at egress alone",
-				c->m->name, names[c->o->places[i].hook]);
-		}
+		if (c->o->places[i].hook != INK_KERNEL_EGRESS)
+			return ink_fail(
+				c->why, -ENOTSUP,
+				"%s: machine %s: at %s no packet is about to join a queue; attach it at egress alone",
+				ink_asks_queue(c->m), c->m->name, names[c->o->places[i].hook]);
 	return 0;
 }
 

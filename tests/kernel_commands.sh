@@ -537,6 +537,10 @@ machine plain 'absent : syn -> seen' 'seen : syn -> absent'
 printf 'machine queue\nkey flow\nevent full = udp and  queue > 3 packets\nabsent : full -> seen\nseen : end -> absent\n' >queue.fsm
 printf 'machine class\nkey flow\nevent some = udp\nabsent : some -> seen / count some, class 1:20\nseen : end -> absent\n' >class.fsm
 sed 's/class 1:20/priority 6/; s/machine class/machine priority/' class.fsm >priority.fsm
+deep=$(printf '%0120d/%0120d' 0 0) # a path that no message has room for
+mkdir -p "$deep"
+cp queue.fsm "$deep/"
+exits 1 "00/queue.fsm:3:23: machine queue: at XDP no packet is about to join a queue; attach it at egress alone" attach "./$deep/queue.fsm" -i ink0
 mkfifo fifo.fsm
 "$inkling" run tcp -r x.pcap -q --kind compact >/dev/null
 each exits <<'rows'

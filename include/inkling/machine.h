@@ -299,7 +299,7 @@ struct ink_machine_view {
 	const struct ink_limit *limit;
 	unsigned limits;
 	int queues; /* non-zero: conditions depend on the queue of the device that packets leave by */
-	const char *queue_at; /* of the first of them: "file:line:column"; NULL: there is none */
+	const char *queue_at; /* of the first of them: "file:line:column", of a long path the end; NULL: none */
 };
 
 /* Valid as long as the machine. */

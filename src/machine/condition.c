@@ -246,9 +246,8 @@ static const struct ink_condition *parse_filter(struct ink_parser *p)
 	if (parse_bytes(p, "a filter in quotes", &test))
 		return NULL;
 	if (ink_find_test(p->m, &test) == p->m->n_tests) {
-		if (check_filter(p, at, &test))
+		if (check_filter(p, at, &test) || !(test.place = ink_parser_place(p, at)))
 			return NULL;
-		test.place = ink_parser_place(p, at);
 	}
 	return ink_condition_test(p, &test);
 }

@@ -82,7 +82,7 @@ int ink_parser_expected(struct ink_parser *p, const char *expected)
 /* The text is gone when errors appear that depend on where the machine runs. */
 const char *ink_parser_place(struct ink_parser *p, uint32_t at)
 {
-	enum { MOST = 250 }; /* of a long path, its end */
+	enum { MOST = 80 }; /* of a long path, its end: a struct ink_why has to hold it and a sentence */
 	const char *file = p->text->file;
 	size_t length = strlen(file);
 	char place[MOST + 32];
