@@ -95,7 +95,7 @@ static void enqueue(uint64_t now, uint32_t bytes)
 {
 	uint64_t wait = wait_queued(now), takes = bytes * fifo.ns_for_a_byte;
 
-	if (wait + takes > SECOND) {
+	if (wait && wait + takes > SECOND) {
 		fifo.lost++;
 		return;
 	}
@@ -258,6 +258,22 @@ TEST_THAT(a_queue_holds_a_second)
 	assert_int_equal(outlet.stats.lost, 501);
 	come(&(struct ink_packet){.clock = 5 + 1000000, .wire = 1000}, 0);
 	assert_int_equal(outlet.stats.joined, 1001);
+}
+
+/* 64 KiB take more than a second. */
+TEST_THAT(an_empty_queue_takes_any_packet)
+{
+	const struct {
+		uint64_t ms, waiting;
+	} steps[] = {{0, 0}, {1, 65473}, {1047, 98}, {1048, 36}, {1049, 0}};
+
+	ink_outlet_open(&outlet, 500000);
+	for (unsigned i = 0; i < COUNT(steps); i++) {
+		come(&(struct ink_packet){.clock = 1 + steps[i].ms * 1000000, .wire = 65536}, 0);
+		assert_int_equal(outlet.waiting.bytes, steps[i].waiting);
+	}
+	assert_int_equal(outlet.stats.joined, 2);
+	assert_int_equal(outlet.stats.lost, 3);
 }
 
 /* At 1 Tbit/s, a second is 125 GB. */

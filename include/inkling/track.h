@@ -194,7 +194,7 @@ struct ink_queue_stats {
 	uint64_t rate;   /* bits a second; 0: there is no queue, and nothing else is counted */
 	uint64_t joined; /* packets; whether a machine looks at them or not */
 	uint64_t bytes;  /* of these, on the wire */
-	uint64_t lost;   /* packets that would have waited for longer than a second: they did not join */
+	uint64_t lost;   /* packets that found others and, with them, would be more than a second: they did not join */
 	uint64_t wait;   /* nanoseconds that those that joined had to wait, all together */
 	uint64_t worst;  /* the longest wait of one */
 };

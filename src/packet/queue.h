@@ -58,10 +58,15 @@ static inline uint64_t ink_queue_wait(uint64_t empty, uint64_t now)
 	return empty > now ? empty - now : 0;
 }
 
-/* Does a packet that takes `cost` ns find no room? */
+/*
+ * Does a packet that takes `cost` ns find no room? Where nothing waits there is some for any: else segments that are one
+ * packet until the card cuts them would never join a queue of 500 kbit/s, and it would stay empty however full the link is.
+ */
 static inline int ink_queue_is_full(uint64_t empty, uint64_t now, uint64_t cost)
 {
-	return ink_queue_wait(empty, now) + cost > INK_QUEUE_MOST;
+	uint64_t wait = ink_queue_wait(empty, now);
+
+	return wait && wait + cost > INK_QUEUE_MOST;
 }
 
 /* `empty` after such a packet; as it was if the packet finds no room. */
