@@ -5,7 +5,8 @@
  *     ink_egress --tail call--> ink_queue --tail call--> ink_tc
  *
  * It is an object of its own, which is loaded only where a condition looks at the queue: it needs the kernel's own
- * types, and bpf_cast_to_kern_ctx (Linux 6.2). Where it cannot be loaded ink_egress finds nobody and goes on by itself.
+ * types, and bpf_cast_to_kern_ctx (Linux 6.2). Where it cannot be loaded, the first tail call finds no program, and
+ * ink_egress calls ink_tc itself.
  *
  * A device has one root qdisc. For a tree of classes the counters of the root are those of all packets in it. What it
  * has handed to the driver is not among them. Four kinds of root say nothing, and the virtual queue takes their place.

@@ -239,7 +239,7 @@ int ink_ingress(struct __sk_buff *skb)
 	return TC_ACT_UNSPEC;
 }
 
-/* Its queue is read on the way, if a condition looks at it and this kernel shows it (device.bpf.c). */
+/* Its queue is read on the way, if a condition looks at it and this kernel can (device.bpf.c). */
 SEC("tc")
 int ink_egress(struct __sk_buff *skb)
 {

@@ -82,7 +82,7 @@ struct ink_kernel_control {
 	uint32_t machines; /* how many there are; the same in both halves */
 	uint32_t generation; /* how often the machines were exchanged; modulo 2: the half that runs */
 	uint32_t clock;    /* enum ink_kernel_clock */
-	uint32_t enforce;  /* non-zero: drops and marks are carried out */
+	uint32_t enforce;  /* non-zero: verdicts are carried out */
 	uint32_t mark_bit; /* of skb->mark, as a mask: the packet was stepped on another interface; 0: not used */
 	uint32_t xdp_meta; /* non-zero: XDP leaves a word for tc, which then does not step the packet again */
 	uint32_t chance;     /* tests: 1 + what every draw gives, in units of 2^-31; 0: drawn by the kernel */
@@ -166,9 +166,9 @@ enum ink_kernel_wait {
 	INK_WAIT_REAL = 0,
 	INK_WAIT_NOQUEUE = 1, /* the device has no queue */
 	INK_WAIT_MANY = 2,    /* it has several, and a root without counters (mq) */
-	INK_WAIT_APART = 3,   /* the root's counters are those of processors, or no lock keeps them (pfifo_fast) */
-	INK_WAIT_CHOSEN = 4,  /* somebody wants it so */
-	INK_WAIT_OLD = 5,     /* this kernel shows no program its queues (before Linux 6.2) */
+	INK_WAIT_APART = 3,   /* each processor has counters of its own, or no lock protects them (pfifo_fast) */
+	INK_WAIT_CHOSEN = 4,  /* struct ink_kernel_options asks for it */
+	INK_WAIT_OLD = 5,     /* this kernel does not let programs read its queues (before Linux 6.2) */
 	INK_KERNEL_WAITS = 8
 };
 

@@ -36,7 +36,7 @@ static struct ink_kernel_queue *queue_at(const struct ink_kernel *k, unsigned i)
 
 /* ------------------------------------------------------------------- rates */
 
-/* Bits a second; 0: nobody knows. */
+/* Bits a second; 0: it is not known. */
 static uint64_t speed_of(const char *interface)
 {
 	struct ethtool_cmd settings = {.cmd = ETHTOOL_GSET};
@@ -111,10 +111,10 @@ static const char *name_of(unsigned interface, char name[IF_NAMESIZE])
 
 static const char *const reasons[INK_KERNEL_WAITS] = {
 	[INK_WAIT_NOQUEUE] = "has no queue",
-	[INK_WAIT_MANY] = "has a queue for each of its own, and none for all (mq)",
-	[INK_WAIT_APART] = "has a queue that counts for each processor apart",
-	[INK_WAIT_CHOSEN] = "is to have a virtual queue",
-	[INK_WAIT_OLD] = "has a queue that this kernel shows no program",
+	[INK_WAIT_MANY] = "has several queues, and no counter of them all (mq)",
+	[INK_WAIT_APART] = "has a queue that counts on each processor separately",
+	[INK_WAIT_CHOSEN] = "was given a virtual queue",
+	[INK_WAIT_OLD] = "has a queue that this kernel does not let programs read",
 };
 
 /* Is a rate missing for what a machine asks? */

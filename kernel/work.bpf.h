@@ -52,7 +52,7 @@ struct ink_work {
 	uint64_t now;    /* the kernel's, if it was read for this packet */
 	uint64_t number;
 
-	/* the queue that it joins; `real` and the counters are of the program that reads them */
+	/* the queue that it joins; device.bpf.c writes where that is read, and packets and bytes of a real one */
 	struct {
 		uint32_t from;           /* enum ink_kernel_wait */
 		uint32_t number;         /* 1 + its place in `queues`; 0: no condition looks at it, or it joins none */

@@ -20,9 +20,9 @@ static const char *const whys[INK_KERNEL_WAITS] = {
 	[INK_WAIT_REAL] = "its root qdisc",
 	[INK_WAIT_NOQUEUE] = "the interface has none",
 	[INK_WAIT_MANY] = "the interface has several, under mq",
-	[INK_WAIT_APART] = "the interface's counts for each processor apart",
+	[INK_WAIT_APART] = "its root qdisc counts on each processor separately",
 	[INK_WAIT_CHOSEN] = "--queue virtual",
-	[INK_WAIT_OLD] = "this kernel shows no other",
+	[INK_WAIT_OLD] = "this kernel does not let programs read the real one",
 };
 
 /* ------------------------------------------------------------------------------- which one */

@@ -73,7 +73,7 @@ static int check_two_pass(const struct session *s, const struct abilities *a)
 	return CLI_DONE;
 }
 
-/* Who looks at a queue needs one, and for nobody there is none. */
+/* Conditions on the queue need its rate, and without such conditions a rate would do nothing. */
 static int check_queue(const struct session *s, const struct abilities *a)
 {
 	const struct request *r = s->request;
