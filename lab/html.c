@@ -215,9 +215,10 @@ static void put_base64(const uint8_t *bytes, size_t size, FILE *to)
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 	for (size_t i = 0; i < size; i += 3) {
-		uint32_t group = (uint32_t)bytes[i] << 16 | (i + 1 < size ? bytes[i + 1] << 8 : 0) |
-				 (i + 2 < size ? bytes[i + 2] : 0);
+		uint32_t group = 0;
 
+		for (size_t b = i; b < i + 3; b++)
+			group = group << 8 | (b < size ? bytes[b] : 0u);
 		for (size_t d = 0; d < 4; d++)
 			fputc(i + d > size ? '=' : digits[group >> (18 - 6 * d) & 63], to);
 	}
