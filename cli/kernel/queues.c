@@ -109,8 +109,9 @@ void queues_lines(const struct ink_kernel_queued *q)
 	printf("\n%-*s", CLI_LABEL_WIDTH, "queue");
 	queues_show(stdout, q);
 	putchar('\n');
-	for (unsigned i = 0; i < INK_KERNEL_WAITS; i++) {
-		snprintf(name, sizeof name, i == INK_WAIT_REAL ? "found, real" : "found, virtual: %s", queue_sources[i]);
+	number_line("found, real", w->from[INK_WAIT_REAL]);
+	for (unsigned i = INK_WAIT_REAL + 1; i < INK_KERNEL_WAITS && queue_sources[i]; i++) {
+		snprintf(name, sizeof name, "found, virtual: %s", queue_sources[i]);
 		number_line(name, w->from[i]);
 	}
 	number_line("no rate, taken as empty", w->unknown);
