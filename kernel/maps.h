@@ -183,7 +183,7 @@ struct ink_kernel_queue {
 	uint64_t speed;     /* bits a second, of the device; 0: it is not known */
 	uint64_t pace;      /* of the rate, as in packet/queue.h, or 0 */
 	uint64_t sending;   /* of the real queue's time: of the rate, or else the speed; or 0 */
-	uint64_t most;      /* bytes whose time at that pace fits 64 bits */
+	uint64_t most;      /* bytes whose time at that pace is computed in 64 bits; of more it is the longest */
 	uint64_t empty __attribute__((aligned(64))); /* the virtual queue: one compare-and-swap for each packet */
 	uint32_t mean;      /* of it. Of two processors that write it at once, one is forgotten */
 	uint32_t reserved;

@@ -60,10 +60,10 @@ INK_PART ink_queue_find(uint32_t interface)
 	return 0;
 }
 
-/* In ns. */
+/* In ns; five hours at most, since waits are added up. */
 static inline uint64_t ink_queue_sending(const struct ink_kernel_queue *q, uint64_t bytes)
 {
-	return bytes <= q->most ? ink_pace_time(q->sending, bytes) : UINT64_MAX;
+	return bytes <= q->most ? ink_pace_time(q->sending, bytes) : UINT64_MAX >> INK_PACE_SHIFT;
 }
 
 static inline void ink_look_at_virtual(struct ink_work *w, const struct ink_kernel_queue *q)

@@ -321,10 +321,12 @@ static void send_one(void)
 	assert_int_equal(send(out, frame, n, 0), (ssize_t)n);
 }
 
-static struct ink_kernel_place at_egress(void)
+static struct ink_kernel_place at_egress(const char *interface)
 {
-	return (struct ink_kernel_place){
-		.interface = "ink0", .index = if_nametoindex("ink0"), .hook = INK_KERNEL_EGRESS};
+	struct ink_kernel_place place = {.index = if_nametoindex(interface), .hook = INK_KERNEL_EGRESS};
+
+	snprintf(place.interface, sizeof place.interface, "%s", interface);
+	return place;
 }
 
 static uint64_t counter(unsigned number)
@@ -345,7 +347,7 @@ static void find_source(const char *root, enum ink_kernel_wait expected)
 
 	if (make_device(root))
 		return;
-	place = at_egress();
+	place = at_egress("ink0");
 	skb.ifindex = place.index;
 	alone((struct ink_kernel_options){.places = &place,
 					  .n_places = 1,
@@ -399,7 +401,7 @@ TEST_THAT(a_condition_holds_from_the_packet_on_that_makes_the_queue_so_long)
 
 	if (!reads_real() || make_device("tbf rate 8bit burst 1600 limit 1000000"))
 		return;
-	place = at_egress();
+	place = at_egress("ink0");
 	skb.ifindex = place.index;
 	conditions_up_to(WAITING);
 	alone((struct ink_kernel_options){.places = &place, .n_places = 1, .dry_run = 1}, draft.text);
@@ -432,7 +434,7 @@ TEST_THAT(the_time_of_a_real_queue_is_that_of_its_bytes_at_the_rate)
 
 	if (!reads_real() || make_device("tbf rate 8bit burst 1600 limit 1000000"))
 		return;
-	place = at_egress();
+	place = at_egress("ink0");
 	skb.ifindex = place.index;
 	alone(
 		(struct ink_kernel_options){
@@ -447,6 +449,79 @@ TEST_THAT(the_time_of_a_real_queue_is_that_of_its_bytes_at_the_rate)
 	assert_int_equal(counter(0), 1);
 	assert_int_equal(counter(1), 0);
 	leave_device();
+}
+
+/* As of 2 MiB at 1 kbit/s. */
+TEST_THAT(waits_beyond_64_bits_are_added_as_five_hours)
+{
+	struct ink_kernel_queued queues[INK_KERNEL_QUEUES];
+	struct ink_kernel_place place;
+	struct __sk_buff skb = {0};
+	unsigned n;
+
+	if (!reads_real() || make_device("tbf rate 8bit burst 1600 limit 1000000"))
+		return;
+	place = at_egress("ink0");
+	skb.ifindex = place.index;
+	alone((struct ink_kernel_options){.places = &place, .n_places = 1, .dry_run = 1, .queue_rate = 1000},
+	      "machine m\nkey flow\nevent e = queue >= 1h\nabsent, s: e -> s / count c\ns: end -> absent\n");
+	((struct ink_kernel_queue *)(void *)kernel->map[INK_MAP_QUEUES].at)->most = 999;
+	for (int i = 0; i < 2; i++)
+		send_one();
+	run_with(INK_KERNEL_EGRESS, &skb, 2);
+	assert_int_equal(counter(0), 2);
+	assert_int_equal(ink_kernel_queues(kernel, queues, &n), 0);
+	assert_int_equal(queues[0].waits.worst, UINT64_MAX >> 20);
+	assert_int_equal(queues[0].waits.wait, 2 * (UINT64_MAX >> 20));
+	leave_device();
+}
+
+/* ------------------------------------------------------------------------- virtual queues */
+
+static const char asks[] =
+	ALL "absent, s: e -> s\ns: end -> absent\nevent q = queue > 1 packets\nabsent, s: q -> s\n";
+
+TEST_THAT(each_interface_has_a_queue_of_its_own)
+{
+	struct ink_kernel_queued queues[INK_KERNEL_QUEUES];
+	struct ink_kernel_place places[2];
+	unsigned n;
+
+	if (make_device(""))
+		return;
+	places[0] = at_egress("ink0");
+	places[1] = at_egress("ink1");
+	alone(
+		(struct ink_kernel_options){
+			.places = places, .n_places = 2, .dry_run = 1, .queue_rate = 8000000},
+		asks);
+	for (unsigned i = 0; i < 2; i++) {
+		struct __sk_buff skb = {.ifindex = places[i].index};
+
+		run_with(INK_KERNEL_EGRESS, &skb, 1 + i);
+	}
+	assert_int_equal(ink_kernel_queues(kernel, queues, &n), 0);
+	assert_int_equal(n, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(queues[i].interface, places[i].index);
+		assert_int_equal(queues[i].waits.joined, 1 + i);
+	}
+	leave_device();
+}
+
+TEST_THAT(a_packet_that_was_stepped_at_another_hook_joins_the_queue)
+{
+	struct ink_kernel_queued queues[INK_KERNEL_QUEUES];
+	struct __sk_buff skb = {.mark = 8};
+	unsigned n;
+
+	alone((struct ink_kernel_options){.mark_bit = 8, .queue_rate = 8000000, .queue_virtual = 1}, asks);
+	run_with(INK_KERNEL_EGRESS, &skb, 1);
+	assert_int_equal(counts_of(0).again, 1);
+	assert_int_equal(counts_of(0).packets, 0);
+	assert_int_equal(ink_kernel_queues(kernel, queues, &n), 0);
+	assert_int_equal(queues[0].waits.joined, 1);
+	assert_int_equal(queues[0].waits.bytes, 1000);
 }
 
 /* ------------------------------------------------------------------------- segments */
@@ -488,8 +563,8 @@ static void *take_turns(void *of)
 
 	CPU_ZERO(&one);
 	CPU_SET(t->cpu, &one);
-	if (!sched_setaffinity(0, sizeof one, &one))
-		run_with(INK_KERNEL_EGRESS, &skb, (uint32_t)scaled(TURNS));
+	sched_setaffinity(0, sizeof one, &one); /* a machine of one processor takes turns */
+	run_with(INK_KERNEL_EGRESS, &skb, (uint32_t)scaled(TURNS));
 	return NULL;
 }
 
