@@ -524,6 +524,54 @@ TEST_THAT(a_packet_that_was_stepped_at_another_hook_joins_the_queue)
 	assert_int_equal(queues[0].waits.bytes, 1000);
 }
 
+/* The program that reads the queue comes with the machine that asks. */
+static void reload_with(const char *text)
+{
+	struct ink_machines *replaced = machines;
+	struct ink_kernel_options o = {.machines = machines_of_text(text)};
+	struct ink_why why = {""};
+
+	machines = (struct ink_machines *)(uintptr_t)o.machines;
+	if (ink_kernel_reload(kernel, &o, &why))
+		fail_msg("%s", why.text);
+	ink_machines_free(replaced);
+}
+
+TEST_THAT(a_reload_begins_and_ends_to_look_at_a_real_queue)
+{
+	static const char without[] =
+		"machine m\nkey flow\nevent e = udp\nabsent, s: e -> s / count c\ns: end -> absent\n";
+	static const char with[] = "machine m\nkey flow\nevent e = udp and queue > 2 packets\n"
+				   "absent, s: e -> s / count c\ns: end -> absent\n";
+	struct ink_kernel_queued queues[INK_KERNEL_QUEUES];
+	struct ink_kernel_place place;
+	struct __sk_buff skb = {0};
+	unsigned n;
+
+	if (!reads_real() || make_device("tbf rate 8bit burst 1600 limit 1000000"))
+		return;
+	place = at_egress("ink0");
+	skb.ifindex = place.index;
+	alone((struct ink_kernel_options){.places = &place, .n_places = 1, .dry_run = 1}, without);
+	for (int i = 0; i < 4; i++)
+		send_one();
+	run_with(INK_KERNEL_EGRESS, &skb, 1);
+	assert_int_equal(ink_kernel_queues(kernel, queues, &n), 0);
+	assert_int_equal(n, 0);
+	reload_with(with);
+	run_with(INK_KERNEL_EGRESS, &skb, 1);
+	assert_int_equal(ink_kernel_queues(kernel, queues, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(queues[0].waits.from[INK_WAIT_REAL], 1);
+	assert_int_equal(counter(0), 2);
+	reload_with(without);
+	run_with(INK_KERNEL_EGRESS, &skb, 1);
+	assert_int_equal(ink_kernel_queues(kernel, queues, &n), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(counter(0), 3);
+	leave_device();
+}
+
 /* ------------------------------------------------------------------------- segments */
 
 TEST_THAT(a_packet_of_several_segments_takes_the_bytes_of_all)
@@ -583,7 +631,8 @@ TEST_THAT(two_processors_take_from_one_bucket_and_one_queue_what_is_there)
 {
 	static const char text[] = ALL "absent, s: e -> s / limit 8gbit burst 100000000\ns: end -> absent\n"
 				       "event q = queue > 4000000000 packets\nabsent, s: q -> s\n";
-	uint64_t all = 2 * scaled(TURNS), now = 1000000000, given_up;
+	uint64_t all = 2 * scaled(TURNS), now = 1000000000, given_up, passed;
+	const struct ink_kernel_bucket *bucket;
 	struct ink_kernel_queued queues[INK_KERNEL_QUEUES];
 	const struct ink_kernel_queue *queue;
 	struct ink_kernel_counts c;
@@ -602,8 +651,12 @@ TEST_THAT(two_processors_take_from_one_bucket_and_one_queue_what_is_there)
 	assert_int_equal(c.packets, all);
 	assert_int_equal(queues[0].waits.joined + given_up + c.limited, all);
 	assert_int_equal(queue->empty - now, 1000 * queues[0].waits.joined);
-	assert_in_range(all - c.limited, all < 100000 ? all : 100000, 100000 + all / 10000);
-	assert_true(given_up <= all / 10000);
+	/* Each swap of the bucket let one pass; a packet for which 16 did not succeed is not to be expected. */
+	bucket = (const struct ink_kernel_bucket *)(const void *)kernel->map[INK_MAP_BUCKETS].at;
+	passed = (bucket->empty - now) / 1000;
+	assert_int_equal(passed, all < 100000 ? all : 100000);
+	assert_in_range(all - c.limited, passed, passed + 2);
+	assert_true(given_up <= 2);
 }
 
 int main(void)
