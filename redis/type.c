@@ -105,11 +105,14 @@ static ptrdiff_t read_strings(void *into, size_t n, void *user)
 	return (ptrdiff_t)n;
 }
 
-/* Files of this server and its master are not forged: their checksums suffice, and no limit holds. */
+/*
+ * Files of this server and its master are not forged: their checksums suffice, and no limit holds. A RESTORE that was
+ * replicated does not look like one from here; but what a replica loads its master has accepted.
+ */
 static struct load_how how_to_load(struct server_io *io)
 {
 	struct server_context *ctx = server.GetContextFromIO(io);
-	int repeated = is_repeated(ctx);
+	int repeated = is_repeated(ctx) || (server.GetContextFlags(ctx) & SERVER_REPLICA);
 
 	return (struct load_how){
 		.limit = repeated ? 0 : (uint64_t)config_limit,

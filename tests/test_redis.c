@@ -66,6 +66,7 @@ static int clear(void **state)
 	fake_delete(server_here, "reports");
 	fake_delete(replica, "reports");
 	fake_set_flags(server_here, 0);
+	fake_set_limit(64 << 20);
 	if (fake_replica_errors)
 		fail_msg("a replica could not do what its master did");
 	return 0;
@@ -752,6 +753,22 @@ TEST_THAT(held_items_and_outboxes_are_saved_and_go_on)
 }
 
 /* ------------------------------------------------------------------------ moving a value */
+
+TEST_THAT(a_value_beyond_the_limit_is_restored_by_a_replica_and_by_no_client)
+{
+	long long limit = fake_set_limit(64 << 20);
+	struct fake_text dump;
+
+	ANSWERS("OK", "INK.CREATE k STATES 4 FLOWS 1000000");
+	dump = fake_dump(server_here, "k");
+	fake_set_limit(1 << 20);
+	assert_false(fake_restore(server_here, "copy", dump, 0));
+	assert_true(fake_restore(server_here, "copy", dump, 1));
+	fake_set_flags(server_here, 1 << 3); /* a replica */
+	assert_true(fake_restore(server_here, "copy", dump, 0));
+	fake_set_limit(limit);
+	free((void *)(uintptr_t)dump.at);
+}
 
 TEST_THAT(a_copy_is_equal_and_goes_its_own_way)
 {
