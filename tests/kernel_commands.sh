@@ -443,6 +443,9 @@ gone ink0
 # Behind a TBF that sends a byte a second: some frames leave at once, four wait, and what comes then is dropped.
 printf 'machine short\nkey flow\nevent full = queue > 3 packets\nevent room = queue <= 3 packets\n' >short.fsm
 printf 'absent, some : full -> some / drop | room -> some / pass\nsome : timeout 1h -> absent\n' >>short.fsm
+shown_queue() {
+	"$inkling" status ink0 | sed -n 's/^queue  *//p'
+}
 if tc qdisc add dev ink0 root tbf rate 8bit burst 1600 limit 10m 2>why; then
 	"$inkling" attach ./short.fsm -i ink0 --at egress --enforce --flows 1000 --queue-rate 1mbit >said ||
 		fail "no queue: $(cat said)"
@@ -467,8 +470,20 @@ if tc qdisc add dev ink0 root tbf rate 8bit burst 1600 limit 10m 2>why; then
 	[ "$which" = virtual ] || {
 		same "those without a qdisc" "$(value now.json queues.0.packets.noqueue)" "$sent"
 		same "of both" "$(value now.json queues.0.which)" both
+		same "status of both" "$(shown_queue)" "ink0, both at 1mbit"
 	}
-	"$inkling" status ink0 | grep -q "^queue  *ink0, " || fail "status does not show the queue"
+	gone ink0
+
+	# A qdisc that ends before the first packet: status says what the packets found, not what the interface had.
+	tc qdisc add dev ink0 root tbf rate 8bit burst 1600 limit 10m
+	"$inkling" attach ./short.fsm -i ink0 --at egress --enforce --flows 1000 --queue-rate 1mbit >said
+	tc qdisc del dev ink0 root
+	leave x.pcap
+	wait_until "what leaves without a qdisc" has_seen ink0 "$sent"
+	case $which,$(shown_queue) in
+	"real,ink0, virtual of 1mbit (the interface has none)" | "virtual,ink0, virtual of 1mbit (this kernel"*) ;;
+	*) fail "status of a queue that ended: $(shown_queue)" ;;
+	esac
 	gone ink0
 else
 	echo "no queue was tested: $(head -n 1 why)"

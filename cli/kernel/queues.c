@@ -15,7 +15,7 @@ const char *const queue_sources[INK_KERNEL_WAITS] = {
 	[INK_WAIT_APART] = "per_cpu", [INK_WAIT_CHOSEN] = "chosen",   [INK_WAIT_OLD] = "kernel",
 };
 
-/* Why it is virtual. */
+/* What is read, or why it is virtual. */
 static const char *const whys[INK_KERNEL_WAITS] = {
 	[INK_WAIT_REAL] = "its root qdisc",
 	[INK_WAIT_NOQUEUE] = "the interface has none",
@@ -47,6 +47,19 @@ const char *queues_which(const struct ink_kernel_queued *q)
 	return !others ? "real" : real ? "both" : "virtual";
 }
 
+/* Where its length comes from: as packets found it, or as they will. INK_KERNEL_WAITS: it varies, or is not known. */
+static unsigned source_of(const struct ink_kernel_queued *q)
+{
+	unsigned source = INK_KERNEL_WAITS, n = 0;
+
+	for (unsigned i = 0; i < INK_KERNEL_WAITS; i++)
+		if (q->waits.from[i]) {
+			source = i;
+			n++;
+		}
+	return !n ? q->expected : n == 1 ? source : INK_KERNEL_WAITS;
+}
+
 static const char *name_of(unsigned interface, char name[IF_NAMESIZE])
 {
 	return if_indextoname(interface, name) ? name : "?";
@@ -62,16 +75,17 @@ static void put_rate(FILE *to, uint64_t rate)
 
 void queues_show(FILE *to, const struct ink_kernel_queued *q)
 {
+	unsigned source = source_of(q);
 	char name[IF_NAMESIZE];
 
 	sim_put_visible(name_of(q->interface, name), to);
 	fprintf(to, ", %s", queues_which(q));
 	if (q->rate) {
-		fputs(q->expected == INK_WAIT_REAL ? " at " : " of ", to);
+		fputs(source == INK_WAIT_REAL || q->waits.from[INK_WAIT_REAL] ? " at " : " of ", to);
 		put_rate(to, q->rate);
 	}
-	if (q->expected < INK_KERNEL_WAITS)
-		fprintf(to, " (%s)", whys[q->expected]);
+	if (source < INK_KERNEL_WAITS)
+		fprintf(to, " (%s)", whys[source]);
 }
 
 /* ------------------------------------------------------------------------------------ text */
