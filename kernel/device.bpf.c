@@ -96,7 +96,7 @@ int ink_queue(struct __sk_buff *skb)
 	return TC_ACT_UNSPEC;
 }
 
-/* For the tool: what the device has. A device that is down has a root of the kernel's own, and nothing can be said. */
+/* For the tool: what the device has. A device that was never up has a root of the kernel's own, and nothing can be said. */
 SEC("tc")
 int ink_ask(struct __sk_buff *skb)
 {

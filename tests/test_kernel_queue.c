@@ -391,6 +391,33 @@ TEST_THAT(which_queue_is_read_follows_from_the_root_qdisc)
 	find_source("pfifo_fast", INK_WAIT_APART);
 }
 
+/* It may have a queue when it comes up. This one has none, and no rate was given. */
+TEST_THAT(the_queue_of_an_interface_that_was_never_up_is_not_known)
+{
+	struct ink_kernel_queued queues[INK_KERNEL_QUEUES];
+	struct ink_kernel_place place;
+	struct __sk_buff skb = {0};
+	unsigned n;
+
+	if (!reads_real() || make_device(""))
+		return;
+	assert_int_equal(system("ip link add ink2 type veth peer name ink3"), 0);
+	place = at_egress("ink2");
+	skb.ifindex = place.index;
+	alone((struct ink_kernel_options){.places = &place, .n_places = 1, .dry_run = 1}, ALL
+	      "absent, s: e -> s\ns: end -> absent\nevent f = queue > 0 packets\nabsent, s: f -> s / count c\n");
+	assert_int_equal(ink_kernel_queues(kernel, queues, &n), 0);
+	assert_int_equal(queues[0].expected, INK_KERNEL_WAITS);
+	assert_int_equal(system("ip link set ink2 up"), 0);
+	run_with(INK_KERNEL_EGRESS, &skb, 3);
+	assert_int_equal(ink_kernel_queues(kernel, queues, &n), 0);
+	assert_int_equal(queues[0].waits.from[INK_WAIT_NOQUEUE], 3);
+	assert_int_equal(queues[0].waits.unknown, 3);
+	assert_int_equal(queues[0].waits.joined, 0);
+	assert_int_equal(counter(0), 0);
+	leave_device();
+}
+
 enum { WAITING = 6 };
 
 TEST_THAT(a_condition_holds_from_the_packet_on_that_makes_the_queue_so_long)

@@ -10,7 +10,7 @@
 /* By enum ink_kernel_wait, as records name them; NULL: there is none of that number. */
 extern const char *const queue_sources[INK_KERNEL_WAITS];
 
-/* "real", "virtual", "both" or, before the first packet of an interface that is down, "unknown". */
+/* "real", "virtual", "both" or, before the first packet of an interface that was never up, "unknown". */
 const char *queues_which(const struct ink_kernel_queued *q);
 
 /* "eth0, virtual of 20mbit (it has none)" */
