@@ -168,7 +168,11 @@ static double server_cpu(void)
 	return field("cpu", "used_cpu_user_main_thread") + field("cpu", "used_cpu_sys_main_thread");
 }
 
-enum how { BLOB_OF_IDS, BLOB_OF_KEYS, TEXT, LUA, STRINGS, HOWS };
+enum how { BLOB_OF_IDS, BLOB_OF_KEYS, BLOB_IN_TURN, BLOB_HELD, TEXT, LUA, STRINGS };
+
+enum { SENSORS = 1000 };
+
+static uint64_t blobs_in_turn, blobs_held;
 
 static size_t write_keys(uint8_t *into)
 {
@@ -186,16 +190,34 @@ static size_t write_keys(uint8_t *into)
 	return (size_t)(at - into) + (size_t)batch.n * 13;
 }
 
+/* With a sensor: one that sends all blobs, or the next of a thousand, a microsecond later each. */
+static void set_sensor(enum how how, struct sent *s)
+{
+	if (how == BLOB_IN_TURN) {
+		s->sensor = 1;
+		s->sequence = ++blobs_in_turn;
+	} else if (how == BLOB_HELD) {
+		s->sensor = 1 + blobs_held % SENSORS;
+		s->sequence = 1 + blobs_held / SENSORS;
+		s->time = START + ++blobs_held * 1000;
+		s->answers = 0;
+	}
+}
+
+static const char *key_of(enum how how)
+{
+	return how == BLOB_OF_KEYS ? "keys" : how == BLOB_HELD ? "held" : "k";
+}
+
 static void add_blob(enum how how)
 {
 	static uint8_t blob[56 + 16 * BATCH_MOST];
 	struct sent s = {.time = START, .ids = batch.ids, .events = batch.events, .n = batch.n, .answers = 2};
-	size_t n = how == BLOB_OF_IDS ? blob_write(&s, blob) : write_keys(blob);
+	size_t n;
 
-	client_add(&r.c,
-		   (struct fake_text[]){
-			   fake_text("INK.STEPS"), fake_text(how == BLOB_OF_KEYS ? "keys" : "k"), {blob, n}},
-		   3);
+	set_sensor(how, &s);
+	n = how == BLOB_OF_KEYS ? write_keys(blob) : blob_write(&s, blob);
+	client_add(&r.c, (struct fake_text[]){fake_text("INK.STEPS"), fake_text(key_of(how)), {blob, n}}, 3);
 }
 
 /* Items as words: id, and what comes with it. */
@@ -288,6 +310,8 @@ static const struct row {
 	{"INK.STEPS, ids, 100 a blob", BLOB_OF_IDS, 100, 1},
 	{"INK.STEPS, ids, 10000 a blob", BLOB_OF_IDS, 10000, 1},
 	{"INK.STEPS, keys of 13 bytes, 1000 a blob", BLOB_OF_KEYS, 1000, 1},
+	{"..., ids, 1000 a blob, sequences", BLOB_IN_TURN, 1000, 1},
+	{"..., ids, 1000 a blob, HOLD, 1000 sensors", BLOB_HELD, 1000, 1},
 	{"INK.STEP, ids as text, 1000 a command", TEXT, 1000, 8},
 	{"Lua over HGET and HSET, 1000 a script", LUA, 1000, 16},
 	{"SET ... EX 60 GET, pipelined", STRINGS, 1000, 16},
@@ -309,11 +333,12 @@ static void fill(enum how how, const char *name)
 	printf("%-44s %8.2f bytes a flow, used_memory\n", name, (memory() - before) / (double)flows);
 }
 
-static void create(const char *key)
+static void create(const char *key, const char *more)
 {
-	char words[100];
+	char words[120];
 
-	snprintf(words, sizeof words, "INK.CREATE %s MACHINE TEXT %%1 FLOWS %" PRIu64 " SEED 7", key, flows);
+	snprintf(words, sizeof words, "INK.CREATE %s MACHINE TEXT %%1 FLOWS %" PRIu64 " SEED 7%s", key, flows,
+		 more);
 	good("INK.CREATE", client_do(&r.c, words, fake_text(five)));
 }
 
@@ -325,15 +350,17 @@ static void fill_tables(void)
 	good("INK.CREATE", client_do(&r.c, "INK.CREATE warm MACHINE TEXT %1 FLOWS 10", fake_text(five)));
 	good("INFO", client_do(&r.c, "INFO memory"));
 	before = memory();
-	create("k");
+	create("k", "");
 	grown = memory() - before;
 	good("MEMORY", client_do(&r.c, "MEMORY USAGE k"));
 	printf("%-44s %8.2f bytes a flow, used_memory; %.2f in the plan; MEMORY USAGE differs by %.3f %%\n",
 	       "a table", grown / (double)flows, (double)ink_bytes(table) / (double)flows,
 	       100 * ((double)r.c.number - grown) / grown);
 	run(BLOB_OF_IDS, flows, 1000, 0);
-	create("keys");
+	create("keys", "");
 	run(BLOB_OF_KEYS, flows, 1000, 0);
+	create("held", " HOLD 1000");
+	run(BLOB_HELD, flows, 1000, 0);
 }
 
 static void time_all(void)
