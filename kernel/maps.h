@@ -178,7 +178,7 @@ enum { INK_COMMON_TC = 0, INK_COMMON_QUEUE = 1, INK_COMMON_PROGRAMS = 2 };
 /* The queue that packets join which leave by an interface. The first part is written once. */
 struct ink_kernel_queue {
 	uint32_t interface; /* its index; 0: the entry is free */
-	uint32_t expected;  /* enum ink_kernel_wait: which one it was when a machine first asked */
+	uint32_t expected;  /* enum ink_kernel_wait: which one it was at the latest attach or reload */
 	uint64_t rate;      /* bits a second, of the virtual queue; 0: there is none */
 	uint64_t speed;     /* bits a second, of the device; 0: it is not known */
 	uint64_t pace;      /* of the rate, as in packet/queue.h, or 0 */

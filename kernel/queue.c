@@ -169,8 +169,7 @@ int ink_kernel_queues_prepare(struct ink_kernel *k, const struct ink_machines *m
 
 	if (!asks_any(machines))
 		return 0;
-	if (!c->queues)
-		expect(k);
+	expect(k);
 	error = check_rates(k, machines, why);
 	if (!error)
 		__atomic_store_n(&c->queues, 1, __ATOMIC_RELEASE);

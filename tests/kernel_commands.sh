@@ -485,6 +485,16 @@ if tc qdisc add dev ink0 root tbf rate 8bit burst 1600 limit 10m 2>why; then
 	*) fail "status of a queue that ended: $(shown_queue)" ;;
 	esac
 	gone ink0
+
+	# A reload asks what the interface has now.
+	[ "$which" = virtual ] || {
+		tc qdisc add dev ink0 root tbf rate 8bit burst 1600 limit 10m
+		"$inkling" attach ./short.fsm -i ink0 --at egress --flows 1000 >said
+		exits 0 "short reloaded" reload ink0 ./short.fsm
+		tc qdisc del dev ink0 root
+		exits 1 "not reloaded: ./short.fsm:3:14: machine short: ink0 has no queue: 'queue' needs the rate" reload ink0 ./short.fsm
+		gone ink0
+	}
 else
 	echo "no queue was tested: $(head -n 1 why)"
 fi
