@@ -334,7 +334,7 @@ TEST_THAT(past_the_limit_key_pictures_are_hit_with_what_follows)
 	assert_int_equal(send_unit(KEY, 3, 5) + send_unit(SLICE, 2, 3), 0);
 }
 
-/* It is of the full queue that streams without unneeded slices have to take notice. */
+/* Streams without slices that can be spared give way to a full queue. */
 TEST_THAT(a_full_queue_hits_key_pictures_below_the_limit)
 {
 	open_policy("aqm-h264", tails, COUNT(tails));

@@ -89,18 +89,13 @@ static int parse_what(struct ink_parser *p, struct ink_limit *limit)
 	return takes(p, "burst") ? parse_burst(p, limit) : 0;
 }
 
-static int same(const struct ink_limit *a, const struct ink_limit *b)
-{
-	return a->rate == b->rate && a->burst == b->burst && a->each_flow == b->each_flow;
-}
-
 /* 1 + its number among those of the machine; 0 after a complaint. */
 static unsigned number_of(struct ink_parser *p, uint32_t at, const struct ink_limit *limit)
 {
 	struct ink_machine *m = p->m;
 	unsigned i = 0;
 
-	while (i < m->n_limits && !same(&m->limits[i], limit))
+	while (i < m->n_limits && !ink_limit_same(&m->limits[i], limit))
 		i++;
 	if (i < m->n_limits)
 		return i + 1;

@@ -404,6 +404,12 @@ const char *ink_asks_queue(const struct ink_machine *m);
 /* The burst of a limit that is written without one, in bytes. */
 uint32_t ink_limit_burst(uint64_t rate);
 
+/* Are they written alike? */
+static inline int ink_limit_same(const struct ink_limit *a, const struct ink_limit *b)
+{
+	return a->rate == b->rate && a->burst == b->burst && a->each_flow == b->each_flow;
+}
+
 /* Offers the words that conditions are made of. */
 void ink_offer_tests(struct ink_suggest *near);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine/tree.h"
 #include "packet/queue.h"
 
 struct bucket {
@@ -84,17 +85,12 @@ void ink_limits_free(struct ink_limits *limits)
 	free(limits);
 }
 
-static int same(const struct ink_limit *a, const struct ink_limit *b)
-{
-	return a->rate == b->rate && a->burst == b->burst && a->each_flow == b->each_flow;
-}
-
 /* Limits that are written alike are one, so a machine has each of them once. */
 void ink_limits_inherit(struct ink_limits *to, const struct ink_limits *from)
 {
 	for (unsigned i = 0; i < to->n; i++)
 		for (unsigned j = 0; j < from->n; j++)
-			if (same(&to->at[i].of, &from->at[j].of))
+			if (ink_limit_same(&to->at[i].of, &from->at[j].of))
 				memcpy(to->at[i].buckets, from->at[j].buckets,
 				       buckets_of(&to->at[i].of) * sizeof *to->at[i].buckets);
 }
