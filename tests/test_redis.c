@@ -156,6 +156,18 @@ TEST_THAT(options_that_contradict_themselves_are_refused)
 	REFUSES("NOKEY", "INK.INFO k");
 }
 
+TEST_THAT(a_plan_tells_what_a_table_would_be)
+{
+	char *plan = strdup(fake_do(server_here, "INK.PLAN STATES 15 FLOWS 1000000 TIMEOUT 3200"));
+
+	assert_non_null(strstr(plan, "[kind line states 15 flows 1000000 bytes 2812"));
+	assert_non_null(strstr(plan, "age_bits 1 tick 100000000]"));
+	free(plan);
+	assert_non_null(strstr(fake_do(server_here, "INK.PLAN MACHINE tcp BYTES 1048576 KIND compact"),
+			       "kind compact"));
+	REFUSES("ERR wrong number", "INK.PLAN");
+}
+
 TEST_THAT(a_table_of_every_kind_is_made_saved_and_loaded)
 {
 	static const char *const kinds[] = {"line", "compact", "dleft", "exact", "stateful", "direct", "kbf"};
