@@ -58,9 +58,8 @@ static void note(struct ink_value *v, const struct ink_counts *expired, struct b
 	count_expired(v, expired);
 }
 
-static void tick_at_once(struct ink_value *v, uint64_t to, struct budget *b)
+static void tick_at_once(struct ink_value *v, uint64_t to, uint64_t cost, struct budget *b)
 {
-	uint64_t cost = looks_between(v, ink_now(v->table), to) ? value_cells(v) : 0;
 	struct ink_counts expired;
 
 	if (cost > b->cells) {
@@ -85,18 +84,27 @@ static void tick_in_portions(struct ink_value *v, uint64_t to, struct budget *b)
 	b->cells = 0;
 	if (more >= 0)
 		note(v, &expired, b);
+	if (!more)
+		v->flagged = 0;
 }
 
+/*
+ * A table that was loaded does not know whether overflow flags are set in it, and sweeps once for them. In portions
+ * it would lag where its master does not; so a tick without looks is at once, which ends alike.
+ */
 void clock_pass(struct ink_value *v, uint64_t time, struct budget *b)
 {
+	uint64_t cost;
+
 	if (time > v->time)
 		v->time = time;
 	if (time > v->newest)
 		v->newest = time;
 	if (!clock_lags(v))
 		return;
-	if (value_cells(v) > SWEEP_CELLS)
+	cost = looks_between(v, ink_now(v->table), tick_of(v)) ? value_cells(v) : 0;
+	if (cost > SWEEP_CELLS)
 		tick_in_portions(v, tick_of(v), b);
 	else
-		tick_at_once(v, tick_of(v), b);
+		tick_at_once(v, tick_of(v), cost, b);
 }

@@ -510,6 +510,95 @@ TEST_THAT(reports_go_to_a_stream_of_the_same_names_on_the_replica)
 	free(blob);
 }
 
+/* ----------------------------------------------------------------------------- portions */
+
+static void send_flows(uint64_t n, uint64_t time)
+{
+	uint64_t *ids = malloc(n * sizeof *ids);
+	uint16_t *events = calloc(n, sizeof *events);
+
+	for (uint64_t i = 0; i < n; i++)
+		ids[i] = id_number(i);
+	send_to(server_here, &(struct sent){.time = time, .ids = ids, .events = events, .n = (uint32_t)n});
+	free(ids);
+	free(events);
+}
+
+static long long tick_to(uint64_t time, long long *expired)
+{
+	char digits[24];
+	int done;
+
+	snprintf(digits, sizeof digits, "%" PRIu64, time);
+	done = fake_do(server_here, "INK.TICK k %1", fake_text(digits))[1] == '1';
+	*expired += fake_number(server_here);
+	return done;
+}
+
+TEST_THAT(a_large_table_ticks_in_portions_and_its_replica_at_the_same_cells)
+{
+	const uint64_t later = START + UINT64_C(40) * SECOND;
+	long long expired = 0;
+	int portions = 1;
+
+	ANSWERS("OK", "INK.CREATE k MACHINE TEXT %1 FLOWS 9000000", fake_text(climb)); /* three portions */
+	send_flows(50000, START);
+	assert_false(tick_to(later, &expired));
+	assert_non_null(strstr(fake_do(server_here, "INK.INFO k"), "lagging 1 "));
+	assert_same_on_replica("k");
+	reload(); /* in the middle */
+	for (; !tick_to(later, &expired); portions++)
+		assert_same_on_replica("k");
+	for (int i = 1; i < 4; i++) /* a jump takes one look, so some wait for the next */
+		while (!tick_to(later + (uint64_t)(i * 10) * SECOND, &expired))
+			;
+	assert_in_range(portions, 2, 10);
+	assert_int_equal(expired, 50000);
+	assert_non_null(strstr(fake_do(server_here, "INK.INFO k"), "lagging 0 "));
+	assert_non_null(strstr(fake_do(server_here, "INK.COUNTERS k"), "gone 50000 "));
+	assert_same_on_replica("k");
+}
+
+/* A loaded table sweeps once for overflow flags that it may have; that must not make it lag. */
+TEST_THAT(a_large_table_that_was_loaded_is_at_the_same_ticks_as_one_that_was_not)
+{
+	ANSWERS("OK", "INK.CREATE k MACHINE TEXT %1 FLOWS 9000000", fake_text(climb));
+	send_flows(100, START);
+	reload();
+	for (uint64_t i = 1; i < 60; i++) {
+		send_flows(50, START + i * 300000000);
+		assert_same_on_replica("k");
+	}
+}
+
+/* Each of the blobs that a command releases is 10 s later: every one of these ticks sweeps a million cells. */
+TEST_THAT(a_command_that_releases_many_ticks_leaves_some_to_the_next)
+{
+	const char *const keys[] = {"alice"};
+	const uint16_t events[] = {0};
+	long long expired = 0;
+	int commands = 1;
+
+	ANSWERS("OK", "INK.CREATE k MACHINE TEXT %1 FLOWS 1000000 HOLD 1000000", fake_text(climb));
+	for (uint64_t i = 1; i < 30; i++)
+		send_to(server_here, &(struct sent){.time = START + i * 10 * SECOND,
+						    .keys = keys,
+						    .events = events,
+						    .n = 1,
+						    .sensor = 1 + (i > 1),
+						    .sequence = i > 1 ? i - 1 : 1});
+	tick_to(START + UINT64_C(1300) * SECOND, &expired);
+	assert_non_null(strstr(fake_do(server_here, "INK.INFO k"), "lagging 1 "));
+	assert_non_null(strstr(fake_do(server_here, "INK.INFO k"), "held_blobs 0 "));
+	assert_same_on_replica("k");
+	for (; !tick_to(START + UINT64_C(1300) * SECOND, &expired); commands++)
+		assert_same_on_replica("k");
+	assert_in_range(commands, 1, 20);
+	tick_to(START + UINT64_C(1400) * SECOND, &expired); /* a jump makes one time-out move */
+	ANSWERS("[one 0 two 0 unsure 0 total 0]", "INK.CENSUS k");
+	assert_same_on_replica("k");
+}
+
 /* ---------------------------------------------------------------------- order and once */
 
 static struct sent one_item(uint64_t sensor, uint64_t epoch, uint64_t sequence)
