@@ -34,7 +34,7 @@ static const char help[] =
 	"\n"
 	"the run:\n"
 	"  --set NAME=VALUE  the value of a param of the machine; also several times\n"
-	"  --queue-rate RATE   the rate of the link for conditions on its queue: 10mbit\n"
+	"  --queue-rate RATE   the rate of the link whose queue machines look at: 20mbit\n"
 	"  --no-timeouts     ignore time: the whole input is one phase\n"
 	"  --verify          run an exact table in parallel and count the differences\n"
 	"  --two-pass        find candidates in little memory, then confirm them exactly\n"
