@@ -104,6 +104,7 @@ int ink_kernel_list(char names[][INK_KERNEL_PATH + 1], unsigned room, struct ink
 /* A queue that packets of the set leave by. */
 struct ink_kernel_queued {
 	unsigned interface;            /* index */
+	char name[16];                 /* of the interface when it was attached */
 	enum ink_kernel_wait expected; /* INK_KERNEL_WAITS: it could not be said */
 	uint64_t rate, speed;          /* bits a second; 0: not given, not known */
 	struct ink_kernel_waits waits; /* of all processors; the longest and the most of any */

@@ -98,7 +98,9 @@ struct ink_kernel_control {
 	uint32_t skip;       /* with the test clock: enum ink_skip of the latest packet */
 	uint32_t queues;     /* non-zero: conditions look at the queue that packets join at egress */
 	uint32_t virtual_for; /* enum ink_kernel_wait: why the queue is virtual if no program reads the real one */
-	uint8_t reserved[148];
+	uint32_t zero;
+	uint64_t netns; /* cookie of the network namespace whose interfaces these are; 0: not known */
+	uint8_t reserved[136];
 };
 
 _Static_assert(sizeof(struct ink_kernel_control) == 256, "a quarter of a KiB");

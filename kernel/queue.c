@@ -72,11 +72,27 @@ static void put_queue(struct ink_kernel *k, unsigned at, const struct ink_kernel
 						     .most = sending ? UINT64_MAX / sending : 0};
 }
 
+/* The caller's network namespace; 0: the kernel does not say. */
+static uint64_t this_namespace(void)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	uint64_t cookie = 0;
+	socklen_t length = sizeof cookie;
+
+	if (fd < 0)
+		return 0;
+	if (getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &length))
+		cookie = 0;
+	close(fd);
+	return cookie;
+}
+
 void ink_kernel_queues_put(struct ink_kernel *k, const struct ink_kernel_options *o)
 {
 	static const struct ink_kernel_place loopback = {.interface = "lo", .index = 1}; /* of test runs */
 	unsigned n = 0;
 
+	ink_kernel_controls(k)->netns = this_namespace();
 	ink_kernel_controls(k)->virtual_for = o->queue_virtual ? INK_WAIT_CHOSEN : INK_WAIT_OLD;
 	if (!o->n_places)
 		put_queue(k, n++, &loopback, o->queue_rate);
@@ -104,9 +120,17 @@ static int asks_any(const struct ink_machines *machines)
 	return 0;
 }
 
-static const char *name_of(unsigned interface, char name[IF_NAMESIZE])
+/* The index of an interface means another one in another network namespace, so its name is that at attach. */
+static void put_name(const struct ink_kernel *k, unsigned interface, char name[IF_NAMESIZE])
 {
-	return if_indextoname(interface, name) ? name : "the interface";
+	unsigned i = 0;
+
+	while (i < k->n_places && k->attached[i].place.index != interface)
+		i++;
+	if (i < k->n_places)
+		snprintf(name, IF_NAMESIZE, "%s", k->attached[i].place.interface);
+	else if (!if_indextoname(interface, name))
+		strcpy(name, "?");
 }
 
 static const char *const reasons[INK_KERNEL_WAITS] = {
@@ -118,22 +142,24 @@ static const char *const reasons[INK_KERNEL_WAITS] = {
 };
 
 /* Is a rate missing for what a machine asks? */
-static int check_rate(const struct ink_machine *m, const struct ink_kernel_queue *q, struct ink_why *why)
+static int check_rate(const struct ink_kernel *k, const struct ink_machine *m,
+		      const struct ink_kernel_queue *q, struct ink_why *why)
 {
 	const char *asks = ink_asks_queue(m), *time = asks_time(m);
 	int is_virtual = q->expected != INK_WAIT_REAL && q->expected < INK_KERNEL_WAITS;
 	char name[IF_NAMESIZE];
 
+	put_name(k, q->interface, name);
 	if (asks && is_virtual && !q->pace)
 		return ink_fail(why, -EINVAL,
 				"%s: machine %s: %s %s: 'queue' needs the rate of a virtual one "
 				"(attach --queue-rate)",
-				asks, m->name, name_of(q->interface, name), reasons[q->expected]);
+				asks, m->name, name, reasons[q->expected]);
 	if (time && !q->sending)
 		return ink_fail(why, -EINVAL,
 				"%s: machine %s: the speed of %s is not known: the time of its queue "
 				"needs a rate (attach --queue-rate)",
-				time, m->name, name_of(q->interface, name));
+				time, m->name, name);
 	return 0;
 }
 
@@ -143,22 +169,31 @@ static int check_rates(const struct ink_kernel *k, const struct ink_machines *ma
 
 	for (unsigned i = 0; i < INK_KERNEL_QUEUES && queue_at(k, i)->interface; i++)
 		for (unsigned m = 0; m < ink_machines_count(machines) && !error; m++)
-			error = check_rate(ink_machines_at(machines, m), queue_at(k, i), why);
+			error = check_rate(k, ink_machines_at(machines, m), queue_at(k, i), why);
 	return error;
 }
 
 /* ----------------------------------------------------------------- preparing */
 
-/* Without the programs of device.bpf.c, queues are virtual, and `virtual_for` says why. */
+/*
+ * Without the programs of device.bpf.c, queues are virtual, and `virtual_for` says why. From another network namespace
+ * the interfaces cannot be asked: what was known stays.
+ */
 static void expect(struct ink_kernel *k)
 {
 	const struct ink_kernel_control *c = ink_kernel_control(k);
+	int is_here = c->netns == this_namespace();
 	struct bpf_object *device =
 		c->virtual_for == INK_WAIT_CHOSEN ? NULL : ink_kernel_device_load(k, NULL);
 
-	for (unsigned i = 0; i < INK_KERNEL_QUEUES && queue_at(k, i)->interface; i++)
-		queue_at(k, i)->expected = device ? ink_kernel_device_ask(device, queue_at(k, i)->interface)
-						  : (enum ink_kernel_wait)c->virtual_for;
+	for (unsigned i = 0; i < INK_KERNEL_QUEUES && queue_at(k, i)->interface; i++) {
+		struct ink_kernel_queue *q = queue_at(k, i);
+
+		if (!device)
+			q->expected = c->virtual_for;
+		else if (is_here)
+			q->expected = ink_kernel_device_ask(device, q->interface);
+	}
 	bpf_object__close(device);
 }
 
@@ -239,6 +274,7 @@ int ink_kernel_queues(const struct ink_kernel *k, struct ink_kernel_queued *queu
 							.expected = (enum ink_kernel_wait)q->expected,
 							.rate = q->rate,
 							.speed = q->speed};
+		put_name(k, q->interface, queues[*n].name);
 		error = read_waits(k, *n, &queues[*n].waits);
 	}
 	return error;

@@ -443,8 +443,8 @@ gone ink0
 # Behind a TBF that sends a byte a second: some frames leave at once, four wait, and what comes then is dropped.
 printf 'machine short\nkey flow\nevent full = queue > 3 packets\nevent room = queue <= 3 packets\n' >short.fsm
 printf 'absent, some : full -> some / drop | room -> some / pass\nsome : timeout 1h -> absent\n' >>short.fsm
-shown_queue() {
-	"$inkling" status ink0 | sed -n 's/^queue  *//p'
+shown_queue() { # [COMMAND...]: what runs the tool
+	"$@" "$inkling" status ink0 | sed -n 's/^queue  *//p'
 }
 if tc qdisc add dev ink0 root tbf rate 8bit burst 1600 limit 10m 2>why; then
 	"$inkling" attach ./short.fsm -i ink0 --at egress --enforce --flows 1000 --queue-rate 1mbit >said ||
@@ -471,6 +471,7 @@ if tc qdisc add dev ink0 root tbf rate 8bit burst 1600 limit 10m 2>why; then
 		same "those without a qdisc" "$(value now.json queues.0.packets.noqueue)" "$sent"
 		same "of both" "$(value now.json queues.0.which)" both
 		same "status of both" "$(shown_queue)" "ink0, both at 1mbit"
+		same "status of both, in another namespace" "$(shown_queue over_there)" "ink0, both at 1mbit"
 	}
 	gone ink0
 
@@ -491,6 +492,8 @@ if tc qdisc add dev ink0 root tbf rate 8bit burst 1600 limit 10m 2>why; then
 		tc qdisc add dev ink0 root tbf rate 8bit burst 1600 limit 10m
 		"$inkling" attach ./short.fsm -i ink0 --at egress --flows 1000 >said
 		exits 0 "short reloaded" reload ink0 ./short.fsm
+		over_there "$inkling" reload ink0 ./short.fsm >said || fail "reload in another namespace: $(cat said)"
+		same "queue after that" "$(shown_queue)" "ink0, real (its root qdisc)"
 		tc qdisc del dev ink0 root
 		exits 1 "not reloaded: ./short.fsm:3:14: machine short: ink0 has no queue: 'queue' needs the rate" reload ink0 ./short.fsm
 		gone ink0

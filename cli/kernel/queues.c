@@ -3,7 +3,6 @@
 #include "cli/kernel/queues.h"
 
 #include <inttypes.h>
-#include <net/if.h>
 #include <string.h>
 
 #include "base/rate.h"
@@ -60,11 +59,6 @@ static unsigned source_of(const struct ink_kernel_queued *q)
 	return !n ? q->expected : n == 1 ? source : INK_KERNEL_WAITS;
 }
 
-static const char *name_of(unsigned interface, char name[IF_NAMESIZE])
-{
-	return if_indextoname(interface, name) ? name : "?";
-}
-
 static void put_rate(FILE *to, uint64_t rate)
 {
 	char text[INK_RATE_TEXT];
@@ -76,9 +70,8 @@ static void put_rate(FILE *to, uint64_t rate)
 void queues_show(FILE *to, const struct ink_kernel_queued *q)
 {
 	unsigned source = source_of(q);
-	char name[IF_NAMESIZE];
 
-	sim_put_visible(name_of(q->interface, name), to);
+	sim_put_visible(q->name, to);
 	fprintf(to, ", %s", queues_which(q));
 	if (q->rate) {
 		fputs(source == INK_WAIT_REAL || q->waits.from[INK_WAIT_REAL] ? " at " : " of ", to);
@@ -158,10 +151,9 @@ static void put_sources(FILE *to, const struct ink_kernel_waits *w)
 void queues_record(FILE *to, const struct ink_kernel_queued *q)
 {
 	const struct ink_kernel_waits *w = &q->waits;
-	char name[IF_NAMESIZE];
 
 	fputs("{\"in_iface\":", to);
-	sim_put_json(name_of(q->interface, name), to);
+	sim_put_json(q->name, to);
 	fprintf(to, ",\"which\":\"%s\"", queues_which(q));
 	put_optional(to, "rate", q->rate);
 	put_optional(to, "speed", q->speed);
