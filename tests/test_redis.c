@@ -559,6 +559,41 @@ TEST_THAT(a_large_table_ticks_in_portions_and_its_replica_at_the_same_cells)
 	assert_same_on_replica("k");
 }
 
+/* Full, with every policy: after each burst one side is loaded anew, so all that a table knows has to be saved. */
+TEST_THAT(full_tables_that_are_loaded_do_what_others_do)
+{
+	static const char *const shapes[] = {"FULL unsure",
+					     "FULL refuse",
+					     "FULL replace",
+					     "FULL unsure KIND compact",
+					     "FULL replace KIND compact",
+					     "FULL unsure KIND dleft",
+					     "FULL unsure KIND exact LIMIT 65536",
+					     "FULL unsure AGE 2",
+					     "FULL replace ERROR 0.0001"};
+
+	for (size_t i = 0; i < COUNT(shapes); i++) {
+		uint64_t time = START;
+		char words[200];
+
+		snprintf(words, sizeof words, "INK.CREATE k MACHINE TEXT %%1 FLOWS 1000 %s", shapes[i]);
+		ANSWERS("OK", words, fake_text(climb));
+		for (uint64_t j = 0; j < scaled(200); j++) {
+			struct burst b;
+
+			draw_burst(&b, time += random_below(700000000), 4000);
+			send_to(server_here,
+				&(struct sent){.time = b.time, .ids = b.ids, .events = b.events, .n = b.n});
+			fake_do(server_here, "INK.LOOKUP k KEYS alice bob carol");
+			fake_do(server_here, "INK.SET k KEYS alice 1 bob 0 carol 1");
+			if (j % 3 == 0)
+				reload();
+			assert_same_on_replica("k");
+		}
+		clear(NULL);
+	}
+}
+
 /* A loaded table sweeps once for overflow flags that it may have; that must not make it lag. */
 TEST_THAT(a_large_table_that_was_loaded_is_at_the_same_ticks_as_one_that_was_not)
 {
