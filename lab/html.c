@@ -120,9 +120,9 @@ static void show_table(const struct page_table *table, FILE *to)
 		fputs("</details>\n", to);
 		return;
 	}
-	fputs("<div class=\"scroll\"><table><caption>", to);
+	fputs("<div class=\"scroll\"><table><caption><span>", to);
 	show_escaped(table->title, to);
-	fputs("</caption>", to);
+	fputs("</span></caption>", to);
 	show_rows(table, to);
 }
 
