@@ -123,7 +123,8 @@ void queues_lines(const struct ink_kernel_queued *q)
 	}
 	number_line("no rate, taken as empty", w->unknown);
 	cli_line(stdout, "", "joined", w->joined);
-	cli_line(stdout, "", "lost at the tail", w->lost);
+	if (strcmp(queues_which(q), "real")) /* a real one drops by itself, and tc -s counts it */
+		cli_line(stdout, "", "lost at the tail", w->lost);
 	number_line("given up", w->given_up);
 	number_line("most packets found", w->most_packets);
 	number_line("most bytes found", w->most_bytes);
