@@ -76,6 +76,9 @@ void queues_show(FILE *to, const struct ink_kernel_queued *q)
 	if (q->rate) {
 		fputs(source == INK_WAIT_REAL || q->waits.from[INK_WAIT_REAL] ? " at " : " of ", to);
 		put_rate(to, q->rate);
+	} else if (source == INK_WAIT_REAL && q->speed) {
+		fputs(" at its speed of ", to);
+		put_rate(to, q->speed);
 	}
 	if (source < INK_KERNEL_WAITS)
 		fprintf(to, " (%s)", whys[source]);
