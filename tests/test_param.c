@@ -126,6 +126,15 @@ TEST_THAT(a_setting_without_a_unit_has_that_of_the_parameter)
 	assert_amount("20ms", "7 packets", "7 packets");
 }
 
+TEST_THAT(a_setting_without_a_unit_is_refused_for_a_time)
+{
+	static const struct ink_setting twenty = {"many", "20"};
+
+	assert_null(make_with(HEAD "param many = 20ms\nevent lots = queue > many\n", &twenty, 1));
+	if (!strstr(told[0].text, "expected packets, bytes or a time such as 20ms; 'many' is set to 20"))
+		fail_msg("told %s", told[0].shown);
+}
+
 TEST_THAT(a_machine_without_parameters_takes_no_settings)
 {
 	assert_null(make_with(HEAD, &(struct ink_setting){"low", "1"}, 1));

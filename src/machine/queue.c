@@ -19,13 +19,15 @@ struct amount {
 
 static const char expected[] = "'packets' or 'bytes' (or a time: 'queue > 20ms')";
 
-static int parse_unit(struct ink_parser *p, enum ink_unit_of *unit)
+static int parse_unit(struct ink_parser *p, uint32_t at, enum ink_unit_of *unit)
 {
 	struct ink_suggest near = ink_parser_near(p);
 
 	*unit = ink_parser_takes_unit(p);
 	if (*unit)
 		return 0;
+	if (p->param && p->param->set)
+		return ink_parser_misfit(p, at, "expected packets, bytes or a time such as 20ms");
 	if (ink_parser_begins_states(p))
 		return ink_parser_expected(p, expected);
 	ink_suggest_offer(&near, "packets");
@@ -44,7 +46,7 @@ static int parse_amount(struct ink_parser *p, struct amount *a)
 		return ink_parser_misfit(p, at, "a queue's time is 1ms to 1h");
 	if (unit != INK_OF_TIME && a->value > UINT32_MAX)
 		return ink_parser_misfit(p, at, "'queue' is 0 to %u", UINT32_MAX);
-	if (!unit && parse_unit(p, &unit))
+	if (!unit && parse_unit(p, at, &unit))
 		return -1;
 	a->field = unit == INK_OF_TIME    ? INK_FIELD_QUEUE_TIME
 		   : unit == INK_OF_BYTES ? INK_FIELD_QUEUE_BYTES
