@@ -284,27 +284,46 @@ static inline void pause_ms(long ms)
 	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 }
 
-/* Starts it and waits until it answers. 0; -1: it did not within 20 s, or has ended. */
+/* Whether it answers: 1, 0 not yet, -1 it has ended. */
+static inline int server_answers(struct running *r)
+{
+	const char *answer;
+
+	if (waitpid(r->pid, NULL, WNOHANG) == r->pid)
+		return -1;
+	if (client_open(&r->c, r->socket) != 0)
+		return 0;
+	answer = client_do(&r->c, "PING");
+	if (answer && !strcmp(answer, "PONG"))
+		return 1;
+	client_close(&r->c);
+	return 0;
+}
+
+/*
+ * Starts it and waits until it answers. 0; -1: it did not within 20 s. A server that was killed can leave a child, which
+ * writes its AOF and keeps the lock of its files: so one that ends is started again.
+ */
 static inline int server_start(struct running *r)
 {
-	snprintf(r->socket, sizeof r->socket, "%s/s", r->folder);
-	unlink(r->socket);
-	r->pid = fork();
-	if (!r->pid)
-		server_exec(r);
-	for (int i = 0; i < 1000; i++) {
-		pause_ms(20);
-		if (waitpid(r->pid, NULL, WNOHANG) == r->pid)
-			return r->pid = 0, -1;
-		if (client_open(&r->c, r->socket) != 0)
-			continue;
-		const char *answer = client_do(&r->c, "PING");
+	int answers = -1;
 
-		if (answer && !strcmp(answer, "PONG"))
-			return 0;
-		client_close(&r->c);
+	snprintf(r->socket, sizeof r->socket, "%s/s", r->folder);
+	for (int i = 0; i < 1000 && answers < 1; i++) {
+		if (answers < 0) {
+			unlink(r->socket);
+			r->pid = fork();
+			if (!r->pid)
+				server_exec(r);
+		}
+		pause_ms(20);
+		answers = server_answers(r);
+		if (answers < 0)
+			pause_ms(200);
 	}
-	return -1;
+	if (answers < 0)
+		r->pid = 0;
+	return answers == 1 ? 0 : -1;
 }
 
 static inline void server_end(struct running *r, int with)
@@ -317,17 +336,27 @@ static inline void server_end(struct running *r, int with)
 	r->pid = 0;
 }
 
-/* A port of loopback that nobody has now. */
+/*
+ * A port of loopback that nobody has now, below those that the system gives to connections: a server that is killed
+ * and comes back would else find its own taken by somebody's connection.
+ */
 static inline int free_port(void)
 {
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t n = sizeof at;
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	enum { FIRST = 12000, PORTS = 20000 };
+	static unsigned next;
 
-	bind(fd, (struct sockaddr *)&at, sizeof at);
-	getsockname(fd, (struct sockaddr *)&at, &n);
-	close(fd);
-	return ntohs(at.sin_port);
+	for (int tries = 0; tries < PORTS; tries++) {
+		int port = FIRST + (int)(((unsigned)getpid() * 7919 + next++ * 31) % PORTS);
+		struct sockaddr_in at = {.sin_family = AF_INET,
+					 .sin_port = htons((uint16_t)port),
+					 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+		int fd = socket(AF_INET, SOCK_STREAM, 0), got = bind(fd, (struct sockaddr *)&at, sizeof at);
+
+		close(fd);
+		if (got == 0)
+			return port;
+	}
+	return 0;
 }
 
 /* Whether such a server is installed. */
