@@ -126,6 +126,17 @@ TEST_THAT(queues_limits_and_priorities_are_those_of_a_tracker)
 		assert_true(counters[i] > 0);
 }
 
+/* Where time goes back it stands still, also if the latest packet took nothing of a limit. */
+TEST_THAT(packets_that_ask_nothing_have_a_time_for_limits)
+{
+	begin_with(machines_of_text("machine m\nkey flow\nevent held = udp and src port 1003\nevent free = any\n"
+				    "absent, open : free -> open | held -> open / limit 500kbit burst 3000\n"
+				    "open : timeout 2s -> absent\n"),
+		   0);
+	compare_traffic(6000);
+	assert_true(counts_of(0).limited > 20);
+}
+
 /* ------------------------------------------------------------------------- what the packet has then */
 
 static struct ink_kernel *alone(struct ink_kernel_options o, const char *text)
