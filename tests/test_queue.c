@@ -311,6 +311,16 @@ TEST_THAT(time_that_goes_back_stands_still)
 	}
 }
 
+/* A capture can say any time; sums of it wrapped, and then nothing ever waited. */
+TEST_THAT(times_at_the_end_of_64_bits_wait_as_others_do)
+{
+	ink_outlet_open(&outlet, 8000000);
+	for (unsigned i = 0; i < 3; i++) {
+		come(&(struct ink_packet){.clock = UINT64_MAX - 5, .wire = 1000}, 0);
+		assert_int_equal(outlet.waiting.bytes, i * 1000);
+	}
+}
+
 /* ------------------------------------------------------------------- buckets */
 
 /* Tokens are nanoseconds of the rate. A packet longer than the burst waits for a full bucket, and leaves a debt. */

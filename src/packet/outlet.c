@@ -7,6 +7,8 @@
 
 enum { NS_OF_TIME = 1000 }; /* in a unit of INK_FIELD_QUEUE_TIME */
 
+#define LATEST (1ull << 63) /* ns, in the year 2262: what a time and the waits behind it come to fits 64 bits */
+
 static uint32_t saturated(uint64_t value)
 {
 	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
@@ -34,15 +36,20 @@ void ink_outlet_use(struct ink_outlet *o, int limits)
 	o->watched = limits || o->pace;
 }
 
+/* Where the time of packets goes back, and behind the latest, the clock stands still. */
+static uint64_t clock_at(struct ink_outlet *o, uint64_t time)
+{
+	if (time > o->now)
+		o->now = time < LATEST ? time : LATEST;
+	return o->now;
+}
+
 void ink_outlet_begin(struct ink_outlet *o, const struct ink_packets *block)
 {
 	if (!o->watched)
 		return;
-	for (size_t i = 0; i < block->n; i++) {
-		if (block->at[i].clock > o->now)
-			o->now = block->at[i].clock;
-		o->clock[i] = o->now;
-	}
+	for (size_t i = 0; i < block->n; i++)
+		o->clock[i] = clock_at(o, block->at[i].clock);
 	memset(o->dropped, 0, block->n);
 	if (o->pace && block->n)
 		o->waiting = look(o, o->clock[0]);
