@@ -4,7 +4,7 @@
 # Figures are wider than those of the demo, since other tests run beside it.
 set -euo pipefail
 cd "$1"
-export INK_BUILD=$2
+export INK_BUILD=$2 INK_ROAD=ink-quick$$
 page=$(mktemp)
 trap 'rm -f "$page"' EXIT
 
@@ -13,9 +13,6 @@ fail() {
 	exit 1
 }
 
-left() { ip netns list 2>/dev/null | grep -c '^ink-demo' || true; }
-
-before=$(left)
 code=0
 said=$(scripts/demo-router -q "$page" 2>&1) || code=$?
 [ $code != 77 ] || { echo "$said"; exit 77; }
@@ -31,4 +28,4 @@ awk -v without="$(figure swarm 1)" -v with="$(figure swarm 2)" 'BEGIN { exit !(w
 	fail "the swarm is not held: $said"
 grep -q 'have 0 false matches' <<<"$(tr '\n' ' ' <<<"$said")" || fail "false matches: $said"
 grep -q '</html>' "$page" && [ "$(grep -o 'data:image/png' "$page" | wc -l)" -ge 3 ] || fail "the page is not complete"
-[ "$(left)" = "$before" ] || fail "namespaces stayed"
+! ip netns list 2>/dev/null | grep "^$INK_ROAD" || fail "namespaces stayed"
