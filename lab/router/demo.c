@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The page of the demo: a table, the quality over time, and one frame as each policy shows it. The frame is the one at
- * which the stream under tail drop is as good as it is on average, so that it is not chosen to look bad.
+ * which the stream is nearest to its average under all policies, so that none is chosen to look good or bad.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -106,15 +106,23 @@ static void show_time(struct page *page, const struct film *film, const struct s
 
 /* ----------------------------------------------------------------------- pictures */
 
-/* Where the second sight, tail drop, is as good as on average, once the queue is full. */
+/* How far a frame is from the averages of the policies, in all. */
+static double unusual(const struct sights *all, uint32_t frame)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		sum += fabs(all->of[i].score.of_frames[frame].psnr - all->of[i].score.psnr);
+	return sum;
+}
+
+/* Of the second half, when the queue is full. */
 static uint32_t usual_frame(const struct film *film, const struct sights *all)
 {
-	const struct score *tail = &all->of[all->n > 1].score;
 	uint32_t best = film->frames / 2;
 
-	for (uint32_t f = film->frames / 2; f < film->frames; f++)
-		if (fabs(tail->of_frames[f].psnr - tail->psnr) <
-		    fabs(tail->of_frames[best].psnr - tail->psnr))
+	for (uint32_t f = best; f < film->frames; f++)
+		if (unusual(all, f) < unusual(all, best))
 			best = f;
 	return best;
 }
@@ -132,7 +140,7 @@ static int show_pictures(struct page *page, const struct film *film, const struc
 		if (!png)
 			return -1;
 		page_picture(page, png, size, "%s: %.1f dB%s", title_of(&all->of[i]), score->psnr,
-			     score->fresh ? "" : ", the frame before");
+			     score->fresh ? "" : ", an earlier frame");
 		free(png);
 	}
 	return 0;
@@ -148,15 +156,15 @@ static int show_codec(struct page *page, const struct evaluation *e, enum clip_k
 	int error = watch_all(e, clip, scenario, &all, why);
 
 	if (!error) {
-		snprintf(title, sizeof title, "%s: the first stream over time, a point for %u frames",
+		snprintf(title, sizeof title, "%s: the first stream over time, mean PSNR of each %u frames",
 			 name[clip], FILM_GROUP);
 		page_heading(page, "%s", name[clip]);
 		show_film(page, e, clip, name[clip]);
 		show_time(page, film, &all, id[clip], title);
 		page_text(
 			page,
-			"The same frame, as it is seen under each policy. It is frame %u, where the stream under "
-			"tail drop is as good as on average; the number in the picture is that of the frame.",
+			"The page has pictures of one frame, as it is seen under each policy. It is frame %u, where the "
+			"stream is nearest to its averages; the figure below a picture is the PSNR of that frame.",
 			usual_frame(film, &all));
 		error = show_pictures(page, film, &all, why);
 	}
@@ -199,7 +207,7 @@ static void claim_better(struct page *page, const struct evaluation *e, const ch
 			   policy_named(policy)->title, policy_named(other)->title);
 }
 
-/* The qdiscs that the script tried in vain, one a line. */
+/* The qdiscs that the script tried in vain, in a line. */
 static void show_missing(struct page *page, const char *folder)
 {
 	char *path, *names = NULL;
@@ -213,10 +221,8 @@ static void show_missing(struct page *page, const char *folder)
 	if (!file)
 		return;
 	if (getdelim(&names, &room, 0, file) > 0) {
-		for (char *end = names; (end = strchr(end, '\n')) && end[1];)
-			*end = ' ';
 		names[strcspn(names, "\n")] = 0;
-		page_text(page, "This kernel does not have the qdiscs: %s.", names);
+		page_text(page, "This kernel does not have the qdiscs %s.", names);
 	}
 	free(names);
 	fclose(file);
@@ -226,12 +232,17 @@ static void explain(struct page *page, const struct evaluation *e)
 {
 	page_text(
 		page,
-		"With the same streams and the same link, tail drop leaves %.1f dB of the video, dropping B frames "
-		"%.1f dB. PSNR and SSIM compare what is seen with what was filmed, and a frame that is missing shows "
-		"the one before: damage is hard to see from 40 dB on, and hard to bear below 25 dB. They are means "
-		"over all six streams. Losses are of bytes.",
+		"With the same streams and the same link, the video has a PSNR of %.1f dB under tail drop, and of %.1f "
+		"dB where B frames are dropped. PSNR and SSIM compare what is seen with what was filmed, and a frame "
+		"that is missing shows the one before: damage is hard to see from 40 dB on, and hard to bear below "
+		"25 dB. They are means over all six streams. Losses are of bytes.",
 		seen_mean(e, "tail", e->study->name, figure_psnr),
 		seen_mean(e, "b", e->study->name, figure_psnr));
+	page_text(
+		page,
+		"'Random frames', 'B frames', 'I tails' and 'combined' are what the machines aqm-random, aqm-b, "
+		"aqm-itail and aqm-combined drop. They begin before the queue is full, so they may lose more bytes than "
+		"tail drop does: but those that the viewer misses least.");
 	show_missing(page, e->folder);
 }
 

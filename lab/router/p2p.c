@@ -85,7 +85,7 @@ static void show_all(struct page *page, const struct p2p *p)
 	page_text(
 		page,
 		"The kernel found %llu pairs of hosts. Recorded before the router and run beside an exact table, the "
-		"same %llu packets have %llu false matches, in %llu pairs.",
+		"same %llu packets have %llu false matches, in %llu of the pairs. docs/router.md has the figure for many.",
 		p->pairs, p->packets, p->false_steps, p->false_flows);
 	page_claim_within(page, p->with.swarm / 1e6, .95, 1.05, "the swarm, held to 1 Mbit/s");
 	claim_same(page, "The web pages", p->without.web, p->with.web);
