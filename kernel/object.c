@@ -13,6 +13,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -163,11 +164,11 @@ static int take_maps(struct ink_kernel *k)
 	return error;
 }
 
-static int take_programs(struct ink_kernel *k)
+/* Those that were loaded. */
+static int take_programs(struct ink_kernel *k, struct bpf_object *object)
 {
 	for (unsigned i = 0; i < INK_KERNEL_PROGRAMS; i++) {
-		struct bpf_program *p =
-			bpf_object__find_program_by_name(k->object, ink_kernel_program_names[i]);
+		struct bpf_program *p = bpf_object__find_program_by_name(object, ink_kernel_program_names[i]);
 
 		if (!p || bpf_program__fd(p) < 0)
 			continue;
@@ -178,20 +179,24 @@ static int take_programs(struct ink_kernel *k)
 	return 0;
 }
 
-static int open_object(struct ink_kernel *k)
+static int open_object(struct bpf_object **object)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, o, .object_name = "inkling");
 
-	k->object = bpf_object__open_mem(ink_kernel_object, ink_kernel_object_bytes, &o);
-	return k->object ? 0 : -errno;
+	*object = bpf_object__open_mem(ink_kernel_object, ink_kernel_object_bytes, &o);
+	return *object ? 0 : -errno;
 }
 
 /* The program of a hook where nothing is attached would only cost time. */
-static void choose_programs(struct bpf_object *object, unsigned hooks)
+static unsigned programs_of(unsigned hooks)
 {
 	const unsigned tc = 1u << INK_KERNEL_INGRESS | 1u << INK_KERNEL_EGRESS;
-	unsigned wanted = hooks | 1u << INK_PROGRAM_START | (hooks & tc ? 1u << INK_PROGRAM_TC : 0);
 
+	return hooks | 1u << INK_PROGRAM_START | (hooks & tc ? 1u << INK_PROGRAM_TC : 0);
+}
+
+static void choose_programs(struct bpf_object *object, unsigned wanted)
+{
 	for (unsigned i = 0; i < INK_KERNEL_PROGRAMS; i++) {
 		struct bpf_program *p = bpf_object__find_program_by_name(object, ink_kernel_program_names[i]);
 
@@ -208,32 +213,6 @@ static int lead_to_common(struct ink_kernel *k)
 
 	return fd >= 0 && bpf_map_update_elem(k->map[INK_MAP_COMMON].fd, &first, &fd, BPF_ANY) ? -errno : 0;
 }
-
-int ink_kernel_load_object(struct ink_kernel *k, const uint32_t entries[INK_KERNEL_MAPS], unsigned hooks,
-			   struct ink_why *why)
-{
-	libbpf_print_fn_t before = libbpf_set_print(ink_kernel_hear);
-	int error;
-
-	said[0] = 0;
-	error = open_object(k);
-	if (!error)
-		choose_programs(k->object, hooks);
-	if (!error)
-		error = set_entries(k->object, entries);
-	if (!error)
-		error = bpf_object__load(k->object);
-	if (!error)
-		error = take_maps(k);
-	if (!error)
-		error = take_programs(k);
-	if (!error)
-		error = lead_to_common(k);
-	libbpf_set_print(before);
-	return error ? fail_to_load(error, why) : 0;
-}
-
-/* ---------------------------------------------------------- the device's queue */
 
 /* All maps are those of the set; the object brings none. */
 static int share_maps(const struct ink_kernel *k, struct bpf_object *object)
@@ -252,6 +231,97 @@ static int share_maps(const struct ink_kernel *k, struct bpf_object *object)
 	}
 	return error;
 }
+
+/* ------------------------------------------------------- two programs at once */
+
+/*
+ * Nearly all the time of a load is the verifier's, for two programs: those of XDP and of tc. Where both are wanted, the
+ * object brings the maps and the small programs, and the two come from copies of it that share the maps: that of tc in a
+ * thread of its own, since the kernel verifies what CAP_BPF loads side by side.
+ */
+enum { LARGE = 1 << INK_KERNEL_XDP | 1 << INK_PROGRAM_TC };
+
+struct load {
+	struct ink_kernel *k;
+	unsigned wanted;
+	int error;
+	char said[sizeof said];
+};
+
+static int load_copy(struct ink_kernel *k, unsigned wanted)
+{
+	struct bpf_object *object;
+	int error = open_object(&object);
+
+	if (error)
+		return error;
+	choose_programs(object, wanted);
+	error = share_maps(k, object);
+	if (!error)
+		error = bpf_object__load(object);
+	if (!error)
+		error = take_programs(k, object);
+	bpf_object__close(object);
+	return error;
+}
+
+static void *load_beside(void *load)
+{
+	struct load *l = load;
+
+	said[0] = 0;
+	l->error = load_copy(l->k, l->wanted);
+	memcpy(l->said, said, sizeof said);
+	return NULL;
+}
+
+static int load_large(struct ink_kernel *k)
+{
+	struct load tc = {.k = k, .wanted = 1u << INK_PROGRAM_TC};
+	pthread_t thread;
+	int refused = pthread_create(&thread, NULL, load_beside, &tc);
+	int error = load_copy(k, 1u << INK_KERNEL_XDP);
+
+	if (!refused)
+		pthread_join(thread, NULL);
+	else if (!error)
+		load_beside(&tc);
+	if (error || !tc.error)
+		return error;
+	memcpy(said, tc.said, sizeof said);
+	return tc.error;
+}
+
+/* ------------------------------------------------------------------- the whole */
+
+int ink_kernel_load_object(struct ink_kernel *k, const uint32_t entries[INK_KERNEL_MAPS], unsigned hooks,
+			   struct ink_why *why)
+{
+	libbpf_print_fn_t before = libbpf_set_print(ink_kernel_hear);
+	unsigned wanted = programs_of(hooks);
+	int error, apart = (wanted & LARGE) == LARGE;
+
+	said[0] = 0;
+	error = open_object(&k->object);
+	if (!error)
+		choose_programs(k->object, apart ? wanted & ~(unsigned)LARGE : wanted);
+	if (!error)
+		error = set_entries(k->object, entries);
+	if (!error)
+		error = bpf_object__load(k->object);
+	if (!error)
+		error = take_maps(k);
+	if (!error)
+		error = take_programs(k, k->object);
+	if (!error && apart)
+		error = load_large(k);
+	if (!error)
+		error = lead_to_common(k);
+	libbpf_set_print(before);
+	return error ? fail_to_load(error, why) : 0;
+}
+
+/* ---------------------------------------------------------- the device's queue */
 
 static int lead_to_device(struct ink_kernel *k, const struct bpf_object *object)
 {

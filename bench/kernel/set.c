@@ -244,6 +244,17 @@ void bench_pin(unsigned processor)
 		die("processor %u: %s", processor, strerror(errno));
 }
 
+void bench_unpin(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	for (unsigned i = 0; i < CPU_SETSIZE; i++)
+		CPU_SET(i, &set);
+	if (sched_setaffinity(0, sizeof set, &set))
+		die("all processors: %s", strerror(errno));
+}
+
 static struct bench_cursor *cursors_read(const struct bench_set *s)
 {
 	const uint32_t zero = 0;

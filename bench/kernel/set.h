@@ -73,6 +73,7 @@ double bench_run(const struct bench_set *s, int program, uint32_t packets);
 
 /* On which processor the calling thread is from here on. */
 void bench_pin(unsigned processor);
+void bench_unpin(void);
 
 /* Flows that peers missed so far, on all processors. */
 uint64_t bench_missing(const struct bench_set *s);
