@@ -493,7 +493,7 @@ if tc qdisc add dev ink0 root tbf rate 8bit burst 1600 limit 10m 2>why; then
 		"$inkling" attach ./short.fsm -i ink0 --at egress --flows 1000 >said
 		exits 0 "short reloaded" reload ink0 ./short.fsm
 		over_there "$inkling" reload ink0 ./short.fsm >said || fail "reload in another namespace: $(cat said)"
-		same "queue after that" "$(shown_queue)" "ink0, real (its root qdisc)"
+		same "queue after that" "$(shown_queue)" "ink0, real at its speed of 10gbit (its root qdisc)"
 		tc qdisc del dev ink0 root
 		exits 1 "not reloaded: ./short.fsm:3:14: machine short: ink0 has no queue: 'queue' needs the rate" reload ink0 ./short.fsm
 		gone ink0
