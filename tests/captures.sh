@@ -8,7 +8,7 @@
 #   p2p                    exactly: the pairs that it reports, but for those that left_out names
 #   brute, flood,          exactly: what is in the captures that are known to have an attack or a swarm, and nothing in all others
 #     p2p-endpoints
-#   video-*                by line: the pictures, where the truth knows them; on what is no video, only one of the four is run
+#   video-*, aqm-*         by line: the pictures, where the truth knows them; on what is no video, only one of four is run
 #   scan                   exactly: how many sources are not answered
 #   sweep, unanswered      they run
 # shellcheck source=tests/help.sh
@@ -115,9 +115,9 @@ run_and_compare() { # MACHINE CAPTURE TRUTH-OF-PACKETS TRUTH-OF-PICTURES
 		run_machine "$1" "$2" --kind exact
 		compare_known "$1" "$2"
 		;;
-	video-h264) run_machine "$1" "$2" --kind line ;; # no capture has H.264: it ends as it should
-	video-*)
-		case $1 in video-combined) ;; *) [ -f "$4" ] || return 0 ;; esac
+	video-h264 | aqm-h264) run_machine "$1" "$2" --kind line ;; # no capture has H.264: it ends as it should
+	video-* | aqm-*)
+		case $1 in *-combined) ;; *) [ -f "$4" ] || return 0 ;; esac
 		run_machine "$1" "$2" --kind line
 		[ ! -f "$4" ] || compare_counts "$2" "$4"
 		;;

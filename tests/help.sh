@@ -136,8 +136,8 @@ true_names() { # MACHINE
 	flags) echo null=null syn_fin=syn_fin syn_rst=syn_rst fin_rst=fin_rst fin_without_ack=fin_without_ack xmas=xmas \
 		only_psh_urg=only_psh_urg packets=packets_with_any flows=flows_with_illegal_flags ;;
 	p2p) echo pairs=ip_pairs_concurrent_after_port_exclusion ;;
-	video-h264) ;;
-	video-*) echo pictures_i=I pictures_p=P pictures_b=B ;;
+	video-h264 | aqm-h264) ;;
+	video-* | aqm-*) echo pictures_i=I pictures_p=P pictures_b=B ;;
 	esac
 }
 
